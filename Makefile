@@ -1,0 +1,80 @@
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+# Python sources are read from src/ directly; only these need a new build.
+BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.hpp')
+CPP        := $(filter cpp/%,$(BUILT_FROM))
+
+.DEFAULT_GOAL := help
+.PHONY: help study test lint format bench docs clean python compiler
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+study: $(VENV)/.installed  ## train, certify and compare classifiers on a first data set
+	@$(BIN)/python examples/iris_study.py
+
+test: $(VENV)/.installed  ## run the tests
+	@$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.installed $(VENV)/.lint  ## check style, types, the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports --no-logo
+	@$(BIN)/clang-format --dry-run -Werror $(CPP)
+
+format: $(VENV)/.lint  ## put all sources into the agreed format
+	@$(BIN)/ruff check --fix-only -q .
+	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP)
+
+bench: $(VENV)/.installed  ## measure many models against one by one
+	@$(BIN)/python benchmarks/many_models.py
+
+docs: $(VENV)/.installed $(VENV)/.docs  ## build the pages into docs/_build/html
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:  ## remove everything that was built
+	@rm -rf $(VENV) build dist docs/_build src/separatrix/_core.pyi
+	@rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests docs examples benchmarks -name __pycache__ -exec rm -rf {} + 2>/dev/null || true
+
+python:
+	@command -v "$(PYTHON)" >/dev/null || { echo "separatrix needs Python 3.11 or newer and '$(PYTHON)' was not found: set PYTHON, as in 'make test PYTHON=python3.12'." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "separatrix needs Python 3.11 or newer and '$(PYTHON)' is older: set PYTHON, as in 'make test PYTHON=python3.12'." >&2; exit 1; }
+
+compiler:
+	@if [ -n "$$CXX" ]; then set -- $$CXX; command -v "$$1"; \
+	else command -v c++ || command -v g++ || command -v clang++; fi >/dev/null \
+	|| { echo "separatrix needs a C++20 compiler and none was found: install g++ or clang++, or set CXX to the path of one." >&2; exit 1; }
+
+$(BIN)/python: | python
+	@echo "making $(VENV)"
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "'$(PYTHON) -m venv' failed: on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
+
+# The build tools live in $(VENV): in pip's throw-away environment every build would start from
+# nothing. The backend itself says whether this machine also needs cmake and ninja from PyPI.
+$(VENV)/.build: pyproject.toml | compiler $(BIN)/python
+	@echo "installing the build tools into $(VENV)"
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $@.txt
+	@$(PIP) install -r $@.txt
+	@$(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as more; print(*more(), sep="\n")' > $@.txt
+	@$(PIP) install -r $@.txt
+	@touch $@
+
+$(VENV)/.installed: $(BUILT_FROM) $(VENV)/.build | compiler $(BIN)/python
+	@echo "building and installing separatrix into $(VENV)"
+	@$(PIP) install --no-build-isolation -e '.[test]'
+	@cp "$$($(BIN)/python -c 'from separatrix import _core; print(_core.__file__.rpartition("/")[0])')/_core.pyi" src/separatrix/_core.pyi
+	@touch $@
+
+# Only the tools of the extra: 'pip install .[lint]' would build the project once more.
+$(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "installing the $* tools into $(VENV)"
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
+	@$(PIP) install -r $@.txt
+	@touch $@

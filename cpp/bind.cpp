@@ -1,0 +1,342 @@
+// The Python module `separatrix._core`: the only file that knows nanobind. Shapes and types are
+// checked by the Python that calls; here arrays become pointers, and the GIL is released.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "core/perceptron.hpp"
+#include "core/training.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace sx {
+inline namespace baseline {
+extern const KernelSet kernel_set;
+}
+#if defined(SX_HAVE_AVX2)
+inline namespace avx2 {
+extern const KernelSet kernel_set;
+}
+#endif
+#if defined(SX_HAVE_AVX512)
+inline namespace avx512 {
+extern const KernelSet kernel_set;
+}
+#endif
+
+namespace {
+
+using Any = nb::ndarray<nb::numpy, nb::ro>;
+template <class T>
+using In = nb::ndarray<nb::numpy, const T, nb::c_contig>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
+template <class T>
+using Maybe = std::optional<T>;
+
+// The kernels this processor can run, best first.
+std::vector<const KernelSet*> runnable() {
+    std::vector<const KernelSet*> sets;
+#if defined(SX_HAVE_AVX512)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        sets.push_back(&avx512::kernel_set);
+#endif
+#if defined(SX_HAVE_AVX2)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        sets.push_back(&avx2::kernel_set);
+#endif
+    sets.push_back(&baseline::kernel_set);
+    return sets;
+}
+
+Engine& engine() {
+    static Engine* one = [] {
+        auto* made = new Engine;
+        made->set = runnable().front();
+        return made;
+    }();
+    return *one;
+}
+
+void use_instruction_set(const std::string& name) {
+    for (const KernelSet* set : runnable())
+        if (name == set->name) {
+            engine().set = set;
+            return;
+        }
+    throw std::invalid_argument("this processor cannot run the instruction set '" + name + "'");
+}
+
+Type type_of(const Any& x) {
+    const auto is = [&](auto sample) { return x.dtype() == nb::dtype<decltype(sample)>(); };
+    if (is(float())) return Type::f32;
+    if (is(double())) return Type::f64;
+    if (is(std::int8_t())) return Type::i8;
+    if (is(std::int16_t())) return Type::i16;
+    if (is(std::int32_t())) return Type::i32;
+    if (is(std::int64_t())) return Type::i64;
+    if (is(std::uint8_t())) return Type::u8;
+    if (is(std::uint16_t())) return Type::u16;
+    if (is(std::uint32_t())) return Type::u32;
+    if (is(std::uint64_t())) return Type::u64;
+    if (is(bool())) return Type::boolean;
+    throw std::invalid_argument("this element type is not one the kernels read");
+}
+
+// X, and the arrays it is a view of.
+struct Matrix {
+    Data data;
+    std::vector<Any> kept;
+
+    static Matrix dense(Any X) {
+        Matrix m;
+        m.data.rows = static_cast<index_t>(X.shape(0));
+        m.data.columns = static_cast<index_t>(X.shape(1));
+        m.data.dense = {X.data(),       type_of(X),  m.data.rows,
+                        m.data.columns, X.stride(0), X.stride(1)};
+        m.kept.push_back(std::move(X));
+        return m;
+    }
+
+    static Matrix sparse(index_t rows, index_t columns) {
+        Matrix m;
+        m.data.sparse = true;
+        m.data.rows = rows;
+        m.data.columns = columns;
+        return m;
+    }
+
+    void set(bool by_feature, Any start, Any index, Any value) {
+        CompressedView view{start.data(),
+                            index.data(),
+                            value.data(),
+                            type_of(value),
+                            start.dtype() == nb::dtype<std::int64_t>(),
+                            by_feature ? data.columns : data.rows,
+                            by_feature ? data.rows : data.columns};
+        (by_feature ? data.by_feature : data.by_sample) = view;
+        (by_feature ? data.has_features : data.has_samples) = true;
+        for (Any* array : {&start, &index, &value}) kept.push_back(std::move(*array));
+    }
+};
+
+template <class T>
+Labels<T> labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s,
+                    const In<double>& scale) {
+    const bool own = y.ndim() == 2;
+    const index_t y_width = own ? y.shape(1) : 1;
+    Labels<T> out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, scale.data()};
+    if (s) {
+        const bool each = s->ndim() == 2;
+        out.s = s->data();
+        out.s_row = each ? s->shape(1) : 1;
+        out.s_model = each ? 1 : 0;
+    }
+    return out;
+}
+
+template <class T>
+T* pointer(const Maybe<Out<T>>& array) {
+    return array ? array->data() : nullptr;
+}
+
+template <class T>
+void scores(const Matrix& X, In<T> W, In<T> b, Out<T> Z) {
+    nb::gil_scoped_release release;
+    Pass<T>(engine(), X.data)
+        .scores({W.data(), b.data(), 1, index_t(b.size())}, nullptr, 0, X.data.rows, Z.data());
+}
+
+template <class T>
+void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
+    nb::gil_scoped_release release;
+    Pass<T>(engine(), X.data)
+        .transpose_times(U.data(), index_t(G.size()) / std::max<index_t>(X.data.columns, 1),
+                         G.data());
+}
+
+template <class T>
+void value_gradient(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                    int loss, double margin, In<T> W, In<T> b, Out<double> value, Out<double> hits,
+                    Maybe<Out<T>> G, Out<double> gb) {
+    nb::gil_scoped_release release;
+    const Columns<T> w{W.data(), b.data(), index_t(b.shape(0)), index_t(b.shape(1))};
+    Pass<T>(engine(), X.data)
+        .value_gradient(w, labels_of<T>(y, s, scale), LossForm(loss, margin), nullptr, X.data.rows,
+                        value.data(), hits.data(), pointer(G), w.N(), gb.data());
+}
+
+template <class T>
+void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                 Out<T> Z, Out<double> value, Out<double> hits) {
+    nb::gil_scoped_release release;
+    const index_t outputs = Z.shape(2);
+    const Labels<T> labels = labels_of<T>(y, s, scale);
+    Buffer<T> scratch;
+    const LossForm form(loss, margin);
+    engine().kernels<T>().loss(form.loss, {.rows = index_t(Z.shape(0)),
+                                           .models = index_t(Z.shape(1)),
+                                           .outputs = outputs,
+                                           .y = labels.y,
+                                           .y_row = labels.y_row,
+                                           .y_model = labels.y_model,
+                                           .s = labels.s,
+                                           .s_row = labels.s_row,
+                                           .s_model = labels.s_model,
+                                           .scale = labels.scale,
+                                           .margin = form.margin,
+                                           .Z = Z.data(),
+                                           .value = value.data(),
+                                           .hit = hits.data(),
+                                           .gradient = true,
+                                           .one_vs_rest = form.one_vs_rest,
+                                           .scratch = scratch.reserve(loss_scratch<T>(outputs))});
+}
+
+// Everything a gradient rule needs, bound to the arrays of one batch of models.
+template <class T>
+struct Rules {
+    Descent<T> p{};
+    index_t features = 0, models = 0, outputs = 0;
+    std::vector<nb::object> kept;
+
+    Rules(int rule, Out<T> W, Out<T> b, Maybe<Out<T>> VW, Maybe<Out<T>> Vb, Maybe<Out<T>> MW,
+          Maybe<Out<T>> Mb, In<double> rate, In<double> momentum, In<double> l1, In<double> l2,
+          Maybe<In<T>> factors, double beta1, double beta2, double epsilon, bool free_bias) {
+        features = W.shape(0);
+        models = b.shape(0);
+        outputs = b.shape(1);
+        p = {Rule(rule),
+             W.data(),
+             b.data(),
+             pointer(VW),
+             pointer(Vb),
+             pointer(MW),
+             pointer(Mb),
+             rate.data(),
+             momentum.data(),
+             l1.data(),
+             l2.data(),
+             factors ? factors->data() : nullptr,
+             factors && factors->ndim() > 1,
+             beta1,
+             beta2,
+             epsilon,
+             free_bias};
+        const auto keep = [&](auto& array) { kept.push_back(nb::cast(array)); };
+        keep(W), keep(b), keep(rate), keep(momentum), keep(l1), keep(l2);
+        for (auto* array : {&VW, &Vb, &MW, &Mb})
+            if (*array) keep(**array);
+        if (factors) keep(*factors);
+    }
+
+    void step(In<T> G, In<T> gb, std::int64_t count) {
+        nb::gil_scoped_release release;
+        Stepper<T>(engine(), p, features, models, outputs)
+            .step(G.data(), models * outputs, gb.data(), count);
+    }
+
+    std::int64_t epoch(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                       int loss, double margin, In<std::int64_t> order, index_t batch,
+                       std::int64_t steps) {
+        nb::gil_scoped_release release;
+        return descend_epoch<T>(engine(), X.data, labels_of<T>(y, s, scale), LossForm(loss, margin),
+                                p, models, outputs, order.data(), index_t(order.size()), batch,
+                                steps);
+    }
+};
+
+// Adds to penalty and norm (models) what the columns of each model amount to.
+template <class T>
+void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<T>> factors,
+             bool free_bias, Out<double> penalty, Out<double> norm) {
+    nb::gil_scoped_release release;
+    const index_t models = gb.shape(0), outputs = gb.shape(1);
+    Descent<T> p{};
+    p.W = const_cast<T*>(W.data());  // measured, never written
+    p.l1 = l1.data();
+    p.l2 = l2.data();
+    p.factors = factors ? factors->data() : nullptr;
+    p.factors_per_column = factors && factors->ndim() > 1;
+    p.free_bias = free_bias;
+    std::vector<double> column_penalty(models * outputs), column_norm(models * outputs);
+    Stepper<T>(engine(), p, index_t(W.shape(0)), models, outputs)
+        .measure(G.data(), gb.data(), column_penalty.data(), column_norm.data());
+    for (index_t c = 0; c < models * outputs; ++c) {
+        penalty.data()[c / outputs] += column_penalty[c];
+        norm.data()[c / outputs] += column_norm[c];
+    }
+}
+
+template <class T>
+void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
+                Out<std::int64_t> mistakes) {
+    nb::gil_scoped_release release;
+    perceptron_epoch<T>(engine(), X.data, labels_of<T>(y, s, scale), order.data(), W.data(),
+                        b.data(), index_t(b.shape(0)), index_t(b.shape(1)), free_bias,
+                        mistakes.data());
+}
+
+template <class T>
+void bind_type(nb::module_& m, const char* rules) {
+    m.def("scores", &scores<T>, "X"_a, "W"_a, "b"_a, "Z"_a);
+    m.def("transpose_times", &transpose_times<T>, "X"_a, "U"_a, "G"_a);
+    m.def("value_gradient", &value_gradient<T>, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "loss"_a,
+          "margin"_a, "W"_a, "b"_a, "value"_a, "hits"_a, "G"_a.none(), "gb"_a);
+    m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a, "s"_a.none(), "scale"_a,
+          "Z"_a, "value"_a, "hits"_a);
+    m.def("perceptron_epoch", &perceptron<T>, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "order"_a,
+          "W"_a, "b"_a, "free_bias"_a, "mistakes"_a);
+    m.def("measure", &measure<T>, "W"_a, "G"_a, "gb"_a, "l1"_a, "l2"_a, "factors"_a.none(),
+          "free_bias"_a, "penalty"_a, "norm"_a);
+    nb::class_<Rules<T>>(m, rules)
+        .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
+                      Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,
+                      double, double, double, bool>(),
+             "rule"_a, "W"_a, "b"_a, "VW"_a.none(), "Vb"_a.none(), "MW"_a.none(), "Mb"_a.none(),
+             "rate"_a, "momentum"_a, "l1"_a, "l2"_a, "factors"_a.none(), "beta1"_a, "beta2"_a,
+             "epsilon"_a, "free_bias"_a)
+        .def("step", &Rules<T>::step, "G"_a, "gb"_a, "count"_a)
+        .def("epoch", &Rules<T>::epoch, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "loss"_a, "margin"_a,
+             "order"_a, "batch"_a, "steps"_a);
+}
+
+}  // namespace
+}  // namespace sx
+
+NB_MODULE(_core, m) {
+    using namespace sx;
+    m.doc() = "The native kernels of Separatrix.";
+    nb::class_<Matrix>(m, "Matrix")
+        .def_static("dense", &Matrix::dense, "X"_a)
+        .def_static("sparse", &Matrix::sparse, "rows"_a, "columns"_a)
+        .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
+        .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
+        .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
+    bind_type<float>(m, "RulesF32");
+    bind_type<double>(m, "RulesF64");
+    m.def("set_threads", [](int threads) { engine().threads = threads; }, "threads"_a);
+    m.def("threads", [] { return engine().threads; });
+    m.def("instruction_set", [] { return std::string(engine().set->name); });
+    m.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const KernelSet* set : runnable()) names.emplace_back(set->name);
+        return names;
+    });
+    m.def("use_instruction_set", &use_instruction_set, "name"_a);
+    m.def("rows_read", [] {
+        return std::tuple<std::int64_t, std::int64_t>(engine().forward_rows,
+                                                      engine().backward_rows);
+    });
+}

@@ -1,0 +1,160 @@
+// Products of a sparse X and of its transpose with many columns at once.
+//
+// Problem    C += A B, for a compressed A (X by samples, or X^T by features) and B (., N).
+// Given      B with rows padded to whole vectors (ldb), so that no load needs a mask; N = 1 goes
+//            without vectors and unpadded.
+// On return  every entry of C has been summed over the entries of its row of A in their order:
+//            neither threads nor neighbouring columns change a bit.
+#pragma once
+
+#include <type_traits>
+
+#include "matrix.hpp"
+#include "simd.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+constexpr int sparse_tile = 4;      // vectors of columns held in registers along a row of A
+constexpr index_t look_ahead = 16;  // entries between the fetch of a row of B and its use
+
+template <class T, class V>
+SX_INLINE V load_as(const T* from) {
+    if constexpr (std::is_same_v<V, T>)
+        return *from;
+    else
+        return load<T>(from);
+}
+
+template <class T, class V>
+SX_INLINE void store_as(T* to, V x) {
+    if constexpr (std::is_same_v<V, T>)
+        *to = x;
+    else
+        store<T>(to, x);
+}
+
+template <class T, class V>
+SX_INLINE V spread(T x) {
+    if constexpr (std::is_same_v<V, T>)
+        return x;
+    else
+        return broadcast<T>(x);
+}
+
+// Rows [i0, i1) of C, columns [c, c + width vectors), of which `present` exist in C.
+template <class T, class V, int width, class Index, class Source>
+void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
+                 index_t c, index_t present, T* C, index_t ldc) {
+    constexpr index_t step = std::is_same_v<V, T> ? 1 : lanes<T>;
+    const Index* start = static_cast<const Index*>(P.A.start);
+    const Index* index = static_cast<const Index*>(P.A.index);
+    const Source* value = static_cast<const Source*>(P.A.value);
+    B += c - P.shift * ldb;
+    for (index_t i = i0; i < i1; ++i) {
+        const index_t row = P.list ? P.list[i] : P.first + i;
+        const index_t begin = P.from ? P.from[row] : index_t(start[row]);
+        const index_t end = P.to ? P.to[row] : index_t(start[row + 1]);
+        if (begin == end) continue;
+        T* at = C + i * ldc + c;
+        T edge[width * step];
+        const bool whole = present >= width * step;
+        if (!whole) std::memcpy(edge, at, present * sizeof(T));
+        T* sums = whole ? at : edge;
+        V sum[width];
+#pragma GCC unroll 4
+        for (int v = 0; v < width; ++v) sum[v] = load_as<T, V>(sums + v * step);
+        for (index_t k = begin; k < end; ++k) {
+            if (k + look_ahead < end) __builtin_prefetch(B + index_t(index[k + look_ahead]) * ldb);
+            const V x = spread<T, V>(static_cast<T>(value[k]));
+            const T* other = B + index_t(index[k]) * ldb;
+#pragma GCC unroll 4
+            for (int v = 0; v < width; ++v) sum[v] += x * load_as<T, V>(other + v * step);
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < width; ++v) store_as<T, V>(sums + v * step, sum[v]);
+        if (!whole) std::memcpy(at, edge, present * sizeof(T));
+    }
+}
+
+// Columns [c, c + width vectors) of C += A^T B, row by row of A: for the few rows of a mini-batch.
+// C has padded rows like B.
+template <class T, class V, int width, class Index, class Source>
+void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c,
+                  T* C, index_t ldc) {
+    constexpr index_t step = std::is_same_v<V, T> ? 1 : lanes<T>;
+    const Index* start = static_cast<const Index*>(P.A.start);
+    const Index* index = static_cast<const Index*>(P.A.index);
+    const Source* value = static_cast<const Source*>(P.A.value);
+    for (index_t i = 0; i < rows; ++i) {
+        const index_t row = P.list ? P.list[i] : P.first + i;
+        V r[width];
+#pragma GCC unroll 4
+        for (int v = 0; v < width; ++v) r[v] = load_as<T, V>(B + i * ldb + c + v * step);
+        for (index_t k = start[row]; k < index_t(start[row + 1]); ++k) {
+            const V x = spread<T, V>(static_cast<T>(value[k]));
+            T* at = C + index_t(index[k]) * ldc + c;
+#pragma GCC unroll 4
+            for (int v = 0; v < width; ++v)
+                store_as<T, V>(at + v * step, load_as<T, V>(at + v * step) + x * r[v]);
+        }
+    }
+}
+
+template <class Run>
+void with_types(const CompressedView& A, Run run) {
+    const auto with_index = [&](auto index) {
+        if (A.type == Type::f32)
+            run(index, float());
+        else
+            run(index, double());
+    };
+    if (A.wide)
+        with_index(std::int64_t());
+    else
+        with_index(std::int32_t());
+}
+
+// Calls run.template operator()<V, width>(c, present) for the tiles of columns [c0, c1) of N.
+template <class T, class Run>
+void for_tiles(index_t c0, index_t c1, index_t N, Run run) {
+    if (N == 1) return run.template operator()<T, 1>(0, 1);
+    for (index_t c = c0; c < c1;) {
+        const index_t left = (c1 - c + lanes<T> - 1) / lanes<T>;
+        if (left >= 4) {
+            run.template operator()<vec<T>, 4>(c, N - c);
+            c += 4 * lanes<T>;
+        } else if (left >= 2) {
+            run.template operator()<vec<T>, 2>(c, N - c);
+            c += 2 * lanes<T>;
+        } else {
+            run.template operator()<vec<T>, 1>(c, N - c);
+            c += lanes<T>;
+        }
+    }
+}
+
+// Rows [i0, i1), columns [c0, c1) of C += A B.
+template <class T>
+void gather_block(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
+                  index_t c0, index_t c1, index_t N, T* C, index_t ldc) {
+    with_types(P.A, [&]<class Index, class Source>(Index, Source) {
+        for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t present) {
+            gather_tile<T, V, width, Index, Source>(P, i0, i1, B, ldb, c, present, C, ldc);
+        });
+    });
+}
+
+// Columns [c0, c1) of C += A^T B for `rows` rows of A.
+template <class T>
+void scatter_block(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
+                   index_t c1, index_t N, T* C, index_t ldc) {
+    with_types(P.A, [&]<class Index, class Source>(Index, Source) {
+        for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t) {
+            scatter_tile<T, V, width, Index, Source>(P, rows, B, ldb, c, C, ldc);
+        });
+    });
+}
+
+}  // namespace SX_ISA
+}  // namespace sx

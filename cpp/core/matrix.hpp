@@ -1,0 +1,59 @@
+// Views of the data matrix X (samples x features), as the kernels see it. No memory is owned here.
+#pragma once
+
+#include <cstdint>
+
+namespace sx {
+
+using index_t = std::int64_t;
+
+enum class Type : int { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+
+// A dense X of any element type and any strides (C or Fortran order, slices).
+struct DenseView {
+    const void* data;
+    Type type;
+    index_t rows, columns;
+    index_t row_stride, column_stride;  // in elements
+};
+
+// One compressed matrix: `rows` lists of (index, value).
+// It holds X by samples (CSR), or the transpose of X by features (CSC).
+struct CompressedView {
+    const void* start;  // (rows + 1) offsets
+    const void* index;  // column numbers, rising within a row
+    const void* value;
+    Type type;  // of the values: f32 or f64
+    bool wide;  // 64-bit offsets and indices, else 32-bit
+    index_t rows, columns;
+
+    index_t offset(index_t i) const {
+        return wide ? static_cast<const std::int64_t*>(start)[i]
+                    : static_cast<const std::int32_t*>(start)[i];
+    }
+    index_t column(index_t k) const {
+        return wide ? static_cast<const std::int64_t*>(index)[k]
+                    : static_cast<const std::int32_t*>(index)[k];
+    }
+};
+
+// Which part of X a product reads: rows `rows[0..]` of X if given, else rows from `first`.
+struct DenseOperand {
+    DenseView X;
+    const index_t* rows;
+    index_t first;
+    bool transposed;  // the product is with X^T: result rows are features, terms are samples
+};
+
+// Which rows of A, and which part of each: entries [from[r], to[r]) of row r where given, else all.
+// Row i of C belongs to row list[i] of A where given, else to row first + i.
+struct CompressedOperand {
+    CompressedView A;
+    const index_t* list;
+    index_t first;
+    const index_t* from;
+    const index_t* to;
+    index_t shift;  // row j of A's columns is row j - shift of B
+};
+
+}  // namespace sx

@@ -1,0 +1,120 @@
+// One step of a gradient rule for many models, and what a step is judged by.
+//
+// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, F smooth with gradient g, in the
+// scaled
+//            variables f w (f = 1 without factors), by one of
+//              plain     u = prox(w - rate g)                      w = u
+//              momentum  u = prox(w + mu v - rate g)  v = u - w    w = u
+//              nesterov  u = prox(w - rate g)         w = u + mu (u - v)   v = u
+//              adam      m = b1 m + (1 - b1) g  s = b2 s + (1 - b2) g^2
+//                        D = rate / (sqrt(s / (1 - b2^t)) + eps)   w = prox_D(w - D m / (1 - b1^t))
+//            with prox the soft threshold at rate l1 (adam: at D l1, its own metric), g including
+//            the gradient of the l2 term. Without l1, momentum is exactly v = mu v - rate g,
+//            w = w + v.
+// Given      per-column parameters, so that every model has its own; a row of W is a feature.
+// See        Polyak 1964; Nesterov 1983; Beck and Teboulle 2009; Kingma and Ba 2015.
+#pragma once
+
+#include <cmath>
+
+#include "matrix.hpp"
+#include "rule_step.hpp"
+#include "simd.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+template <class T>
+SX_INLINE vec<T> soft_threshold(vec<T> x, vec<T> t) {
+    const vec<T> zero = {};
+    return max(x - t, zero) + min(x + t, zero);
+}
+
+template <class T>
+SX_INLINE vec<T> square_root(vec<T> x) {
+    for (int i = 0; i < lanes<T>; ++i) x[i] = std::sqrt(x[i]);
+    return x;
+}
+
+template <class T>
+SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const T* g_at,
+                          const T* f_at, index_t c, int count) {
+    const auto read = [&](const T* at, T rest) {
+        return count == lanes<T> ? load<T>(at) : load_partial<T>(at, count, rest);
+    };
+    const auto write = [&](T* at, vec<T> x) {
+        count == lanes<T> ? store<T>(at, x) : store_partial<T>(at, x, count);
+    };
+    const vec<T> rate = read(p.rate + c, T(0)), l1 = read(p.l1 + c, T(0));
+    const vec<T> l2 = read(p.l2 + c, T(0)), mu = read(p.momentum + c, T(0));
+    vec<T> f = broadcast<T>(T(1));
+    if (f_at) f = p.factor_column ? read(f_at, T(1)) : broadcast<T>(*f_at);
+    const vec<T> inverse = T(1) / f;
+    const vec<T> w = read(w_at, T(0)) * f;
+    const vec<T> g = read(g_at, T(0)) * inverse + l2 * w;
+    switch (p.rule) {
+        case Rule::plain:
+            write(w_at, soft_threshold<T>(w - rate * g, rate * l1) * inverse);
+            break;
+        case Rule::momentum: {
+            const vec<T> v = mu * read(v_at, T(0)) - rate * g;
+            const vec<T> u = soft_threshold<T>(w + v, rate * l1);
+            write(v_at, select(l1 > T(0), u - w, v));
+            write(w_at, u * inverse);
+            break;
+        }
+        case Rule::nesterov: {
+            const vec<T> u = soft_threshold<T>(w - rate * g, rate * l1);
+            write(w_at, (u + mu * (u - read(v_at, T(0)))) * inverse);
+            write(v_at, u);
+            break;
+        }
+        case Rule::adam: {
+            const vec<T> m = p.beta1 * read(v_at, T(0)) + (T(1) - p.beta1) * g;
+            const vec<T> s = p.beta2 * read(m_at, T(0)) + (T(1) - p.beta2) * g * g;
+            const vec<T> metric = rate / (square_root<T>(s * p.correction2) + p.epsilon);
+            write(v_at, m);
+            write(m_at, s);
+            write(w_at, soft_threshold<T>(w - metric * (m * p.correction1), metric * l1) * inverse);
+            break;
+        }
+    }
+}
+
+// Steps rows [j0, j1) of W, in place.
+template <class T>
+void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
+    for (index_t j = j0; j < j1; ++j)
+        for (index_t c = 0; c < p.columns; c += lanes<T>) {
+            const index_t left = p.columns - c;
+            const int count = left < lanes<T> ? int(left) : lanes<T>;
+            const index_t at = j * p.columns + c;
+            const T* f = p.factors ? p.factors + j * p.factor_row + c * p.factor_column : nullptr;
+            step_lanes<T>(p, p.W + at, p.V ? p.V + at : nullptr, p.M ? p.M + at : nullptr,
+                          p.G + j * p.ldg + c, f, c, count);
+        }
+}
+
+// Adds, per column, the penalty and the squared norm of the smallest subgradient, in double:
+//   penalty += l1 f |w| + l2/2 f^2 w^2
+//   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or the part of |g| above l1 f where w = 0
+template <class T>
+void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
+                     double* norm) {
+    for (index_t j = 0; j < rows; ++j)
+        for (index_t c = c0; c < c1; ++c) {
+            const double w = p.W[j * p.columns + c], g = p.G[j * p.ldg + c];
+            const double f = p.factors ? p.factors[j * p.factor_row + c * p.factor_column] : T(1);
+            const double l1 = p.l1[c] * f, l2 = p.l2[c] * f * f;
+            const double slope = g + l2 * w;
+            const double outside = std::fabs(slope) - l1;
+            const double least = w > 0   ? slope + l1
+                                 : w < 0 ? slope - l1
+                                         : (outside > 0 || outside != outside ? outside : 0.0);
+            penalty[c] += l1 * std::fabs(w) + 0.5 * l2 * w * w;
+            norm[c] += least * least;
+        }
+}
+
+}  // namespace SX_ISA
+}  // namespace sx

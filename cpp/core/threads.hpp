@@ -1,0 +1,102 @@
+// Threads that wait passively and are woken only for work that is worth it.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sx {
+
+// A team of workers that share the tasks of one loop at a time. Which worker takes which task is
+// left to chance: results never depend on it, because every task writes to its own place.
+class Team {
+  public:
+    // Runs body(task, worker) for every task in [0, tasks), on up to `threads` threads.
+    template <class Body>
+    void run(std::int64_t tasks, int threads, const Body& body) {
+        const auto call = [](const void* what, std::int64_t task, int worker) {
+            (*static_cast<const Body*>(what))(task, worker);
+        };
+        // A second Python thread that comes while the team is busy works alone instead of waiting.
+        std::unique_lock<std::mutex> turn(turn_, std::defer_lock);
+        if (threads <= 1 || tasks <= 1 || !turn.try_lock()) {
+            for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
+            return;
+        }
+        const int helpers = static_cast<int>(std::min<std::int64_t>(threads, tasks)) - 1;
+        while (static_cast<int>(workers_.size()) < helpers) {
+            const int worker = static_cast<int>(workers_.size()) + 1;
+            workers_.emplace_back([this, worker] { serve(worker); });
+        }
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            job_ = {call, &body, tasks};
+            next_.store(0);
+            wanted_ = helpers;
+            active_ = helpers;
+            ++round_;
+        }
+        wake_.notify_all();
+        work(job_, 0);
+        std::unique_lock<std::mutex> lock(mutex_);
+        done_.wait(lock, [this] { return active_ == 0; });
+    }
+
+    // The one team of this process. A forked child has none of its parent's threads: it gets its
+    // own.
+    static Team& of_process() {
+        static std::mutex guard;
+        static Team* team = nullptr;
+        static pid_t owner = 0;
+        std::lock_guard<std::mutex> lock(guard);
+        if (!team || owner != getpid()) {
+            team = new Team;  // never destroyed: its threads may outlive static objects
+            owner = getpid();
+        }
+        return *team;
+    }
+
+  private:
+    struct Job {
+        void (*call)(const void*, std::int64_t, int) = nullptr;
+        const void* body = nullptr;
+        std::int64_t tasks = 0;
+    };
+
+    void work(const Job& job, int worker) {
+        for (std::int64_t task; (task = next_.fetch_add(1)) < job.tasks;)
+            job.call(job.body, task, worker);
+    }
+
+    void serve(int worker) {
+        std::uint64_t seen = 0;
+        for (;;) {
+            Job job;
+            {
+                std::unique_lock<std::mutex> lock(mutex_);
+                wake_.wait(lock, [&] { return round_ != seen; });
+                seen = round_;
+                if (worker > wanted_) continue;
+                job = job_;
+            }
+            work(job, worker);
+            std::lock_guard<std::mutex> lock(mutex_);
+            if (--active_ == 0) done_.notify_one();
+        }
+    }
+
+    std::mutex turn_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::int64_t> next_{0};
+    Job job_;
+    int wanted_ = 0, active_ = 0;
+    std::uint64_t round_ = 0;
+};
+
+}  // namespace sx

@@ -1,0 +1,458 @@
+// The passes over X: scores, objective and gradient, an epoch of mini-batches, an epoch of the
+// perceptron. Orchestration only: the arithmetic is in the kernels.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "kernels.hpp"
+#include "threads.hpp"
+
+namespace sx {
+
+// X in memory: dense, or compressed by samples and (for products with X^T over all rows) by
+// features.
+struct Data {
+    bool sparse = false;
+    DenseView dense{};
+    CompressedView by_sample{}, by_feature{};
+    bool has_samples = false, has_features = false;
+    index_t rows = 0, columns = 0;
+};
+
+template <class T>
+struct Labels {
+    const std::int32_t* y;
+    index_t y_row, y_model;
+    const double* s;  // null: all ones
+    index_t s_row, s_model;
+    const double* scale;  // (models)
+};
+
+template <class T>
+struct Columns {
+    const T* W;  // (features, N)
+    const T* b;  // (N)
+    index_t models, outputs;
+    index_t N() const { return models * outputs; }
+};
+
+// A loss as it is asked for: which, its margin, and whether one class against the rest.
+struct LossForm {
+    Loss loss;
+    double margin;
+    bool one_vs_rest;
+
+    LossForm(int number, double margin)
+        : loss(Loss(number % sx::one_vs_rest)),
+          margin(margin),
+          one_vs_rest(number >= sx::one_vs_rest) {}
+};
+
+struct Engine {
+    int threads = 1;
+    const KernelSet* set = nullptr;
+    // How many rows of X the products with X and with X^T have read: what "one pass" is judged by.
+    std::atomic<std::int64_t> forward_rows{0}, backward_rows{0};
+
+    template <class T>
+    const Kernels<T>& kernels() const {
+        if constexpr (sizeof(T) == 4)
+            return set->f32;
+        else
+            return set->f64;
+    }
+
+    // Below about 50 microseconds of work, waking a thread costs more than it saves.
+    template <class Body>
+    void loop(index_t tasks, double multiply_adds, const Body& body) const {
+        Team::of_process().run(tasks, multiply_adds < 4e5 ? 1 : threads, body);
+    }
+};
+
+template <class T>
+class Buffer {
+  public:
+    T* reserve(index_t count) {
+        if (count > size_) {
+            memory_.reset(
+                static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 127) / 64 * 64)));
+            if (!memory_) throw std::bad_alloc();
+            size_ = count;
+        }
+        return memory_.get();
+    }
+
+  private:
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    std::unique_ptr<T, Free> memory_;
+    index_t size_ = 0;
+};
+
+// One pass over rows of X, chunk by chunk: scores, then losses and their gradient while the scores
+// are in the cache, then the product with X^T. Chunks depend on the shape of X alone, so sums over
+// rows are made in the same order for every number of threads and of models.
+template <class T>
+class Pass {
+  public:
+    Pass(Engine& engine, const Data& X) : engine_(engine), k_(engine.kernels<T>()), X_(X) {
+        if (!X.sparse) {
+            chunk_ = std::clamp<index_t>((1 << 20) / std::max<index_t>(X.columns, 1), 1024, 16384);
+        } else {
+            const CompressedView& A = X.has_samples ? X.by_sample : X.by_feature;
+            per_row_ = std::max(1.0, double(A.offset(A.rows)) / std::max<index_t>(X.rows, 1));
+            chunk_ = std::clamp<index_t>(index_t(8.0 * X.columns / per_row_), 1024, 65536);
+        }
+    }
+
+    // Z[0..count) = x W + b for rows rows[0..count) of X, or [first, first + count).
+    void scores(const Columns<T>& w, const index_t* rows, index_t first, index_t count, T* Z) {
+        prepare(w);
+        forward(w, rows, first, count, Z, [](index_t, index_t, int) {});
+    }
+
+    // value[m] += sum of s loss, hits[m] += sum of s over rows predicted right and, where G is
+    // given, G += X^T U, gb += sum of U, with U = s scale dloss/dz.
+    void value_gradient(const Columns<T>& w, const Labels<T>& labels, const LossForm& form,
+                        const index_t* rows, index_t count, double* value, double* hits, T* G,
+                        index_t ldg, double* gb) {
+        prepare(w);
+        const index_t N = w.N(), B = w.models;
+        T* Z = Z_.reserve(std::min(chunk_, count) * N);
+        double* row_value = row_value_.reserve(std::min(chunk_, count) * B);
+        double* row_hit = row_hit_.reserve(std::min(chunk_, count) * B);
+        if (G && X_.sparse && !rows) begin_features();
+        for (index_t first = 0; first < count; first += chunk_) {
+            const index_t here = std::min(chunk_, count - first);
+            const index_t* list = rows ? rows + first : nullptr;
+            const index_t need = loss_scratch<T>(w.outputs);
+            T* scratch = loss_scratch_.reserve(need * engine_.threads);
+            const Labels<T> near = list ? listed(labels, B, list, here) : labels;
+            const index_t origin = list ? 0 : first;
+            forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
+                k_.loss(form.loss, {.rows = i1 - i0,
+                                    .models = B,
+                                    .outputs = w.outputs,
+                                    .y = near.y + (origin + i0) * near.y_row,
+                                    .y_row = near.y_row,
+                                    .y_model = near.y_model,
+                                    .s = near.s ? near.s + (origin + i0) * near.s_row : nullptr,
+                                    .s_row = near.s_row,
+                                    .s_model = near.s_model,
+                                    .scale = near.scale,
+                                    .margin = form.margin,
+                                    .Z = Z + i0 * N,
+                                    .value = row_value + i0 * B,
+                                    .hit = row_hit + i0 * B,
+                                    .gradient = G != nullptr,
+                                    .one_vs_rest = form.one_vs_rest,
+                                    .scratch = scratch + worker * need});
+            });
+            for (index_t i = 0; i < here; ++i)
+                for (index_t m = 0; m < B; ++m) {
+                    value[m] += row_value[i * B + m];
+                    hits[m] += row_hit[i * B + m];
+                }
+            if (!G) continue;
+            for (index_t i = 0; i < here; ++i)
+                for (index_t c = 0; c < N; ++c) gb[c] += double(Z[i * N + c]);
+            backward(list, first, here, Z, N, G, ldg);
+        }
+    }
+
+    // G += X^T U for all rows, U (rows, N).
+    void transpose_times(const T* U, index_t N, T* G) {
+        if (X_.sparse) begin_features();
+        for (index_t first = 0; first < X_.rows; first += chunk_)
+            backward(nullptr, first, std::min(chunk_, X_.rows - first), U + first * N, N, G, N);
+    }
+
+  private:
+    double work(index_t rows, index_t N) const {
+        return rows * (X_.sparse ? per_row_ : double(X_.columns)) * k_.padded(N);
+    }
+
+    // The labels and weights of listed rows, brought together.
+    Labels<T> listed(const Labels<T>& from, index_t models, const index_t* list, index_t count) {
+        Labels<T> out = from;
+        const index_t y_width = from.y_model ? models : 1, s_width = from.s_model ? models : 1;
+        std::int32_t* y = listed_y_.reserve(count * y_width);
+        double* s = from.s ? listed_s_.reserve(count * s_width) : nullptr;
+        for (index_t i = 0; i < count; ++i) {
+            for (index_t m = 0; m < y_width; ++m)
+                y[i * y_width + m] = from.y[list[i] * from.y_row + m * from.y_model];
+            for (index_t m = 0; s && m < s_width; ++m)
+                s[i * s_width + m] = from.s[list[i] * from.s_row + m * from.s_model];
+        }
+        out.y = y;
+        out.y_row = y_width;
+        out.s = s;
+        out.s_row = s_width;
+        return out;
+    }
+
+    // Copies B (depth, N) to rows padded to whole vectors; N = 1 stays as it is.
+    const T* pad_rows(const T* B, index_t depth, index_t N, Buffer<T>& buffer, index_t& ldb) const {
+        ldb = N == 1 ? 1 : k_.padded(N);
+        if (ldb == N) return B;
+        T* out = buffer.reserve(depth * ldb);
+        for (index_t i = 0; i < depth; ++i) {
+            std::copy_n(B + i * N, N, out + i * ldb);
+            std::fill_n(out + i * ldb + N, ldb - N, T(0));
+        }
+        return out;
+    }
+
+    const T* pack(const T* B, index_t depth, index_t N, Buffer<T>& buffer) {
+        T* out = buffer.reserve(depth * k_.padded(N));
+        const index_t panels = (N + k_.panel - 1) / k_.panel;
+        engine_.loop(panels, double(depth) * N, [&](index_t p, int) {
+            const index_t c = p * k_.panel;
+            k_.pack(B, N, depth, N, c, std::min(c + k_.panel, k_.padded(N)), out);
+        });
+        return out;
+    }
+
+    void prepare(const Columns<T>& w) {
+        if (X_.sparse)
+            W_ = pad_rows(w.W, X_.columns, w.N(), weights_, ldw_);
+        else
+            W_ = pack(w.W, X_.columns, w.N(), weights_);
+    }
+
+    void* scratch() { return scratch_.reserve(k_.scratch * engine_.threads); }
+
+    // Z = X W + b, and then(i0, i1, worker) for every finished block of rows.
+    template <class Then>
+    void forward(const Columns<T>& w, const index_t* rows, index_t first, index_t count, T* Z,
+                 const Then& then) {
+        const index_t N = w.N(), block = k_.block_rows;
+        char* space = static_cast<char*>(scratch());
+        engine_.loop((count + block - 1) / block, work(count, N), [&](index_t task, int worker) {
+            const index_t i0 = task * block, i1 = std::min(count, i0 + block);
+            for (index_t i = i0; i < i1; ++i) std::copy_n(w.b, N, Z + i * N);
+            if (X_.sparse)
+                k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N,
+                          N, Z, N);
+            else
+                k_.multiply({X_.dense, rows, first, false}, i0, i1, X_.columns, W_, N, Z, N,
+                            space + worker * k_.scratch);
+            then(i0, i1, worker);
+        });
+        engine_.forward_rows += count;
+    }
+
+    // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).
+    void backward(const index_t* rows, index_t first, index_t count, const T* U, index_t N, T* G,
+                  index_t ldg) {
+        engine_.backward_rows += count;
+        if (X_.sparse && rows) {
+            index_t ldu;
+            const T* other = pad_rows(U, count, N, gradients_, ldu);
+            const index_t groups = (N + k_.lanes - 1) / k_.lanes;
+            engine_.loop(groups, work(count, N), [&](index_t group, int) {
+                const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);
+                k_.scatter({X_.by_sample, rows, first, nullptr, nullptr, 0}, count, other, ldu, c0,
+                           c1, N, G, ldg);
+            });
+        } else if (X_.sparse) {
+            index_t ldu;
+            const T* other = pad_rows(U, count, N, gradients_, ldu);
+            end_features(first + count);
+            constexpr index_t block = 256;
+            engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
+                const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
+                k_.gather({X_.by_feature, nullptr, 0, from_.data(), to_.data(), first}, j0, j1,
+                          other, ldu, 0, N, N, G, ldg);
+            });
+            from_.swap(to_);
+        } else {
+            const T* other = pack(U, count, N, gradients_);
+            char* space = static_cast<char*>(scratch());
+            const index_t block =
+                k_.block_rows / 2;  // finer tasks than forward: features are fewer
+            engine_.loop((X_.columns + block - 1) / block, work(count, N),
+                         [&](index_t task, int worker) {
+                             const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
+                             k_.multiply({X_.dense, rows, first, true}, j0, j1, count, other, N, G,
+                                         ldg, space + worker * k_.scratch);
+                         });
+        }
+    }
+
+    // Where, in the list of every feature, the entries of the next chunk of rows begin and end.
+    void begin_features() {
+        from_.resize(X_.columns);
+        to_.resize(X_.columns);
+        for (index_t j = 0; j < X_.columns; ++j) from_[j] = X_.by_feature.offset(j);
+    }
+
+    void end_features(index_t row) {
+        const CompressedView& A = X_.by_feature;
+        for (index_t j = 0; j < X_.columns; ++j) {
+            index_t low = from_[j], high = A.offset(j + 1);
+            if (row >= X_.rows) {
+                to_[j] = high;
+                continue;
+            }
+            while (low < high) {
+                const index_t middle = low + (high - low) / 2;
+                if (A.column(middle) < row)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            to_[j] = low;
+        }
+    }
+
+    Engine& engine_;
+    const Kernels<T>& k_;
+    const Data& X_;
+    index_t chunk_ = 0;
+    double per_row_ = 1;
+    const T* W_ = nullptr;
+    index_t ldw_ = 0;
+    Buffer<T> Z_, weights_, gradients_, loss_scratch_;
+    Buffer<double> row_value_, row_hit_, listed_s_;
+    Buffer<std::int32_t> listed_y_;
+    Buffer<char> scratch_;
+    std::vector<index_t> from_, to_;
+};
+
+// The state and parameters of a gradient rule for weights and biases together.
+template <class T>
+struct Descent {
+    Rule rule;
+    T *W, *b;                                 // (features, N), (N)
+    T *VW, *Vb;                               // momentum's v, nesterov's u, adam's m
+    T *MW, *Mb;                               // adam's s
+    const double *rate, *momentum, *l1, *l2;  // (models)
+    const T* factors;                         // null, (features) or (features, N)
+    bool factors_per_column;
+    double beta1, beta2, epsilon;
+    bool free_bias;
+};
+
+template <class T>
+class Stepper {
+  public:
+    Stepper(const Engine& engine, const Descent<T>& p, index_t features, index_t models,
+            index_t outputs)
+        : engine_(engine),
+          k_(engine.kernels<T>()),
+          p_(p),
+          features_(features),
+          N_(models * outputs) {
+        const auto spread = [&](const double* per_model) {
+            std::vector<T> out(N_);
+            for (index_t c = 0; c < N_; ++c) out[c] = per_model ? T(per_model[c / outputs]) : T(0);
+            return out;
+        };
+        rate_ = spread(p.rate);
+        momentum_ = spread(p.momentum);
+        l1_ = spread(p.l1);
+        l2_ = spread(p.l2);
+        zero_ = spread(nullptr);
+    }
+
+    // One step, the `count`-th (from 1), along the gradient of the loss G (features, ldg), gb (N).
+    void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
+        RuleStep<T> at = weights(G, ldg);
+        at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
+        at.correction2 = T(1 / (1 - std::pow(p_.beta2, double(count))));
+        constexpr index_t block = 64;
+        engine_.loop((features_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
+            k_.step(at, task * block, std::min(features_, (task + 1) * block));
+        });
+        if (!p_.free_bias) return;
+        at.W = p_.b;
+        at.V = p_.Vb;
+        at.M = p_.Mb;
+        at.G = gb;
+        at.l1 = at.l2 = zero_.data();
+        at.factors = nullptr;
+        k_.step(at, 0, 1);
+    }
+
+    // Per column: the penalty and the squared norm of the smallest subgradient, bias included.
+    void measure(const T* G, const T* gb, double* penalty, double* norm) {
+        const RuleStep<T> at = weights(G, N_);
+        constexpr index_t block = 16;
+        engine_.loop((N_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
+            k_.measure(at, features_, task * block, std::min(N_, (task + 1) * block), penalty,
+                       norm);
+        });
+        if (!p_.free_bias) return;
+        for (index_t c = 0; c < N_; ++c) norm[c] += double(gb[c]) * double(gb[c]);
+    }
+
+  private:
+    RuleStep<T> weights(const T* G, index_t ldg) const {
+        return {.rule = p_.rule,
+                .columns = N_,
+                .W = p_.W,
+                .V = p_.VW,
+                .M = p_.MW,
+                .G = G,
+                .ldg = ldg,
+                .rate = rate_.data(),
+                .momentum = momentum_.data(),
+                .l1 = l1_.data(),
+                .l2 = l2_.data(),
+                .factors = p_.factors,
+                .factor_row = p_.factors_per_column ? N_ : 1,
+                .factor_column = p_.factors_per_column ? 1 : 0,
+                .beta1 = T(p_.beta1),
+                .beta2 = T(p_.beta2),
+                .epsilon = T(p_.epsilon),
+                .correction1 = T(1),
+                .correction2 = T(1)};
+    }
+
+    const Engine& engine_;
+    const Kernels<T>& k_;
+    const Descent<T>& p_;
+    index_t features_, N_;
+    std::vector<T> rate_, momentum_, l1_, l2_, zero_;
+};
+
+// One epoch of mini-batches: for each batch of `order`, the gradient n / (m S) sum s g over its m
+// rows, then a step of the rule. Returns the number of steps made so far.
+template <class T>
+std::int64_t descend_epoch(Engine& engine, const Data& X, const Labels<T>& labels,
+                           const LossForm& form, const Descent<T>& p, index_t models,
+                           index_t outputs, const index_t* order, index_t count, index_t batch,
+                           std::int64_t steps) {
+    const Kernels<T>& k = engine.kernels<T>();
+    const Columns<T> w{p.W, p.b, models, outputs};
+    const index_t N = w.N(), ldg = N == 1 ? 1 : k.padded(N);
+    Pass<T> pass(engine, X);
+    Stepper<T> stepper(engine, p, X.columns, models, outputs);
+    Buffer<T> gradient;
+    T* G = gradient.reserve(X.columns * ldg + 1);
+    std::vector<double> value(models), hits(models), gb(N), scale(models);
+    std::vector<T> step_b(N);
+    Labels<T> scaled = labels;
+    scaled.scale = scale.data();
+    for (index_t first = 0; first < count; first += batch) {
+        const index_t here = std::min(batch, count - first);
+        for (index_t m = 0; m < models; ++m)
+            scale[m] = labels.scale[m] * double(count) / double(here);
+        std::fill_n(G, X.columns * ldg, T(0));
+        std::fill(gb.begin(), gb.end(), 0.0);
+        pass.value_gradient(w, scaled, form, order + first, here, value.data(), hits.data(), G, ldg,
+                            gb.data());
+        std::copy(gb.begin(), gb.end(), step_b.begin());
+        stepper.step(G, ldg, step_b.data(), ++steps);
+    }
+    return steps;
+}
+
+}  // namespace sx

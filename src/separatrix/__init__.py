@@ -1,0 +1,26 @@
+"""Separatrix trains, studies and explains linear classifiers: many models, one pass."""
+
+from separatrix.arrays import get_threads, set_threads
+from separatrix.certificate import Certificate
+from separatrix.diagnose import Diagnosis
+from separatrix.estimators import GradientDescentClassifier, Perceptron, fit_many
+from separatrix.losses import LOSSES, Loss
+from separatrix.penalty import ElasticNet
+from separatrix.solvers import History, Progress
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LOSSES",
+    "Certificate",
+    "Diagnosis",
+    "ElasticNet",
+    "GradientDescentClassifier",
+    "History",
+    "Loss",
+    "Perceptron",
+    "Progress",
+    "fit_many",
+    "get_threads",
+    "set_threads",
+]

@@ -1,0 +1,145 @@
+"""How far from the optimum a model can be, proven.
+
+For duals U with sum_i s_i U_i = 0 (what a free bias demands),
+
+    D(U) = - sum_i s_i conjugate(U_i) / S - g*(X^T (s o U) / S)
+
+is a lower bound on the objective, so P - D bounds how much any model could still gain. U is the
+gradient of the loss at the scores, balanced, unless a solver has better duals. The arithmetic is
+float64 whatever the fit was made in.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.data import Block
+from separatrix.model import Model
+from separatrix.objective import Objective
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof that goes with one fitted model.
+
+    Attributes
+    ----------
+    kind : "duality_gap", or "gradient_norm" where no useful lower bound exists (no penalty, or a
+        loss that is not convex); then dual, gap and relative_gap are None.
+    primal : the objective of the model
+    dual : a proven lower bound on the objective of every model
+    gap, relative_gap : primal - dual, and that divided by primal
+    gradient_norm : norm of the smallest subgradient at the model
+    """
+
+    kind: str
+    primal: float
+    dual: float | None
+    gap: float | None
+    relative_gap: float | None
+    gradient_norm: float
+
+    def __str__(self) -> str:
+        if self.kind == "gradient_norm":
+            return (
+                f"objective {self.primal:.6g}, gradient norm {self.gradient_norm:.2e} "
+                "(no penalty or not convex: no duality gap exists)"
+            )
+        return (
+            f"objective {self.primal:.6g}, within {self.gap:.2e} of the optimum "
+            f"(relative gap {self.relative_gap:.2e})"
+        )
+
+
+def certify(
+    objective: Objective, model: Model, duals: list[Array] | None = None
+) -> list[Certificate]:
+    """Certify every model of a batch.
+
+    Parameters
+    ----------
+    objective, model : B models and what they minimise
+    duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
+        the gradient of the loss
+
+    >>> import numpy as np
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of(np.eye(2), [0, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
+    >>> w = np.array([[[-0.2]], [[0.2]]])
+    >>> certify(objective, Model(w, np.zeros((1, 1))))[0].gap < 0.01
+    True
+    """
+    model = model.astype(np.float64)
+    found = objective.evaluate(model)
+    primal, norm = found.value, found.gradient_norm
+    l1, l2 = objective.strengths(model.n_models)
+    bounded = (l1 > 0.0) | (l2 > 0.0)
+    dual = np.full(model.n_models, -np.inf)
+    if objective.loss.convex and bounded.any():
+        dual = np.where(bounded, dual_values(objective, model, duals), -np.inf)
+    return [
+        _certificate(*(float(a[m]) for a in (primal, dual, norm))) for m in range(model.n_models)
+    ]
+
+
+def dual_values(objective: Objective, model: Model, duals: list[Array] | None = None) -> Array:
+    """D(U) of each model (B,); U = 0 proves that no objective here is below zero."""
+    given = list(duals) if duals is not None else None
+    blocks = list(objective.data.blocks())
+    U = [
+        _usable(given[i] if given else objective.loss.gradient(block.y, model.scores(block.X)))
+        for i, block in enumerate(blocks)
+    ]
+    if objective.bias:
+        U = _balanced(objective, blocks, U)
+    scale = objective.scale(model.n_models)
+    V = np.zeros(model.W.shape)
+    for block, u in zip(blocks, U):
+        V += block.X.transpose_times(u * (_columns(block.weights) * scale)[:, :, None])
+    shrink = objective.penalty.dual_scale(V)
+    total = np.zeros(model.n_models)
+    for block, u in zip(blocks, U):
+        s = np.broadcast_to(_columns(block.weights), u.shape[:2])
+        cost = objective.loss.conjugate(block.y, u * shrink[:, None])
+        total += np.where(s > 0.0, s * cost, 0.0).sum(axis=0) * scale
+    dual = -total - objective.penalty.conjugate(V * shrink[:, None])
+    return np.maximum(np.nan_to_num(dual, nan=-np.inf), 0.0)
+
+
+def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list[Array]:
+    """Balance the duals over all rows, since the bias is shared by all blocks."""
+    B = U[0].shape[1]
+
+    def wide(a: Array) -> Array:
+        return np.broadcast_to(_columns(a), (len(a), B))
+
+    y = np.concatenate([wide(block.y) for block in blocks])
+    s = np.concatenate([wide(block.weights) for block in blocks])
+    together = objective.loss.balance(y, np.concatenate(U), s)
+    ends = np.cumsum([len(u) for u in U])[:-1]
+    return np.split(together, ends)
+
+
+def _certificate(primal: float, dual: float, norm: float) -> Certificate:
+    if not math.isfinite(dual) or not math.isfinite(primal):
+        return Certificate("gradient_norm", primal, None, None, None, norm)
+    gap = max(primal - dual, 0.0)
+    relative = gap / primal if primal > 0.0 else 0.0
+    return Certificate("duality_gap", primal, dual, gap, relative, norm)
+
+
+def _usable(U: Array) -> Array:
+    """Duals in float64; those of rows whose scores overflowed are set to 0, which is allowed."""
+    U = np.asarray(U, np.float64)
+    return np.where(np.isfinite(U).all(axis=2, keepdims=True), U, 0.0)
+
+
+def _columns(a: Array) -> Array:
+    return a[:, None] if a.ndim == 1 else a

@@ -1,0 +1,297 @@
+"""What is wrong with a run, why, and what to do: in words, each computed from the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.certificate import Certificate
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.separable import without_finite_optimum
+from separatrix.spectrum import local_curvature, smoothness
+
+DIVERGED_TIMES = 10.0  # an objective this many times its start ...
+DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
+RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises
+STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
+STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
+CERTIFIED = 1e-3  # a relative gap below which nothing is left to gain
+RISEN = 0.01  # relative rise of the validation loss above its lowest
+SCALE_RATIO = 1e3  # between the widest and the narrowest feature
+RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
+ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a run went: its rate and momentum, and the stable rate times the curvature."""
+
+    rate: float
+    momentum: float
+    stable_times: float
+    batch_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One finding: its `kind`, what was seen and why (`message`), and what to do (`remedy`)."""
+
+    kind: str
+    message: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message} {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a diagnosis looks at: a run's history, its objective at the start, its end, its pace."""
+
+    history: Mapping[str, Array]
+    start: float
+    stop_reason: str
+    pace: Pace | None
+    certificate: Certificate
+
+    @property
+    def objective(self) -> Array:
+        """The objective from the start on."""
+        return np.concatenate([[self.start], self.history["objective"]])
+
+    def rises(self) -> Array:
+        """Epochs, from 1, in which the objective rose by more than rounding."""
+        values = self.objective
+        with np.errstate(invalid="ignore"):
+            rose = values[1:] - values[:-1] > ROUNDING * np.abs(values[:-1])
+        return np.flatnonzero(rose) + 1
+
+    def oscillates(self) -> bool:
+        """Whether the objective rose in at least a twentieth of the epochs."""
+        epochs = len(self.history["objective"])
+        return self.stop_reason != "diverged" and len(self.rises()) >= max(RISING_SHARE * epochs, 1)
+
+
+def diagnose(objective: Objective, model: Model, traces: list[Trace]) -> list[list[Diagnosis]]:
+    """Diagnose every model of a batch, sharing the passes over the data between them."""
+    speed = _Limits(objective, model, traces)
+    data = _data_diagnoses(objective, traces)
+    separable = _separable(objective, model)
+    out = []
+    for m, trace in enumerate(traces):
+        found = [
+            _diverged(trace, speed, m),
+            _oscillating(trace, speed, m),
+            _not_converged(trace, speed, m),
+            _overfitting(trace),
+            separable[m],
+        ]
+        out.append([d for d in found if d is not None] + data)
+    return out
+
+
+class _Limits:
+    """The rates that are safe, computed for the runs that need them quoted."""
+
+    def __init__(self, objective: Objective, model: Model, traces: list[Trace]) -> None:
+        B = len(traces)
+        troubled = np.array([t.stop_reason == "diverged" or t.oscillates() for t in traces])
+        slow = np.array([_unfinished(t) is not None for t in traces])
+        self.L = np.full(B, np.nan)
+        self.local = np.full(B, np.nan)
+        wanted = np.flatnonzero(troubled | slow)
+        if len(wanted):
+            L = smoothness(objective.select(wanted), model.select(wanted))
+            if L is not None:
+                self.L[wanted] = L
+        near = np.flatnonzero(troubled & np.array([t.pace is not None for t in traces]))
+        if len(near):
+            curvature = local_curvature(objective.select(near), model.select(near))
+            if curvature is not None:
+                self.local[near] = curvature
+
+    def words(self, m: int, pace: Pace | None) -> str:
+        """The safe rate and the local limit, saying which is which."""
+        parts = []
+        if self.L[m] > 0.0:
+            parts.append(f"the safe rate 2/L = {2.0 / self.L[m]:.2g}, from the data alone")
+        if pace is not None and self.local[m] > 0.0:
+            formula = {2.0: "2", 2.0 * (1.0 + pace.momentum): "2(1 + mu)"}.get(
+                pace.stable_times, "2(1 + mu)/(1 + 2 mu)"
+            )
+            limit = pace.stable_times / self.local[m]
+            parts.append(
+                f"the local limit {formula}/lambda_max = {limit:.2g}, of the Hessian at the "
+                "weights kept"
+            )
+        return " and ".join(parts)
+
+    def exceeded(self, m: int, pace: Pace) -> bool:
+        """Whether the rate is above the local limit or, where there is none, above 2/L."""
+        limit = pace.stable_times / self.local[m] if self.local[m] > 0.0 else 2.0 / self.L[m]
+        return bool(pace.rate > limit)
+
+    def lower(self, m: int) -> str:
+        """What to set the rate to."""
+        if self.L[m] > 0.0:
+            return f"Lower learning_rate to {2.0 / self.L[m]:.2g} or less"
+        return "Lower learning_rate, or let it decay with schedule='inverse'"
+
+
+def _diverged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
+    if trace.stop_reason != "diverged":
+        return None
+    values = trace.objective
+    last = values[-1]
+    with np.errstate(invalid="ignore"):
+        wrong = ~np.isfinite(values) | (values > DIVERGED_TIMES * max(trace.start, 0.0))
+    since = int(np.flatnonzero(wrong)[0]) if wrong.any() else len(values) - 1
+    seen = f"The objective went from {trace.start:.3g} to {last:.3g}, too high since epoch {since}."
+    return Diagnosis("diverged", f"{seen} {_rate_words(trace, speed, m)}".strip(),
+                     f"{speed.lower(m)}. The last sane weights were kept.")  # fmt: skip
+
+
+def _oscillating(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
+    if not trace.oscillates():
+        return None
+    rises, epochs = trace.rises(), len(trace.history["objective"])
+    seen = f"The training objective rose in {len(rises)} of {epochs} epochs, last in {rises[-1]}."
+    cause, remedy = _rate_words(trace, speed, m), f"{speed.lower(m)}."
+    pace = trace.pace
+    if pace is not None and not speed.exceeded(m, pace):
+        if pace.batch_size is not None:
+            cause += " Mini-batches give noisy gradients, which a constant rate never averages out."
+            remedy = "Let the rate decay (schedule='inverse'), or use larger batches."
+        elif pace.momentum > 0.0:
+            cause += f" The rate is below the limit: momentum {pace.momentum:g} overshoots."
+            remedy = "Lower the momentum, or wait: such swings die out."
+        elif not np.isfinite(speed.L[m]):
+            cause += " The loss has kinks, around which a constant rate always jumps."
+            remedy = "Let the rate decay: schedule='inverse'."
+    return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
+
+
+def _rate_words(trace: Trace, speed: _Limits, m: int) -> str:
+    limits = speed.words(m, trace.pace)
+    if trace.pace is None:
+        return f"For plain descent, {limits}." if limits else ""
+    rate = f"The rate was {trace.pace.rate:.3g}"
+    return f"{rate}; {limits}." if limits else f"{rate}."
+
+
+def _unfinished(trace: Trace) -> str | None:
+    """What says that a run ended before it had converged, if anything does."""
+    if trace.stop_reason not in ("epochs", "time_limit") or trace.oscillates():
+        return None
+    gap = trace.certificate.relative_gap
+    if gap is not None and gap <= CERTIFIED:
+        return None
+    values = trace.objective
+    window = max(len(values) // 10, 1)
+    before, after = values[-1 - window], values[-1]
+    fall = (before - after) / abs(before) if before else 0.0
+    norms = trace.history["gradient_norm"]
+    if fall > STILL_FALLING:
+        epochs = "epoch" if window == 1 else f"{window} epochs"
+        return (
+            f"The objective still fell by {fall:.2%} over the last {epochs}; "
+            f"gradient norm {norms[-1]:.2g}."
+        )
+    if norms[-1] > STILL_STEEP * norms[0]:
+        return (
+            f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of what it "
+            "was after the first epoch."
+        )
+    return None
+
+
+def _not_converged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
+    seen = _unfinished(trace)
+    if seen is None:
+        return None
+    remedy = "Train for more epochs, or raise learning_rate or momentum."
+    if trace.pace is not None and 2.0 / speed.L[m] > trace.pace.rate:
+        remedy = (
+            f"Train for more epochs, or raise learning_rate (now {trace.pace.rate:.3g}, safe up to "
+            f"2/L = {2.0 / speed.L[m]:.2g}) or momentum."
+        )
+    return Diagnosis("not_converged", seen, remedy)
+
+
+def _overfitting(trace: Trace) -> Diagnosis | None:
+    val, train = trace.history["val_loss"], trace.history["train_loss"]
+    measured = np.flatnonzero(np.isfinite(val))
+    if len(measured) < 3 or trace.stop_reason == "diverged":
+        return None
+    lowest = measured[np.argmin(val[measured])]
+    last = measured[-1]
+    if not (val[last] > (1.0 + RISEN) * val[lowest] and train[last] < train[lowest]):
+        return None
+    return Diagnosis(
+        "overfitting",
+        f"Overfitting since epoch {lowest + 1}: the validation loss rose from {val[lowest]:.3g} to "
+        f"{val[last]:.3g} while the training loss fell from {train[lowest]:.3g} to "
+        f"{train[last]:.3g}.",
+        f"Stop there (patience, or epochs={lowest + 1}), raise l2, or use more data.",
+    )
+
+
+def _data_diagnoses(objective: Objective, traces: list[Trace]) -> list[Diagnosis]:
+    """What is wrong with the data itself, the same for all models."""
+    found = []
+    if any(trace.pace is not None for trace in traces) and objective.penalty.factors is None:
+        found.append(_scales(objective))
+    found.append(_rare_class(objective))
+    return [d for d in found if d is not None]
+
+
+def _scales(objective: Objective) -> Diagnosis | None:
+    spreads = np.stack([block.X.moments()[1] for block in objective.data.blocks()]).max(axis=0)
+    moving = np.flatnonzero(spreads > 0.0)
+    if len(moving) < 2:
+        return None
+    wide, narrow = moving[np.argmax(spreads[moving])], moving[np.argmin(spreads[moving])]
+    if spreads[wide] <= SCALE_RATIO * spreads[narrow]:
+        return None
+    return Diagnosis(
+        "scales",
+        f"The features are on very different scales: column {wide} has a standard deviation of "
+        f"{spreads[wide]:.3g}, column {narrow} one of {spreads[narrow]:.3g}. One learning rate "
+        "cannot suit both.",
+        "Standardise the features first, for example with scikit-learn's StandardScaler.",
+    )
+
+
+def _rare_class(objective: Objective) -> Diagnosis | None:
+    counts = np.zeros(len(objective.data.classes), int)
+    for block in objective.data.blocks():
+        if block.y.ndim == 2 or block.weights.ndim == 2:
+            return None  # every model has classes of its own
+        counts += np.bincount(block.y[block.weights > 0.0], minlength=len(counts))
+    total, rarest = int(counts.sum()), int(counts.argmin())
+    few = counts[rarest]
+    if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):
+        return None
+    return Diagnosis(
+        "rare_class",
+        f"Class {objective.data.classes[rarest]!s} has only {few} of {total} training rows.",
+        "Give its samples more weight (sample_weight), collect more, or merge it with another.",
+    )
+
+
+def _separable(objective: Objective, model: Model) -> list[Diagnosis | None]:
+    return [
+        Diagnosis(
+            "separable",
+            "A plane separates the classes of the training data: without a penalty the loss falls "
+            "towards 0 for ever while the weights grow, and there is no finite optimum.",
+            "Add a penalty (l2), or stop by the validation set (patience).",
+        )
+        if endless
+        else None
+        for endless in without_finite_optimum(objective, model)
+    ]

@@ -1,0 +1,208 @@
+"""Gradient descent as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.start import seed_of, starting_weights
+from separatrix.estimators.trained import TrainedClassifier
+from separatrix.fit import Task
+from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
+from separatrix.solvers import RULES, SCHEDULES, Gradient, Stop
+from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
+
+
+class GradientDescentClassifier(TrainedClassifier):
+    """A linear classifier trained by gradient descent, every epoch of it on record.
+
+    Minimises mean loss + l1 |W|_1 + l2/2 |W|^2 by batch, mini-batch or stochastic descent.
+
+    Parameters
+    ----------
+    loss : "auto" (logistic for two classes, softmax for more), a name in `LOSSES`, or a Loss
+    margin : of the hinge losses; None for 1
+    l1, l2 : strengths of the penalty
+    learning_rate, schedule, decay : the rate of epoch e is learning_rate ("constant"),
+        times exp(-decay (e - 1)) ("exponential") or divided by 1 + decay (e - 1) ("inverse")
+    rule, momentum, betas : "plain", "momentum" (v = momentum v - rate g, w = w + v), "nesterov" or
+        "adam" (with betas)
+    batch_size : rows per step; None for all, 1 for stochastic descent
+    epochs : passes over the rows at most
+    multiclass : "auto", the loss's own form for many classes where it has one, or "ovr", one
+        against the rest
+    fit_intercept : whether there is a bias; it is never penalised
+    init, init_scale : "zeros", "random" (normal, times init_scale), or (coef, intercept)
+    random_state : seed of the start and of the order of the rows
+    gradient_tol, step_tol, time_limit : stop when the gradient's norm, the largest change of a
+        weight in an epoch, or the seconds reach this
+    patience, patience_rule, monitor, validate_every : stop when the validation "loss" or
+        "accuracy", measured every so many epochs, has not improved on its best `patience` times
+        running ("best") or has risen more than `patience` times running ("consecutive"); the best
+        weights are restored
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn
+    history_ : a mapping of arrays, one value an epoch; `to_frame()` makes it a data frame
+    certificate_ : how far from the optimum the model can be
+    diagnoses_ : what went wrong, why, and what to do
+    stop_reason_, n_iter_, best_epoch_ : why and after how many epochs training ended, and the epoch
+        whose weights were kept
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import GradientDescentClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientDescentClassifier(learning_rate=0.1, epochs=250).fit(X, y)
+    >>> model.stop_reason_, round(model.history_["train_loss"][-1], 3)
+    ('epochs', np.float64(0.238))
+    >>> model.objective()
+    'mean cross-entropy log(sum_j exp(z_j)) - z_y over 150 rows, no penalty, bias free'
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "auto",
+        *,
+        margin: float | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        learning_rate: float = 0.01,
+        schedule: str = "constant",
+        decay: float = 0.01,
+        rule: str = "momentum",
+        momentum: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        batch_size: int | None = None,
+        epochs: int = 100,
+        multiclass: str = "auto",
+        fit_intercept: bool = True,
+        init: Any = "zeros",
+        init_scale: float = 0.01,
+        random_state: Any = 0,
+        gradient_tol: float | None = None,
+        step_tol: float | None = None,
+        time_limit: float | None = None,
+        patience: int | None = None,
+        patience_rule: str = "best",
+        monitor: str = "loss",
+        validate_every: int = 1,
+    ) -> None:
+        self.loss = loss
+        self.margin = margin
+        self.l1 = l1
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.decay = decay
+        self.rule = rule
+        self.momentum = momentum
+        self.betas = betas
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.init = init
+        self.init_scale = init_scale
+        self.random_state = random_state
+        self.gradient_tol = gradient_tol
+        self.step_tol = step_tol
+        self.time_limit = time_limit
+        self.patience = patience
+        self.patience_rule = patience_rule
+        self.monitor = monitor
+        self.validate_every = validate_every
+
+    def _likely_loss(self) -> Loss | None:
+        return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.loss, Loss):
+            require_choice("loss", self.loss, ["auto", *LOSSES])
+        require_number("l1", self.l1)
+        require_number("l2", self.l2)
+        require_number("learning_rate", self.learning_rate, open_low=True)
+        require_choice("schedule", self.schedule, SCHEDULES)
+        require_number("decay", self.decay)
+        require_choice("rule", self.rule, RULES)
+        require_number("momentum", self.momentum, high=1.0)
+        for beta in self.betas:
+            require_number("betas", beta, high=1.0)
+        require_count("batch_size", self.batch_size, optional=True)
+        require_count("epochs", self.epochs)
+        require_choice("multiclass", self.multiclass, ("auto", "ovr"))
+        require_number("init_scale", self.init_scale)
+        require_number("gradient_tol", self.gradient_tol, optional=True)
+        require_number("step_tol", self.step_tol, optional=True)
+        require_number("time_limit", self.time_limit, open_low=True, optional=True)
+        require_count("patience", self.patience, low=0, optional=True)
+        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
+        require_choice("monitor", self.monitor, MONITORS)
+        require_count("validate_every", self.validate_every)
+
+    def _task(self, n_classes: int, n_features: int) -> Task:
+        self._check_parameters()
+        loss, n_outputs = choose_loss(self.loss, self.margin, self.multiclass, n_classes)
+        seed = seed_of(self.random_state)
+        return Task(
+            loss=loss,
+            n_outputs=n_outputs,
+            solver=Gradient(
+                learning_rate=np.array([self.learning_rate], float),
+                momentum=np.array([self.momentum], float),
+                decay=np.array([self.decay if self.schedule != "constant" else 0.0], float),
+                rule=self.rule,
+                batch_size=self.batch_size,
+                schedule=self.schedule,
+                betas=(float(self.betas[0]), float(self.betas[1])),
+                seed=seed,
+            ),
+            stop=Stop(
+                epochs=((int(self.epochs),),),
+                gradient_tol=_or_nan(self.gradient_tol),
+                step_tol=_or_nan(self.step_tol),
+                patience=np.array([-1 if self.patience is None else self.patience]),
+                patience_rule=self.patience_rule,
+                monitor=self.monitor,
+                validate_every=self.validate_every,
+                time_limit=self.time_limit,
+            ),
+            l1=float(self.l1),
+            l2=float(self.l2),
+            bias=bool(self.fit_intercept),
+            start=starting_weights(self.init, self.init_scale, seed, n_features, n_outputs),
+        )
+
+
+def choose_loss(
+    loss: str | Loss, margin: float | None, multiclass: str, n_classes: int
+) -> tuple[Loss, int]:
+    """The loss for so many classes, and its number of outputs.
+
+    >>> choose_loss("auto", None, "auto", 3)[0].name
+    'softmax'
+    """
+    if loss == "auto":
+        loss = "logistic" if n_classes == 2 or multiclass == "ovr" else "softmax"
+    chosen = make_loss(loss, margin) if isinstance(loss, str) else loss
+    binary_only = False
+    if n_classes > 2:
+        try:
+            chosen.n_outputs(n_classes)
+        except ValueError:
+            binary_only = True
+    if n_classes > 2 and (multiclass == "ovr" or binary_only):
+        if chosen.n_outputs(2) != 1 or chosen.name == "softmax_reference":
+            raise ValueError(
+                f"multiclass='ovr' needs a loss with one output, and '{chosen.name}' has one for "
+                "every class. Use loss='logistic' or another binary loss, or multiclass='auto'."
+            )
+        return OneVsRest(chosen), n_classes
+    return chosen, chosen.n_outputs(n_classes)
+
+
+def _or_nan(value: float | None) -> Array:
+    return np.array([np.nan if value is None else value], float)

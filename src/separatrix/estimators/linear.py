@@ -1,0 +1,104 @@
+"""What all linear classifiers share: the fitted attributes and the ways to predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.arrays import Array, Matrix
+from separatrix.estimators.checks import require_finite, require_numbers
+from separatrix.fit import Task
+from separatrix.losses import Loss
+from separatrix.model import Model
+from separatrix.solvers import History, Result
+
+ACCEPTED = ("csr", "csc")
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with scores X coef_.T + intercept_.
+
+    A subclass says how it is trained, in `_task`.
+    """
+
+    classes_: Array
+    coef_: Array
+    intercept_: Array
+    history_: History
+
+    def _task(self, n_classes: int, n_features: int) -> Task:
+        raise NotImplementedError
+
+    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
+        """Take over what training found."""
+        self._loss = loss
+        self.classes_ = classes
+        self.coef_ = np.ascontiguousarray(result.model.W[:, 0].T)
+        self.intercept_ = result.model.b[0].copy()
+        self.history_ = result.history
+        self.n_iter_ = result.history.epochs
+        self.best_epoch_ = result.best_epoch
+        self.certificate_ = result.certificate
+        self.diagnoses_ = result.diagnoses
+        self.stop_reason_ = result.stop_reason
+        self._objective_words = result.objective
+
+    def objective(self) -> str:
+        """The exact formula that was minimised, in words and numbers."""
+        check_is_fitted(self)
+        return self._objective_words
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: (n,) for two classes, positive for the second; else (n, C)."""
+        Z = self._scores(X)[:, 0]
+        if len(self.classes_) == 2:
+            return Z[:, 0] if Z.shape[1] == 1 else Z[:, 1] - Z[:, 0]
+        if Z.shape[1] < len(self.classes_):  # the first class is the reference, with score 0
+            return np.concatenate([np.zeros_like(Z[:, :1]), Z], axis=1)
+        return Z
+
+    def predict(self, X: Any) -> Array:
+        """The class of the highest score, for every row."""
+        Z = self._scores(X)
+        return self.classes_[self._loss.predict(Z)[:, 0]]
+
+    def _has_probabilities(self) -> bool:
+        loss = self._loss if hasattr(self, "_loss") else self._likely_loss()
+        return loss is None or loss.probabilities(np.zeros((1, 1, 1))) is not None
+
+    def _likely_loss(self) -> Loss | None:
+        """The loss before fitting, if it is known."""
+        return None
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of every class, (n, C)."""
+        Z = self._scores(X)
+        P = self._loss.probabilities(Z)
+        assert P is not None
+        return P[:, 0]
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        require_numbers("X", X)
+        X = validate_data(
+            self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False
+        )
+        require_finite("X", X)
+        model = Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None])
+        return model.scores(Matrix(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

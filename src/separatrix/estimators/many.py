@@ -1,0 +1,180 @@
+"""Training estimators together: the single fit is the case of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
+
+from separatrix.arrays import Array
+from separatrix.data import Dataset
+from separatrix.estimators.checks import (
+    require_equal_lengths,
+    require_finite,
+    require_known_classes,
+    require_numbers,
+    require_two_classes,
+)
+from separatrix.estimators.linear import ACCEPTED, LinearClassifier
+from separatrix.fit import Task, train
+from separatrix.solvers import Progress
+
+Estimator = TypeVar("Estimator", bound=LinearClassifier)
+
+
+def fit_many(
+    estimators: Sequence[Estimator],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    *,
+    on_record: Callable[[Progress], None] | None = None,
+) -> list[Estimator]:
+    """Fit estimators over the same data as one batch, and return them.
+
+    Whatever can share a pass over X does: the data is read as often as for one model. Estimators
+    that differ only in `epochs` are one run, read off several times. The result is the same as
+    that of fitting each alone.
+
+    Parameters
+    ----------
+    estimators : the estimators to fit, in place
+    X, y : the training data, as for `fit`
+    sample_weight : None, (n,) or (n, len(estimators)), a column for each
+    X_val, y_val : a validation set, for the history and for patience
+    on_record : called with a `Progress` after every epoch
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import GradientDescentClassifier, fit_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rates = [0.1, 0.01, 0.001]
+    >>> sweep = fit_many([GradientDescentClassifier(learning_rate=r) for r in rates], X, y)
+    >>> [round(model.score(X, y), 2) for model in sweep]
+    [0.97, 0.87, 0.66]
+    """
+    estimators = list(estimators)
+    if not estimators:
+        return []
+    for estimator in estimators:
+        if not isinstance(estimator, LinearClassifier):
+            raise TypeError(
+                "fit_many takes estimators of separatrix, such as GradientDescentClassifier. "
+                f"Got {type(estimator).__name__} instead."
+            )
+    data = prepare(estimators[0], X, y, sample_weight, n_columns=len(estimators))
+    for estimator in estimators[1:]:
+        _copy_feature_names(estimators[0], estimator)
+    n_classes = len(data.classes)
+    tasks = [estimator._task(n_classes, data.n_features) for estimator in estimators]
+    validation = prepare_validation(estimators[0], X_val, y_val, data)
+    _require_validation(tasks, validation)
+    results = train(tasks, data, validation, on_record=on_record)
+    for estimator, task, result in zip(estimators, tasks, results):
+        estimator._accept(result, task.loss, data.classes)
+    return estimators
+
+
+def prepare(
+    estimator: LinearClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    n_columns: int = 1,
+    classes: Array | None = None,
+) -> Dataset:
+    """Check training data, learn its classes and feature names, and make it a data set."""
+    require_equal_lengths(X, y)
+    require_numbers("X", X)
+    first = not (classes is not None and hasattr(estimator, "n_features_in_"))
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=first,
+        accept_sparse=ACCEPTED,
+        dtype="numeric",
+        ensure_all_finite=False,
+        multi_output=False,
+        y_numeric=False,
+    )
+    require_finite("X", X)
+    check_classification_targets(y)
+    if classes is None:
+        classes, numbers = np.unique(y, return_inverse=True)
+        require_two_classes(classes)
+    else:
+        require_known_classes(y, classes)
+        numbers = np.searchsorted(classes, y)
+    return Dataset.of(X, numbers, _weights(sample_weight, X, n_columns), classes=classes)
+
+
+def prepare_validation(
+    estimator: LinearClassifier, X_val: Any, y_val: Any, data: Dataset
+) -> Dataset | None:
+    """Check a validation set against the training data it goes with."""
+    if X_val is None and y_val is None:
+        return None
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: give both, or neither.")
+    require_equal_lengths(X_val, y_val, ("X_val", "y_val"))
+    require_numbers("X_val", X_val)
+    checked = check_array(
+        X_val, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False, input_name="X_val"
+    )
+    if checked.shape[1] != data.n_features:
+        raise ValueError(
+            f"X_val has {checked.shape[1]} columns and X has {data.n_features}: they must have the "
+            "same features, in the same order."
+        )
+    require_finite("X_val", checked)
+    labels = column_or_1d(y_val)
+    require_known_classes(labels, data.classes)
+    return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
+
+
+def _weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight)
+    if given.ndim == 2:
+        if given.shape != (X.shape[0], n_columns):
+            raise ValueError(
+                f"sample_weight must be of shape ({X.shape[0]},) or ({X.shape[0]}, {n_columns}), "
+                f"one column for each estimator. Got {given.shape} instead."
+            )
+        columns = [_weights(given[:, k], X, 1) for k in range(n_columns)]
+        return np.stack([c for c in columns if c is not None], axis=1)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every row: nothing is left to learn from. "
+            "Give at least one row a positive weight."
+        )
+    return np.asarray(weights)
+
+
+def _require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
+    if validation is None and any((task.stop.patience >= 0).any() for task in tasks):
+        raise ValueError(
+            "patience watches a validation set, and none was given. "
+            "Pass X_val and y_val to fit, or set patience=None."
+        )
+
+
+def _copy_feature_names(source: LinearClassifier, target: LinearClassifier) -> None:
+    target.n_features_in_ = source.n_features_in_
+    if hasattr(source, "feature_names_in_"):
+        target.feature_names_in_ = source.feature_names_in_
+    elif hasattr(target, "feature_names_in_"):
+        del target.feature_names_in_

@@ -1,0 +1,101 @@
+"""Rosenblatt's perceptron as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.start import seed_of, starting_weights
+from separatrix.estimators.trained import TrainedClassifier
+from separatrix.fit import Task
+from separatrix.losses import LOSSES, Loss
+from separatrix.solvers import PerceptronRule, Stop
+from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
+
+
+class Perceptron(TrainedClassifier):
+    """Rosenblatt's perceptron: only mistakes teach, and training ends when there are none.
+
+    A positive example with a score below 0 is added to the weights, a negative one with a score of
+    0 or more subtracted. With several classes, the example is added to the weights of its class and
+    subtracted from those of the class that scored highest.
+
+    Parameters
+    ----------
+    epochs : passes over the rows at most; it stops earlier after one without a mistake
+    fit_intercept : whether there is a bias
+    init, init_scale : "zeros", "random" (normal, times init_scale), or (coef, intercept)
+    random_state : seed of the start and of the order of the rows
+    time_limit, patience, patience_rule, monitor, validate_every : as in GradientDescentClassifier
+
+    Attributes
+    ----------
+    The same as of GradientDescentClassifier; `stop_reason_` is "no mistakes" where training
+    separated the classes.
+
+    >>> from separatrix import Perceptron
+    >>> tumours = [[10, 52], [2, 73], [5, 55], [12, 49]]
+    >>> model = Perceptron().fit(tumours, [1, 0, 0, 1])
+    >>> model.stop_reason_, model.score(tumours, [1, 0, 0, 1])
+    ('no mistakes', 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: int = 1000,
+        fit_intercept: bool = True,
+        init: Any = "zeros",
+        init_scale: float = 0.01,
+        random_state: Any = 0,
+        time_limit: float | None = None,
+        patience: int | None = None,
+        patience_rule: str = "best",
+        monitor: str = "loss",
+        validate_every: int = 1,
+    ) -> None:
+        self.epochs = epochs
+        self.fit_intercept = fit_intercept
+        self.init = init
+        self.init_scale = init_scale
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.patience = patience
+        self.patience_rule = patience_rule
+        self.monitor = monitor
+        self.validate_every = validate_every
+
+    def _likely_loss(self) -> Loss | None:
+        return LOSSES["perceptron"]
+
+    def _check_parameters(self) -> None:
+        require_count("epochs", self.epochs)
+        require_number("init_scale", self.init_scale)
+        require_number("time_limit", self.time_limit, open_low=True, optional=True)
+        require_count("patience", self.patience, low=0, optional=True)
+        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
+        require_choice("monitor", self.monitor, MONITORS)
+        require_count("validate_every", self.validate_every)
+
+    def _task(self, n_classes: int, n_features: int) -> Task:
+        self._check_parameters()
+        loss = LOSSES["perceptron"]
+        n_outputs = loss.n_outputs(n_classes)
+        seed = seed_of(self.random_state)
+        return Task(
+            loss=loss,
+            n_outputs=n_outputs,
+            solver=PerceptronRule(seed=seed),
+            stop=Stop(
+                epochs=((int(self.epochs),),),
+                patience=np.array([-1 if self.patience is None else self.patience]),
+                patience_rule=self.patience_rule,
+                monitor=self.monitor,
+                validate_every=self.validate_every,
+                time_limit=self.time_limit,
+            ),
+            bias=bool(self.fit_intercept),
+            start=starting_weights(self.init, self.init_scale, seed, n_features, n_outputs),
+        )

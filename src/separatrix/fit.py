@@ -1,0 +1,194 @@
+"""From tasks to results: what may be solved how, and which models share a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.data import Dataset
+from separatrix.losses import Loss
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.solvers import Gradient, PerceptronRule, Progress, Result, State, Stop, run
+
+AnySolver: TypeAlias = Gradient | PerceptronRule
+
+SOLVERS: dict[str, type[AnySolver]] = {"gradient": Gradient, "perceptron": PerceptronRule}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model to train: what, how, when to stop and from where.
+
+    `solver` and `stop` are those of a single model; `start` is None for zero weights; `state` goes
+    on from an earlier run instead.
+    """
+
+    loss: Loss
+    n_outputs: int
+    solver: AnySolver
+    stop: Stop
+    l1: float = 0.0
+    l2: float = 0.0
+    bias: bool = True
+    start: Model | None = None
+    state: State | None = None
+
+
+def train(
+    tasks: Sequence[Task],
+    data: Dataset,
+    validation: Dataset | None = None,
+    *,
+    on_record: Callable[[Progress], None] | None = None,
+    keep_state: bool = False,
+) -> list[Result]:
+    """Train all tasks over the same rows, as few batches as possible.
+
+    Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
+    one model, read off several times. `data` may hold weights (n, T), one column a task.
+    """
+    for task in tasks:
+        refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
+    own_rows = any(
+        block.y.ndim == 2 or (block.s is not None and block.s.ndim == 2) for block in data.blocks()
+    )
+    results: list[Result | None] = [None] * len(tasks)
+    for members in _groups([_batch_key(task) for task in tasks]).values():
+        runs = _groups([(_run_key(tasks[t]), t if own_rows else 0) for t in members], names=members)
+        first = [tasks[same[0]] for same in runs.values()]
+        numbers = np.array([same[0] for same in runs.values()])
+        epochs = [
+            tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs.values()
+        ]
+        loss, bias = first[0].loss, first[0].bias
+        penalty = ElasticNet([task.l1 for task in first], [task.l2 for task in first])
+        objective = Objective(data.select(numbers), loss, penalty, bias=bias)
+        held_out = None
+        if validation is not None:
+            held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
+        readings = run(
+            _join_solvers([task.solver for task in first]),
+            objective,
+            Model.stack([_start(task, data) for task in first]),
+            _join_stops([task.stop for task in first], epochs),
+            validation=held_out,
+            on_record=on_record,
+            state=first[0].state,
+            keep_state=keep_state,
+        )
+        for same, points, found in zip(runs.values(), epochs, readings):
+            for t in same:
+                results[t] = found[points.index(tasks[t].stop.epochs[0][0])]
+    return [result for result in results if result is not None]
+
+
+def refuse_illegal(solver: str, loss: Loss, l1: float, l2: float) -> None:
+    """Raise if a solver cannot take a loss and penalty, naming those that can."""
+    missing = _missing(solver, loss, l1, l2)
+    if not missing:
+        return
+    others = [name for name in SOLVERS if not _missing(name, loss, l1, l2)]
+    raise ValueError(
+        f"Loss '{loss.name}' with l1={l1:g}, l2={l2:g} cannot be used with solver '{solver}': "
+        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others)}."
+    )
+
+
+def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+    held = {
+        "perceptron": loss.name == "perceptron",
+        "smooth": loss.smooth,
+        "convex": loss.convex,
+        "l1=0": l1 == 0.0,
+        "l2=0": l2 == 0.0,
+    }
+    words = {
+        "perceptron": "the perceptron loss",
+        "smooth": "a smooth loss",
+        "convex": "a convex loss",
+        "l1=0": "l1 = 0",
+        "l2=0": "l2 = 0",
+    }
+    needs = SOLVERS[solver].needs
+    return [words[need] for need, holds in held.items() if need in needs and not holds]
+
+
+def _start(task: Task, data: Dataset) -> Model:
+    if task.state is not None:
+        return task.state.model
+    if task.start is None:
+        return Model.zeros(data.n_features, 1, task.n_outputs, data.dtype)
+    return task.start.astype(data.dtype)
+
+
+def _batch_key(task: Task) -> Hashable:
+    """What all models of a batch have in common."""
+    stop = task.stop
+    solver: Hashable = task.solver.name
+    if isinstance(task.solver, Gradient):
+        g = task.solver
+        seed = g.seed if g.batch_size is not None else 0
+        solver = (g.name, g.rule, g.batch_size, g.schedule, g.betas, seed)
+    elif isinstance(task.solver, PerceptronRule):
+        solver = (task.solver.name, task.solver.seed)
+    alone = None if task.state is None else id(task)
+    return (
+        task.loss, task.n_outputs, task.bias, solver, alone,
+        stop.patience_rule, stop.monitor, stop.validate_every, stop.time_limit,
+    )  # fmt: skip
+
+
+def _run_key(task: Task) -> Hashable:
+    """What one run of a model depends on, besides its batch and its number of epochs."""
+    stop, solver = task.stop, task.solver
+    pace: Hashable = None
+    if isinstance(solver, Gradient):
+        pace = (*solver.learning_rate, *solver.momentum, *solver.decay)
+    start = None if task.start is None else (task.start.W.tobytes(), task.start.b.tobytes())
+    ends = tuple(
+        None if np.isnan(a[0]) else float(a[0]) for a in (stop.gradient_tol, stop.step_tol)
+    )
+    return (pace, task.l1, task.l2, start, *ends, int(stop.patience[0]))
+
+
+def _groups(
+    keys: Sequence[Hashable], names: Sequence[int] | None = None
+) -> dict[Hashable, list[int]]:
+    """The positions (or their names) of equal keys, in the order in which they appear."""
+    groups: dict[Hashable, list[int]] = {}
+    for position, key in enumerate(keys):
+        groups.setdefault(key, []).append(position if names is None else names[position])
+    return groups
+
+
+def _join_solvers(solvers: Sequence[AnySolver]) -> AnySolver:
+    first = solvers[0]
+    if not isinstance(first, Gradient):
+        return first
+    rest = [s for s in solvers if isinstance(s, Gradient)]
+    return replace(
+        first,
+        learning_rate=_column([s.learning_rate for s in rest]),
+        momentum=_column([s.momentum for s in rest]),
+        decay=_column([s.decay for s in rest]),
+    )
+
+
+def _join_stops(stops: Sequence[Stop], epochs: Sequence[tuple[int, ...]]) -> Stop:
+    return replace(
+        stops[0],
+        epochs=tuple(epochs),
+        gradient_tol=_column([s.gradient_tol for s in stops]),
+        step_tol=_column([s.step_tol for s in stops]),
+        patience=_column([s.patience for s in stops]),
+    )
+
+
+def _column(parts: Sequence[Array]) -> Array:
+    return np.concatenate(parts)

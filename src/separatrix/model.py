@@ -1,0 +1,71 @@
+"""The weights and biases of a batch of linear models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array, Matrix
+
+
+@dataclass
+class Model:
+    """W (d, B, K) and b (B, K): B models of K outputs over the same d features.
+
+    >>> model = Model.zeros(n_features=4, n_models=3, n_outputs=2)
+    >>> model.W.shape, model.b.shape
+    ((4, 3, 2), (3, 2))
+    """
+
+    W: Array
+    b: Array
+
+    @classmethod
+    def zeros(
+        cls, n_features: int, n_models: int, n_outputs: int, dtype: np.dtype | type = np.float64
+    ) -> Model:
+        """Models with all weights at zero."""
+        return cls(
+            np.zeros((n_features, n_models, n_outputs), dtype),
+            np.zeros((n_models, n_outputs), dtype),
+        )
+
+    @property
+    def n_models(self) -> int:
+        """B."""
+        return self.b.shape[0]
+
+    @property
+    def n_outputs(self) -> int:
+        """K."""
+        return self.b.shape[1]
+
+    def scores(self, X: Matrix) -> Array:
+        """Z (n, B, K) = X W + b."""
+        return X.scores(self.W, self.b)
+
+    def select(self, models: Array) -> Model:
+        """A copy of some of the models (numbers or a mask)."""
+        return Model(np.ascontiguousarray(self.W[:, models]), np.ascontiguousarray(self.b[models]))
+
+    def copy(self) -> Model:
+        """A copy of all the models."""
+        return Model(self.W.copy(), self.b.copy())
+
+    def astype(self, dtype: np.dtype | type) -> Model:
+        """The models in another type of number."""
+        return Model(self.W.astype(dtype), self.b.astype(dtype))
+
+    def put(self, models: Array, other: Model) -> None:
+        """Overwrite some of the models by the models of `other`."""
+        self.W[:, models] = other.W
+        self.b[models] = other.b
+
+    @classmethod
+    def stack(cls, models: list[Model]) -> Model:
+        """One batch of all the models given."""
+        return cls(
+            np.concatenate([m.W for m in models], axis=1),
+            np.concatenate([m.b for m in models], axis=0),
+        )

@@ -1,0 +1,203 @@
+"""Data, loss and penalty together: what is minimised.
+
+    P(W, b) = sum_i s_i loss(y_i, x_i W + b) / S  +  l1 |W|_1  +  l2/2 |W|^2,    S = sum_i s_i
+
+for every model of a batch at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array
+from separatrix.data import Block, Dataset
+from separatrix.losses import Loss
+from separatrix.model import Model
+from separatrix.penalty import ElasticNet
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one pass over the data finds of each model; the arrays are (B,) but for the gradients.
+
+    `gradient_norm` is the norm of the smallest subgradient of P, bias included: with l1 = 0 the
+    norm of the gradient. `GW` (d, B, K) and `gb` (B, K) are the gradient of the loss term alone.
+    """
+
+    loss: Array
+    accuracy: Array
+    penalty: Array
+    gradient_norm: Array
+    GW: Array
+    gb: Array
+
+    @property
+    def value(self) -> Array:
+        """P, loss and penalty together."""
+        return self.loss + self.penalty
+
+    def select(self, models: Array) -> Evaluation:
+        """What was found of some of the models."""
+        return Evaluation(
+            self.loss[models],
+            self.accuracy[models],
+            self.penalty[models],
+            self.gradient_norm[models],
+            np.ascontiguousarray(self.GW[:, models]),
+            np.ascontiguousarray(self.gb[models]),
+        )
+
+
+class Objective:
+    """The function P of B models over one data set.
+
+    Parameters
+    ----------
+    data : Dataset
+    loss : Loss
+    penalty : ElasticNet, for one or for B models
+    bias : whether b is free; otherwise it stays where it is
+
+    >>> from separatrix.losses import LOSSES
+    >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    >>> objective.value(Model.zeros(1, 1, 1)).round(4)
+    array([0.6931])
+    """
+
+    def __init__(
+        self, data: Dataset, loss: Loss, penalty: ElasticNet, *, bias: bool = True
+    ) -> None:
+        self.data = data
+        self.loss = loss
+        self.penalty = penalty
+        self.bias = bias
+        self._scales: dict[int, Array] = {}
+
+    def scale(self, n_models: int) -> Array:
+        """1 / S of each model; 0 for a model without weight."""
+        if n_models not in self._scales:
+            total = self.data.total_weight(n_models)
+            self._scales[n_models] = np.divide(
+                1.0, total, out=np.zeros_like(total), where=total > 0.0
+            )
+        return self._scales[n_models]
+
+    def fix_scale(self, scale: Array) -> None:
+        """Use other factors than 1 / S: a mini-batch counts for all the rows it stands for."""
+        self._scales[len(scale)] = scale
+
+    def strengths(self, n_models: int) -> tuple[Array, Array]:
+        """l1 and l2 of each model (B,)."""
+        l1, l2 = (np.broadcast_to(a, (n_models,)) for a in (self.penalty.l1, self.penalty.l2))
+        return np.ascontiguousarray(l1), np.ascontiguousarray(l2)
+
+    def factors(self, model: Model) -> Array | None:
+        """The penalty's factors as the kernels take them: (d,) or one for every column of W."""
+        f = self.penalty.factors
+        if f is None:
+            return None
+        if f.ndim == 2:
+            f = np.broadcast_to(f[:, :, None], model.W.shape).reshape(len(f), -1)
+        return np.ascontiguousarray(f, model.W.dtype)
+
+    def value(self, model: Model) -> Array:
+        """P (B,)."""
+        loss, _ = self.loss_and_accuracy(model)
+        return loss + self.penalty.value(model.W)
+
+    def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
+        """The mean loss and the weighted share of rows predicted right, (B,) each."""
+        scale = self.scale(model.n_models)
+        loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
+        return loss * scale, hits * scale
+
+    def evaluate(self, model: Model) -> Evaluation:
+        """Loss, accuracy, penalty and gradient of every model, in one pass over the data."""
+        loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
+        scale = self.scale(model.n_models)
+        gb = gb.astype(model.b.dtype)
+        if not self.bias:
+            gb[:] = 0
+        l1, l2 = self.strengths(model.n_models)
+        penalty, squares = np.zeros(model.n_models), np.zeros(model.n_models)
+        _core.measure(
+            model.W, GW, gb, l1, l2, self.factors(model), self.bias, penalty, squares
+        )  # fmt: skip
+        return Evaluation(loss * scale, hits * scale, penalty, np.sqrt(squares), GW, gb)
+
+    def gradient(self, model: Model) -> tuple[Array, Array]:
+        """Gradient of the loss and the l2 term with respect to W (d, B, K) and b (B, K)."""
+        found = self.evaluate(model)
+        return found.GW + self.penalty.gradient(model.W), found.gb
+
+    def hessian_times(self, model: Model, V: Model) -> Model:
+        """The Hessian of the loss and the l2 term, times the direction V (as a model)."""
+        scale = self.scale(model.n_models)[:, None]
+
+        def part(block: Block) -> tuple[Array, Array]:
+            weights = block.weights if block.weights.ndim == 2 else block.weights[:, None]
+            H = self.loss.hessian_times(block.y, model.scores(block.X), V.scores(block.X))
+            H = (H * (weights[:, :, None] * scale)).astype(model.W.dtype, copy=False)
+            return block.X.transpose_times(H), H.sum(axis=0, dtype=np.float64)
+
+        HW, hb = self.data.sum_over_blocks(part)
+        return Model(
+            HW + self.penalty.gradient(V.W), (hb if self.bias else 0 * hb).astype(model.b.dtype)
+        )
+
+    def select(self, models: Array) -> Objective:
+        """The objective of some of the models."""
+        return Objective(
+            self.data.select(models), self.loss, self.penalty.select(models), bias=self.bias
+        )
+
+    def words(self, b: int = 0) -> str:
+        """The formula that model b minimises, in words and numbers."""
+        weighted = any(block.s is not None for block in self.data.blocks())
+        rows = f"{self.data.n_samples} {'weighted ' if weighted else ''}rows"
+        parts = [f"{self.loss.words} over {rows}"]
+        penalty = self.penalty.words(b)
+        parts.append(penalty)
+        text = " + ".join(parts) if penalty != "no penalty" else ", ".join(parts)
+        return f"{text}, {'bias free' if self.bias else 'no bias'}"
+
+    def _sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
+        """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss."""
+        B, scale = model.n_models, self.scale(model.n_models)
+        if not self.loss.compiled:
+            return self._reference_sums(block, model, gradient)
+        loss, hits, gb = np.zeros(B), np.zeros(B), np.zeros(model.b.shape)
+        GW = np.zeros_like(model.W) if gradient else None
+        _core.value_gradient(
+            block.X.by_both() if gradient else block.X.by_sample(),
+            block.y,
+            block.s,
+            scale,
+            self.loss.kernel,
+            self.loss.margin,
+            model.W,
+            model.b,
+            loss,
+            hits,
+            GW,
+            gb,
+        )
+        return (loss, hits) if GW is None else (loss, hits, GW, gb)
+
+    def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
+        """The same in numpy, for a loss that has no kernel."""
+        Z = model.scores(block.X)
+        s = block.weights if block.weights.ndim == 2 else block.weights[:, None]
+        y = block.y if block.y.ndim == 2 else block.y[:, None]
+        values = self.loss.value(block.y, Z).astype(np.float64)
+        loss = np.where(s > 0.0, s * values, 0.0).sum(axis=0)
+        hits = (s * (self.loss.predict(Z) == y)).sum(axis=0)
+        if not gradient:
+            return loss, hits
+        U = self.loss.gradient(block.y, Z) * (s * self.scale(model.n_models))[:, :, None]
+        U = U.astype(model.W.dtype, copy=False)
+        return loss, hits, block.X.transpose_times(U), U.sum(axis=0, dtype=np.float64)

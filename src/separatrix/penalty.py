@@ -1,0 +1,199 @@
+"""The penalty: elastic net, with none, L1 and L2 as its corners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ElasticNet"]
+
+Array: TypeAlias = NDArray[Any]
+
+# After scaling by `dual_scale` an entry may exceed its bound by rounding only.
+DOMAIN_TOLERANCE = 512 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ElasticNet:
+    """l1 * sum f |W| + l2/2 * sum f^2 W^2, for B models at once.
+
+    Parameters
+    ----------
+    l1, l2 : a number, or (B,)
+        Strengths, finite and >= 0. One number stands for every model.
+    factors : None, (d,) or (d, B)
+        The f of the formula, finite and > 0; 1 if None. With f the standard deviations of the
+        features, the penalty is that of the standardised features.
+
+    Throughout, W and V are (d, B, K) and the bias is no part of them.
+
+    >>> import numpy as np
+    >>> penalty = ElasticNet(l1=[0.0, 0.1], l2=0.5)
+    >>> penalty.value(np.full((1, 2, 1), 2.0))
+    array([1. , 1.2])
+    >>> penalty.words(1)
+    '0.1 * |W|_1 + 0.5/2 * |W|^2'
+    """
+
+    l1: NDArray[np.float64]
+    l2: NDArray[np.float64]
+    factors: NDArray[np.float64] | None = None
+
+    def __init__(self, l1: ArrayLike, l2: ArrayLike, factors: ArrayLike | None = None) -> None:
+        strengths = {"l1": _strength("l1", l1), "l2": _strength("l2", l2)}
+        f = None if factors is None else _factors(factors)
+        sizes = {name: len(values) for name, values in strengths.items()}
+        if f is not None and f.ndim == 2:
+            sizes["factors"] = f.shape[1]
+        n_models = next((size for size in sizes.values() if size != 1), 1)
+        if any(size not in (1, n_models) for size in sizes.values()):
+            found = ", ".join(f"{size} for '{name}'" for name, size in sizes.items())
+            raise ValueError(
+                "The parameters of ElasticNet must hold one value, or one per model. "
+                f"Got {found} instead."
+            )
+        for name, values in strengths.items():
+            object.__setattr__(self, name, _frozen(np.broadcast_to(values, (n_models,))))
+        object.__setattr__(self, "factors", None if f is None else _frozen(f))
+
+    def value(self, W: Array) -> Array:
+        """The penalty of each model (B,), summed in float64."""
+        f = self._f()
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            lengths = _sum(f * np.abs(W))
+            squares = _sum(np.square(f * W))
+            # A model that diverged to inf under no penalty has penalty 0, not 0 * inf.
+            return np.where(self.l1 > 0, self.l1 * lengths, 0.0) + np.where(
+                self.l2 > 0, 0.5 * self.l2 * squares, 0.0
+            )
+
+    def gradient(self, W: Array) -> Array:
+        """Gradient of the l2 part, l2 f^2 W, in the type of W."""
+        return W * (_across(self.l2) * self._f() ** 2).astype(W.dtype)
+
+    def shrink_l1(self, W: Array, step: ArrayLike) -> Array:
+        """Proximal step of the l1 part: sign(W) max(|W| - step l1 f, 0).
+
+        `step` is a number, (B,), (d, B) or broadcastable to (d, B, K).
+        """
+        threshold = (_across(step) * _across(self.l1) * self._f()).astype(W.dtype)
+        return np.sign(W) * np.maximum(np.abs(W) - threshold, 0)
+
+    def prox(self, W: Array, step: ArrayLike) -> Array:
+        """Proximal step of the whole: argmin_V |V - W|^2 / 2 + step * penalty(V).
+
+        `shrink_l1`, divided by 1 + step l2 f^2.
+        """
+        shrink = 1.0 + _across(step) * _across(self.l2) * self._f() ** 2
+        return self.shrink_l1(W, step) / shrink.astype(W.dtype)
+
+    def conjugate(self, V: Array) -> Array:
+        """sup_W <V, W> - penalty(W) of each model (B,), in float64.
+
+        sum ((|V| - l1 f)_+)^2 / (2 l2 f^2) for l2 > 0; for l2 = 0, 0 where |V| <= l1 f
+        everywhere (to rounding) and inf elsewhere.
+        """
+        f, bound = self._f(), self._bound()
+        size = np.abs(V).astype(np.float64, copy=False)
+        smooth = self.l2 > 0
+        with np.errstate(over="ignore", under="ignore"):
+            excess = np.maximum(size - bound, 0.0) / f
+            curved = _sum(excess**2) / (2.0 * np.where(smooth, self.l2, 1.0))
+        inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
+        return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
+
+    def dual_scale(self, V: Array) -> Array:
+        """The factor (B,) by which V must shrink for its conjugate to be finite.
+
+        min(1, min_j l1 f_j / |V_j|) for l2 = 0, and 1 for l2 > 0.
+        """
+        bound = self._bound()
+        size = np.abs(V).astype(np.float64, copy=False)
+        outside = size > bound
+        with np.errstate(under="ignore"):
+            ratio = np.where(outside, bound / np.where(outside, size, 1.0), 1.0)
+        return np.where(self.l2 > 0, 1.0, ratio.min(axis=(0, 2), initial=1.0))
+
+    def select(self, models: ArrayLike) -> ElasticNet:
+        """The penalty of some models only (numbers or a mask)."""
+        chosen = np.asarray(models)
+
+        def pick(a: NDArray[np.float64]) -> NDArray[np.float64]:
+            return a if a.shape[-1] == 1 else a[..., chosen]
+
+        f = self.factors
+        return ElasticNet(pick(self.l1), pick(self.l2), f if f is None or f.ndim == 1 else pick(f))
+
+    def words(self, b: int = 0) -> str:
+        """The penalty of model b as a reader writes it."""
+        l1, l2 = (float(a[b if len(a) > 1 else 0]) for a in (self.l1, self.l2))
+        W = "W" if self.factors is None else "f W"
+        terms = []
+        if l1 > 0:
+            terms.append(f"{l1:.12g} * |{W}|_1")
+        if l2 > 0:
+            terms.append(f"{l2:.12g}/2 * |{W}|^2")
+        return " + ".join(terms) or "no penalty"
+
+    def _f(self) -> Array:
+        if self.factors is None:
+            return np.ones((1, 1, 1))
+        return self.factors[:, None, None] if self.factors.ndim == 1 else self.factors[:, :, None]
+
+    def _bound(self) -> Array:
+        return _across(self.l1) * self._f()
+
+
+def _across(a: ArrayLike) -> Array:
+    """View a number, (B,), (d, B) or (d, B, K) so that it broadcasts against (d, B, K)."""
+    array = np.asarray(a, dtype=np.float64)
+    if array.ndim == 1:
+        return array[None, :, None]
+    return array[:, :, None] if array.ndim == 2 else array
+
+
+def _sum(a: Array) -> Array:
+    """Sum (d, B, K) over each model, in the same order whatever models stand beside it."""
+    return np.ascontiguousarray(np.moveaxis(a, 1, 0)).reshape(a.shape[1], -1).sum(axis=1)
+
+
+def _frozen(a: Array) -> NDArray[np.float64]:
+    copy = np.array(a, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
+
+
+def _strength(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim > 1:
+        raise ValueError(
+            f"The '{name}' parameter of ElasticNet must be a number or one number per model. "
+            f"Got an array of shape {values.shape} instead."
+        )
+    values = np.atleast_1d(values)
+    _require(name, values, np.isfinite(values), "finite")
+    _require(name, values, values >= 0, ">= 0")
+    return values
+
+
+def _factors(given: ArrayLike) -> NDArray[np.float64]:
+    f = np.asarray(given, dtype=np.float64)
+    if f.ndim not in (1, 2):
+        raise ValueError(
+            "The 'factors' parameter of ElasticNet must be None or of shape (d,) or (d, B). "
+            f"Got shape {f.shape} instead."
+        )
+    _require("factors", f, np.isfinite(f), "finite")
+    _require("factors", f, f > 0, "> 0")
+    return f
+
+
+def _require(name: str, values: Array, good: Array, rule: str) -> None:
+    if not good.all():
+        wrong = float(values[~good].flat[0])
+        raise ValueError(
+            f"The '{name}' parameter of ElasticNet must be {rule}. Got {wrong!r} instead."
+        )

@@ -1,0 +1,23 @@
+"""How the objective is minimised: solvers, and the one loop that runs them."""
+
+from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
+from separatrix.solvers.history import History
+from separatrix.solvers.loop import Progress, run
+from separatrix.solvers.perceptron import PerceptronRule
+from separatrix.solvers.protocol import Solver, State
+from separatrix.solvers.result import Result
+from separatrix.solvers.stop import Stop
+
+__all__ = [
+    "RULES",
+    "SCHEDULES",
+    "Gradient",
+    "History",
+    "PerceptronRule",
+    "Progress",
+    "Result",
+    "Solver",
+    "State",
+    "Stop",
+    "run",
+]

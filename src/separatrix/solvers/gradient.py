@@ -1,0 +1,198 @@
+"""Gradient descent on all rows, on mini-batches or on single rows, for many models at once.
+
+With g the gradient of the loss and the l2 term, prox the soft threshold at rate * l1:
+
+    plain      w = prox(w - rate g)
+    momentum   u = prox(w + mu v - rate g),  v = u - w,  w = u
+               without l1 exactly            v = mu v - rate g,  w = w + v
+    nesterov   u = prox(w - rate g),  w = u + mu (u - v),  v = u
+               (w is the point ahead, at which the gradient is taken)
+    adam       m = b1 m + (1 - b1) g,  s = b2 s + (1 - b2) g^2,
+               D = rate / (sqrt(s / (1 - b2^t)) + 1e-8)
+               w = prox(w - D m / (1 - b1^t)), its threshold D * l1
+
+The rate of epoch e = 1, 2, ... is rate (constant), rate exp(-decay (e - 1)) (exponential) or
+rate / (1 + decay (e - 1)) (inverse): it depends on the epoch, never on how many there will be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array, Matrix
+from separatrix.data import Block, Dataset
+from separatrix.diagnose import Pace
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.solvers.protocol import State, epoch_order
+
+RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
+SCHEDULES = ("constant", "exponential", "inverse")
+EPSILON = 1e-8
+
+_Rules: TypeAlias = _core.RulesF32 | _core.RulesF64
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The `gradient` solver.
+
+    Parameters
+    ----------
+    learning_rate, momentum, decay : (B,), one per model
+    rule : a name in RULES
+    batch_size : rows per step; None for all
+    schedule : a name in SCHEDULES
+    betas : adam's b1 and b2
+    seed : of the order in which mini-batches take the rows
+    """
+
+    learning_rate: Array
+    momentum: Array
+    decay: Array
+    rule: str = "momentum"
+    batch_size: int | None = None
+    schedule: str = "constant"
+    betas: tuple[float, float] = (0.9, 0.999)
+    seed: int = 0
+
+    name = "gradient"
+    needs: frozenset[str] = frozenset()
+    done_reason = "never"
+
+    def rate(self, epoch: int) -> Array:
+        """The rate of each model in an epoch, counted from 1."""
+        if self.schedule == "exponential":
+            return self.learning_rate * np.exp(-self.decay * (epoch - 1))
+        if self.schedule == "inverse":
+            return self.learning_rate / (1.0 + self.decay * (epoch - 1))
+        return self.learning_rate
+
+    def start(self, objective: Objective, model: Model) -> State:
+        slots: tuple[Model, ...] = ()
+        if self.rule == "nesterov":
+            slots = (_scaled_copy(objective, model),)
+        elif self.rule == "momentum":
+            slots = (_zeros_like(model),)
+        elif self.rule == "adam":
+            slots = (_zeros_like(model), _zeros_like(model))
+        return State(model, slots, objective.evaluate(model), np.zeros(model.n_models, bool))
+
+    def step(self, objective: Objective, state: State) -> State:
+        """Go through all rows once, in place; then look where the models stand."""
+        rules = self._rules(objective, state)
+        n = objective.data.n_samples
+        if self.batch_size is None or self.batch_size >= n:
+            rules.step(state.found.GW, state.found.gb, state.steps + 1)
+            steps = state.steps + 1
+        else:
+            steps = state.steps
+            for number, block in enumerate(objective.data.blocks()):
+                order = epoch_order(self.seed, state.epoch + 1, number, block.X.shape[0])
+                steps = self._mini_batches(objective, state.model, block, order, rules, steps)
+        return replace(
+            state,
+            found=objective.evaluate(state.model),
+            epoch=state.epoch + 1,
+            steps=steps,
+        )
+
+    def select(self, models: Array) -> Gradient:
+        return replace(
+            self,
+            learning_rate=self.learning_rate[models],
+            momentum=self.momentum[models],
+            decay=self.decay[models],
+        )
+
+    def pace(self, model: int, epoch: int) -> Pace | None:
+        """Rate and stable multiple of 1 / curvature; adam measures its steps otherwise."""
+        if self.rule == "adam":
+            return None
+        mu = float(self.momentum[model])
+        times = {"plain": 2.0, "momentum": 2.0 * (1.0 + mu)}.get(
+            self.rule, 2.0 * (1.0 + mu) / (1.0 + 2.0 * mu)
+        )
+        rate = float(self.rate(epoch)[model])
+        return Pace(rate, 0.0 if self.rule == "plain" else mu, times, self.batch_size)
+
+    def _rules(self, objective: Objective, state: State) -> _Rules:
+        model = state.model
+        first, second = (*state.slots, None, None)[:2]
+        l1, l2 = objective.strengths(model.n_models)
+        kind = _core.RulesF32 if model.W.dtype == np.float32 else _core.RulesF64
+        return kind(
+            RULES[self.rule],
+            model.W,
+            model.b,
+            None if first is None else first.W,
+            None if first is None else first.b,
+            None if second is None else second.W,
+            None if second is None else second.b,
+            np.ascontiguousarray(self.rate(state.epoch + 1)),
+            self.momentum,
+            l1,
+            l2,
+            objective.factors(model),
+            *self.betas,
+            EPSILON,
+            objective.bias,
+        )
+
+    def _mini_batches(
+        self,
+        objective: Objective,
+        model: Model,
+        block: Block,
+        order: Array,
+        rules: _Rules,
+        steps: int,
+    ) -> int:
+        """One step for every batch of a block; the gradient of m rows counts n / m times."""
+        assert self.batch_size is not None
+        share = objective.data.n_samples / len(order)
+        scale = objective.scale(model.n_models) * share
+        loss = objective.loss
+        if loss.compiled:
+            return rules.epoch(
+                block.X.by_sample(),
+                block.y,
+                block.s,
+                scale,
+                loss.kernel,
+                loss.margin,
+                order,
+                self.batch_size,
+                steps,
+            )
+        for first in range(0, len(order), self.batch_size):
+            rows = order[first : first + self.batch_size]
+            part = Objective(_rows(block, rows, objective.data), loss, objective.penalty,
+                             bias=objective.bias)  # fmt: skip
+            part.fix_scale(scale * len(order) / len(rows))
+            found = part.evaluate(model)
+            steps += 1
+            rules.step(found.GW, found.gb, steps)
+        return steps
+
+
+def _rows(block: Block, rows: Array, data: Dataset) -> Dataset:
+    s = None if block.s is None else block.s[rows]
+    return Dataset([Block.of(Matrix(block.X.X[rows]), block.y[rows], s)], data.classes)
+
+
+def _zeros_like(model: Model) -> Model:
+    return Model(np.zeros_like(model.W), np.zeros_like(model.b))
+
+
+def _scaled_copy(objective: Objective, model: Model) -> Model:
+    """The start in the scaled variables f W, in which the rules work."""
+    f = objective.factors(model)
+    if f is None:
+        return model.copy()
+    f = f[:, None, None] if f.ndim == 1 else f.reshape(model.W.shape)
+    return Model(model.W * f, model.b.copy())

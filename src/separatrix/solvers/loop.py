@@ -1,0 +1,433 @@
+"""The one training loop: it records, stops, drops finished models, checkpoints and resumes.
+
+A solver improves all models of a batch by one epoch; everything else is here. Every decision is
+made for each model on its own numbers, so that no model depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.certificate import certify
+from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.solvers.history import FIELDS, History
+from separatrix.solvers.protocol import Solver, State
+from separatrix.solvers.result import Result
+from separatrix.solvers.stop import Stop
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback sees after every epoch.
+
+    Attributes
+    ----------
+    epoch : epochs done
+    epochs : epochs at most
+    running : numbers of the models that are still trained
+    records : the history's fields at this epoch, one value for each running model
+    checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
+    """
+
+    epoch: int
+    epochs: int
+    running: Array
+    records: dict[str, Array]
+    checkpoint: Callable[[], dict[str, Array]]
+
+
+def run(
+    solver: Solver,
+    objective: Objective,
+    model: Model,
+    stop: Stop,
+    *,
+    validation: Objective | None = None,
+    on_record: Callable[[Progress], None] | None = None,
+    state: State | None = None,
+    keep_state: bool = False,
+    resume: Mapping[str, Array] | None = None,
+) -> list[list[Result]]:
+    """Train a batch of models until each has a reason to stop.
+
+    Parameters
+    ----------
+    solver, objective, model : how, what, and from where; `model` is not changed
+    stop : when to stop each model, and at which epochs to read it off
+    validation : the objective on rows held out, recorded and watched by patience
+    on_record : called after every epoch
+    state : go on from the state of an earlier run, instead of from `model`
+    keep_state : whether results carry the state from which a later run can go on
+    resume : arrays of a checkpoint of this very run
+
+    Returns
+    -------
+    For every model a list with one result for each epoch at which it is read off.
+    """
+    batch = _Batch(solver, objective, model, stop, validation, keep_state)
+    if resume is not None:
+        batch.restore(resume)
+    else:
+        batch.begin(state)
+    while len(batch.running):
+        batch.advance()
+        if on_record is not None:
+            on_record(batch.progress())
+        batch.drop()
+    return batch.results()
+
+
+@dataclass
+class _Watch:
+    """What is remembered of each running model; every array has one entry per model."""
+
+    first: Array  # first positive objective: what divergence is measured against
+    above: Array  # epochs running with the objective far above it
+    sane: Model  # last weights that were not
+    sane_epoch: Array
+    best: Model  # weights at the best validation measurement
+    best_epoch: Array
+    best_score: Array
+    waited: Array  # measurements since the best, or rises running
+    last_score: Array
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Any]) -> _Watch:
+        return cls(**{f.name: parts[f.name] for f in fields(cls)})
+
+    def select(self, keep: Array) -> _Watch:
+        return self.of(
+            {
+                name: value.select(keep) if isinstance(value, Model) else value[keep]
+                for name, value in vars(self).items()
+            }
+        )
+
+
+@dataclass
+class _Finished:
+    """A model read off: its weights, why, when, and which epoch they are of."""
+
+    model: int
+    reading: int
+    weights: Model
+    reason: str
+    epochs: int
+    kept_epoch: int
+    state: State | None = field(repr=False)
+
+
+class _Batch:
+    def __init__(
+        self,
+        solver: Solver,
+        objective: Objective,
+        model: Model,
+        stop: Stop,
+        validation: Objective | None,
+        keep_state: bool,
+    ) -> None:
+        self.keep_state = keep_state
+        self.whole, self.start_model = objective, model
+        self.all_stop, self.all_solver, self.all_validation = stop, solver, validation
+        self.running = np.arange(model.n_models)
+        self.epochs = max(points[-1] for points in stop.epochs)
+        self.finished: list[_Finished] = []
+        self.history = np.full((len(FIELDS), model.n_models, min(self.epochs, 1024)), np.nan)
+        self.seconds = 0.0
+        self._focus(self.running)
+
+    def _focus(self, running: Array) -> None:
+        """Look at the running models only."""
+        self.running = running
+        every = len(running) == self.start_model.n_models
+        self.solver = self.all_solver if every else self.all_solver.select(running)
+        self.objective = self.whole if every else self.whole.select(running)
+        self.stop = self.all_stop if every else self.all_stop.select(running)
+        self.validation = self.all_validation
+        if self.validation is not None and not every:
+            self.validation = self.validation.select(running)
+
+    def begin(self, state: State | None) -> None:
+        self.began = time.perf_counter()
+        self.state = state or self.solver.start(self.objective, self.start_model.copy())
+        # An earlier run's epochs count for schedules, not for this run's history.
+        self.offset = self.state.epoch
+        value = self.state.found.value
+        B, weights = len(self.running), self.state.model
+        self.start_value = value.copy()
+        self.watch = _Watch(
+            first=np.where(value > 0.0, value, np.nan),
+            above=np.zeros(B, int),
+            sane=weights.copy(),
+            sane_epoch=np.zeros(B, int),
+            best=weights.copy(),
+            best_epoch=np.zeros(B, int),
+            best_score=np.full(B, np.inf),
+            waited=np.zeros(B, int),
+            last_score=np.full(B, np.inf),
+        )
+
+    @property
+    def epoch(self) -> int:
+        return self.state.epoch - self.offset
+
+    def advance(self) -> None:
+        """One epoch for all running models, recorded and judged."""
+        before = self.state.model.W.copy() if np.isfinite(self.stop.step_tol).any() else None
+        self.state = self.solver.step(self.objective, self.state)
+        self._record()
+        sane = self._follow_sanity()
+        waited_enough = self._follow_validation()
+        self._stop(self._reasons(sane, waited_enough, before), sane)
+
+    def _record(self) -> None:
+        found, at = self.state.found, self.epoch - 1
+        if at >= self.history.shape[2]:
+            more = np.full((*self.history.shape[:2], min(at, self.epochs - at)), np.nan)
+            self.history = np.concatenate([self.history, more], axis=2)
+        B = len(self.running)
+        val_loss = val_accuracy = np.full(B, np.nan)
+        if self.validation is not None and self.epoch % self.stop.validate_every == 0:
+            val_loss, val_accuracy = self.validation.loss_and_accuracy(self.state.model)
+        self.seconds = time.perf_counter() - self.began
+        values = (
+            found.loss,
+            found.accuracy,
+            val_loss,
+            val_accuracy,
+            found.value,
+            found.gradient_norm,
+            np.full(B, self.seconds),
+        )
+        self.records = dict(zip(FIELDS, values))
+        self.history[:, self.running, at] = values
+
+    def _follow_sanity(self) -> Array:
+        """Keep the last weights whose objective was finite and not far above the start."""
+        watch, value = self.watch, self.records["objective"]
+        watch.first = np.where(np.isnan(watch.first) & (value > 0.0), value, watch.first)
+        limit = DIVERGED_TIMES * np.where(np.isnan(watch.first), np.inf, watch.first)
+        sane = np.isfinite(value) & (value <= limit)
+        watch.above = np.where(sane, 0, watch.above + 1)
+        _keep(watch.sane, self.state.model, sane)
+        watch.sane_epoch = np.where(sane, self.epoch, watch.sane_epoch)
+        return sane
+
+    def _follow_validation(self) -> Array:
+        """Keep the best weights of models with patience; say which have waited long enough."""
+        watch, stop = self.watch, self.stop
+        patient = stop.patience >= 0
+        score = self.records["val_loss"]
+        if stop.monitor == "accuracy":
+            score = -self.records["val_accuracy"]
+        measured = patient & ~np.isnan(score)
+        if not measured.any():
+            return np.zeros(len(self.running), bool)
+        better = measured & (score < watch.best_score)
+        _keep(watch.best, self.state.model, better)
+        watch.best_epoch = np.where(better, self.epoch, watch.best_epoch)
+        watch.best_score = np.where(better, score, watch.best_score)
+        if stop.patience_rule == "best":
+            watch.waited = np.where(better, 0, watch.waited + measured)
+            enough = watch.waited >= np.maximum(stop.patience, 1)
+        else:
+            risen = measured & (score > watch.last_score)
+            watch.waited = np.where(risen, watch.waited + 1, np.where(measured, 0, watch.waited))
+            enough = watch.waited > stop.patience
+        watch.last_score = np.where(measured, score, watch.last_score)
+        return measured & enough
+
+    def _reasons(self, sane: Array, waited_enough: Array, before: Array | None) -> list[str]:
+        """Why each running model stops now; "" for those that go on."""
+        value, watch = self.records["objective"], self.watch
+        small_gradient = self.records["gradient_norm"] <= self.stop.gradient_tol
+        small_step = np.zeros(len(self.running), bool)
+        if before is not None:
+            change = np.abs(self.state.model.W - before).max(axis=(0, 2), initial=0.0)
+            small_step = change <= self.stop.step_tol
+        limit = self.stop.time_limit
+        late = limit is not None and self.seconds >= limit
+        tests = {
+            "diverged": ~np.isfinite(value) | (watch.above >= DIVERGED_EPOCHS),
+            self.solver.done_reason: self.state.done,
+            "gradient_tol": small_gradient,
+            "step_tol": small_step,
+            "patience": waited_enough,
+            "time_limit": np.full(len(self.running), late),
+        }
+        return [
+            next((reason for reason, test in tests.items() if test[i]), "")
+            for i in range(len(self.running))
+        ]
+
+    def _stop(self, reasons: list[str], sane: Array) -> None:
+        """Read off the models that stop, and those at one of their epochs."""
+        over = np.zeros(len(self.running), bool)
+        for i, reason in enumerate(reasons):
+            points = self.stop.epochs[i]
+            due = [k for k, point in enumerate(points) if point >= self.epoch]
+            if not reason and points[due[0]] == self.epoch:
+                due = due[:1]
+                reason = "epochs" if sane[i] else "diverged"
+                over[i] = points[-1] == self.epoch
+            elif reason:
+                over[i] = True
+            else:
+                continue
+            for reading in due:
+                self.finished.append(self._read_off(i, reading, reason))
+        self._over = over
+
+    def _read_off(self, i: int, reading: int, reason: str) -> _Finished:
+        weights, kept = self.state.model, self.epoch
+        if reason == "diverged":
+            weights, kept = self.watch.sane, int(self.watch.sane_epoch[i])
+        elif self.watch.best_epoch[i] > 0:
+            weights, kept = self.watch.best, int(self.watch.best_epoch[i])
+        one = np.array([i])
+        return _Finished(
+            int(self.running[i]),
+            reading,
+            weights.select(one),
+            reason,
+            self.epoch,
+            kept,
+            self.state.select(one) if self.keep_state else None,
+        )
+
+    def drop(self) -> None:
+        """Take the models that are over out of the batch."""
+        if not self._over.any():
+            return
+        keep = np.flatnonzero(~self._over)
+        if len(keep):
+            self.state = self.state.select(keep)
+            self.watch = self.watch.select(keep)
+        self._focus(self.running[keep])
+
+    def progress(self) -> Progress:
+        return Progress(self.epoch, self.epochs, self.running, self.records, self.checkpoint)
+
+    def results(self) -> list[list[Result]]:
+        """Certify and diagnose everything that was read off, as one batch."""
+        out: list[list[Result | None]] = [[None] * len(p) for p in self.all_stop.epochs]
+        numbers = np.array([f.model for f in self.finished])
+        weights = Model.stack([f.weights for f in self.finished])
+        objective = self.whole.select(numbers)
+        certificates = certify(objective, weights)
+        histories = [
+            History(
+                {name: self.history[k, f.model, : f.epochs].copy() for k, name in enumerate(FIELDS)}
+            )
+            for f in self.finished
+        ]
+        traces = [
+            Trace(
+                history=history,
+                start=float(self.start_value[f.model]),
+                stop_reason=f.reason,
+                pace=self.all_solver.pace(f.model, self.offset + f.epochs),
+                certificate=certificate,
+            )
+            for f, history, certificate in zip(self.finished, histories, certificates)
+        ]
+        diagnoses = diagnose(objective, weights, traces)
+        for i, f in enumerate(self.finished):
+            out[f.model][f.reading] = Result(
+                model=f.weights,
+                history=histories[i],
+                certificate=certificates[i],
+                diagnoses=diagnoses[i],
+                stop_reason=f.reason,
+                best_epoch=f.kept_epoch,
+                objective=objective.words(i),
+                state=f.state,
+            )
+        return [[result for result in row if result is not None] for row in out]
+
+    def checkpoint(self) -> dict[str, Array]:
+        """Everything from which the run goes on, as plain arrays."""
+        finished = self.finished
+        arrays: dict[str, Array] = {
+            "counters": np.array([self.state.epoch, self.state.steps, self.offset]),
+            "seconds": np.array(self.seconds),
+            "running": self.running[~self._over],
+            "history": self.history.copy(),
+            "start_value": self.start_value,
+            "done": self.state.done[~self._over],
+            "finished": np.array(
+                [(f.model, f.reading, f.epochs, f.kept_epoch) for f in finished], int
+            ).reshape(-1, 4),
+            "reasons": np.array([f.reason for f in finished], "U32"),
+        }
+        keep = np.flatnonzero(~self._over)
+        parts = {"model": self.state.model, **vars(self.watch)}
+        parts |= {f"slot{k}": slot for k, slot in enumerate(self.state.slots)}
+        for name, part in parts.items():
+            if isinstance(part, Model):
+                arrays |= _model_arrays(name, part.select(keep))
+            else:
+                arrays[name] = part[keep]
+        for k, f in enumerate(finished):
+            arrays |= _model_arrays(f"weights{k}", f.weights)
+        return arrays
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Stand where `checkpoint` was taken."""
+        epoch, steps, self.offset = (int(n) for n in arrays["counters"])
+        self.seconds = float(arrays["seconds"])
+        self.began = time.perf_counter() - self.seconds
+        self.history = np.array(arrays["history"])
+        self.start_value = np.array(arrays["start_value"])
+        self.finished = [
+            _Finished(
+                int(row[0]), int(row[1]), _model_from(arrays, f"weights{k}"), str(reason),
+                int(row[2]), int(row[3]), None,
+            )
+            for k, (row, reason) in enumerate(zip(arrays["finished"], arrays["reasons"]))
+        ]  # fmt: skip
+        self._focus(np.array(arrays["running"]))
+        if not len(self.running):
+            return
+        slots = sum(name.startswith("slot") and name.endswith(".W") for name in arrays)
+        model = _model_from(arrays, "model")
+        self.state = State(
+            model,
+            tuple(_model_from(arrays, f"slot{k}") for k in range(slots)),
+            self.objective.evaluate(model),
+            np.array(arrays["done"]),
+            epoch,
+            steps,
+        )
+        self.watch = _Watch.of(
+            {
+                f.name: _model_from(arrays, f.name) if f.type == "Model" else arrays[f.name].copy()
+                for f in fields(_Watch)
+            }
+        )
+
+
+def _keep(kept: Model, current: Model, which: Array) -> None:
+    """Copy the current weights of the models in the mask `which`."""
+    if which.all():
+        np.copyto(kept.W, current.W)
+        np.copyto(kept.b, current.b)
+    elif which.any():
+        kept.put(which, Model(current.W[:, which], current.b[which]))
+
+
+def _model_arrays(name: str, model: Model) -> dict[str, Array]:
+    return {f"{name}.W": model.W, f"{name}.b": model.b}
+
+
+def _model_from(arrays: Mapping[str, Array], name: str) -> Model:
+    return Model(np.array(arrays[f"{name}.W"]), np.array(arrays[f"{name}.b"]))

@@ -1,0 +1,100 @@
+"""Rosenblatt's rule: one example at a time, and only mistakes teach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array, Matrix
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.solvers.protocol import State
+
+
+@dataclass(frozen=True)
+class PerceptronRule:
+    """The `perceptron` solver.
+
+    A positive example with w.x + b < 0 is added to w, a negative one with w.x + b >= 0 subtracted.
+    With several classes the example is added to its own class and subtracted from the one that
+    scored highest. A model is done after an epoch without a mistake.
+
+    The order of an epoch is random, but drawn for the contents of the rows and not for their
+    places: equal rows follow each other and the places of the rows in X do not matter, so that a
+    weight of 2 is the same as giving the row twice.
+
+    See F. Rosenblatt, The perceptron, Psychological Review 1958.
+    """
+
+    seed: int = 0
+    _keys: dict[int, tuple[Matrix, Array]] = field(default_factory=dict, repr=False, compare=False)
+
+    name = "perceptron"
+    needs: frozenset[str] = frozenset({"perceptron", "l1=0", "l2=0", "rows in memory"})
+    done_reason = "no mistakes"
+
+    def start(self, objective: Objective, model: Model) -> State:
+        return State(model, (), objective.evaluate(model), np.zeros(model.n_models, bool))
+
+    def step(self, objective: Objective, state: State) -> State:
+        """Show every example once to every model."""
+        model = state.model
+        mistakes = np.zeros(model.n_models, np.int64)
+        scale = objective.scale(model.n_models)
+        for block in objective.data.blocks():
+            order = self._order(block.X, state.epoch + 1)
+            _core.perceptron_epoch(
+                block.X.by_sample(),
+                block.y,
+                block.s,
+                scale,
+                order,
+                model.W,
+                model.b,
+                objective.bias,
+                mistakes,
+            )
+        return replace(
+            state,
+            found=objective.evaluate(model),
+            done=mistakes == 0,
+            epoch=state.epoch + 1,
+            steps=state.steps + 1,
+        )
+
+    def _order(self, X: Matrix, epoch: int) -> Array:
+        """A random order of the rows: by a hash of contents, seed and epoch."""
+        if id(X) not in self._keys:
+            self._keys[id(X)] = (X, _contents(X))
+        keys = self._keys[id(X)][1]
+        salt = np.random.default_rng((self.seed, epoch)).integers(2**63, dtype=np.uint64)
+        return np.argsort(_mix(keys ^ salt), kind="stable")
+
+    def select(self, models: Array) -> PerceptronRule:
+        return self
+
+    def pace(self, model: int, epoch: int) -> None:
+        """The rule has no rate to be too large."""
+
+
+def _contents(X: Matrix) -> Array:
+    """A number (n,) for every row that depends on its contents alone, dense or sparse.
+
+    Two random projections, cut to 24 bits each so that the rounding of one kernel or another does
+    not show.
+    """
+    directions = np.random.default_rng(0).standard_normal((X.shape[1], 1, 2))
+    Z = X.scores(directions, np.zeros((1, 2)))[:, 0]
+    mantissa, exponent = np.frexp(Z)
+    parts = (np.round(mantissa * 2.0**24).astype(np.int64) * 4099 + exponent).astype(np.uint64)
+    return _mix(parts[:, 0]) ^ parts[:, 1]
+
+
+def _mix(keys: Array) -> Array:
+    """Scramble 64-bit numbers (Stafford's variant 13, as in splitmix64)."""
+    with np.errstate(over="ignore"):
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return keys ^ (keys >> np.uint64(31))

@@ -1,0 +1,71 @@
+"""What the loop asks of a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.diagnose import Pace
+from separatrix.model import Model
+from separatrix.objective import Evaluation, Objective
+
+
+@dataclass
+class State:
+    """Where a batch of models stands: arrays, nothing else.
+
+    Attributes
+    ----------
+    model : the weights after `epoch` epochs
+    slots : what the solver remembers of each weight (a velocity, say), shaped like the model
+    found : loss, accuracy and gradient at the weights
+    done : (B,) whether the solver itself has reached its end, for a reason of its own
+    """
+
+    model: Model
+    slots: tuple[Model, ...]
+    found: Evaluation
+    done: Array
+    epoch: int = 0
+    steps: int = 0
+
+    def select(self, models: Array) -> State:
+        """The state of some of the models."""
+        return replace(
+            self,
+            model=self.model.select(models),
+            slots=tuple(slot.select(models) for slot in self.slots),
+            found=self.found.select(models),
+            done=self.done[models],
+        )
+
+
+class Solver(Protocol):
+    """A way to improve all models of a batch, one epoch at a time.
+
+    `needs` says what it demands of loss, penalty and data; `done_reason` names its own end.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def needs(self) -> frozenset[str]: ...
+    @property
+    def done_reason(self) -> str: ...
+
+    def start(self, objective: Objective, model: Model) -> State: ...
+    def step(self, objective: Objective, state: State) -> State: ...
+    def select(self, models: Array) -> Solver: ...
+    def pace(self, model: int, epoch: int) -> Pace | None: ...
+
+
+def epoch_order(seed: int, epoch: int, block: int, n_samples: int) -> Array:
+    """The order of the rows of a block in an epoch: the same for every model of a batch.
+
+    >>> epoch_order(0, 1, 0, 4).tolist() == epoch_order(0, 1, 0, 4).tolist()
+    True
+    """
+    return np.random.default_rng((seed, epoch, block)).permutation(n_samples)

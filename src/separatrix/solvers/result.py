@@ -1,0 +1,38 @@
+"""What comes out of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from separatrix.certificate import Certificate
+from separatrix.diagnose import Diagnosis
+from separatrix.model import Model
+from separatrix.solvers.history import History
+from separatrix.solvers.protocol import State
+
+
+@dataclass(frozen=True)
+class Result:
+    """One trained model with its verdict.
+
+    Attributes
+    ----------
+    model : one model (B = 1)
+    history : every epoch
+    certificate : how far from the optimum the model can be
+    diagnoses : what is wrong, each with cause and remedy
+    stop_reason : "epochs", "gradient_tol", "step_tol", "patience", "time_limit", "diverged" or the
+        solver's own, such as "no mistakes"
+    best_epoch : the epoch whose weights were kept
+    objective : the formula that was minimised, in words and numbers
+    state : where the solver stood, to go on from, if it was kept
+    """
+
+    model: Model
+    history: History
+    certificate: Certificate
+    diagnoses: list[Diagnosis]
+    stop_reason: str
+    best_epoch: int
+    objective: str
+    state: State | None

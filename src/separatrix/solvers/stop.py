@@ -1,0 +1,55 @@
+"""When a run ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from separatrix.arrays import Array
+
+PATIENCE_RULES = ("best", "consecutive")
+MONITORS = ("loss", "accuracy")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop each of B models; what is NaN (or -1 for patience) never stops it.
+
+    Parameters
+    ----------
+    epochs : for each model the epochs at which it is read off, rising; it ends with the last
+    gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
+    step_tol : (B,), stop when no weight changes by more than this in an epoch
+    patience : (B,), measurements of the validation set to wait
+    patience_rule : "best", no improvement over the best `patience` times running, or
+        "consecutive", risen more than `patience` times running
+    monitor : what patience watches on the validation set, "loss" or "accuracy"
+    validate_every : epochs between two measurements
+    time_limit : seconds for the whole batch, or None
+    """
+
+    epochs: tuple[tuple[int, ...], ...]
+    gradient_tol: Array = field(default_factory=lambda: np.array([]))
+    step_tol: Array = field(default_factory=lambda: np.array([]))
+    patience: Array = field(default_factory=lambda: np.array([], int))
+    patience_rule: str = "best"
+    monitor: str = "loss"
+    validate_every: int = 1
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        B = len(self.epochs)
+        for name, missing in (("gradient_tol", np.nan), ("step_tol", np.nan), ("patience", -1)):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.full(B, missing))
+
+    def select(self, models: Array) -> Stop:
+        """The rules of some of the models (numbers)."""
+        return replace(
+            self,
+            epochs=tuple(self.epochs[m] for m in models),
+            gradient_tol=self.gradient_tol[models],
+            step_tol=self.step_tol[models],
+            patience=self.patience[models],
+        )

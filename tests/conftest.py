@@ -1,0 +1,60 @@
+"""Access to the data folder, and the settings of the property tests.
+
+A test that reads files of SEPARATRIX_DATA names them:
+
+    @pytest.mark.data("libsvm/a9a", "libsvm/a9a.t")
+    def test_something(data_dir): ...
+
+It is skipped when the variable is not set, and is an error when the variable is set but one
+of the files is missing: a data test never disappears silently.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+VARIABLE = "SEPARATRIX_DATA"
+UNSET = f"{VARIABLE} is not set"
+RAN = pytest.StashKey[int]()
+SKIPPED = pytest.StashKey[int]()
+
+settings.register_profile(
+    "local", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure(config):
+    config.stash[RAN] = 0
+    config.stash[SKIPPED] = 0
+
+
+def pytest_runtest_setup(item):
+    markers = list(item.iter_markers("data"))
+    if not markers:
+        return
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        item.config.stash[SKIPPED] += 1
+        pytest.skip(UNSET)
+    for file in (name for marker in markers for name in marker.args):
+        if not (Path(folder) / file).exists():
+            pytest.fail(f"{VARIABLE} is {folder}, which has no '{file}'.", pytrace=False)
+    item.config.stash[RAN] += 1
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    ran, skipped = config.stash[RAN], config.stash[SKIPPED]
+    why = f" ({UNSET})" if skipped else ""
+    terminalreporter.write_line(f"data tests: {ran} ran, {skipped} skipped{why}")
+
+
+@pytest.fixture
+def data_dir(request):
+    """The folder SEPARATRIX_DATA, for tests marked with the files they read."""
+    if request.node.get_closest_marker("data") is None:
+        pytest.fail("A test that uses data_dir needs @pytest.mark.data with its files.")
+    return Path(os.environ[VARIABLE]).resolve()
