@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "kernels.hpp"
@@ -22,6 +23,33 @@ struct Data {
     CompressedView by_sample{}, by_feature{};
     bool has_samples = false, has_features = false;
     index_t rows = 0, columns = 0;
+
+    // Where, in the list of every feature, the entries of each chunk of rows begin: (chunks + 1,
+    // columns). Found once and kept: searching for them costs as much as a product.
+    const index_t* feature_bounds(index_t chunk) const {
+        std::lock_guard<std::mutex> lock(kept->guard);
+        if (kept->chunk == chunk) return kept->bounds.data();
+        const index_t chunks = (rows + chunk - 1) / chunk;
+        kept->bounds.resize((chunks + 1) * columns);
+        for (index_t j = 0; j < columns; ++j) {
+            index_t at = by_feature.offset(j);
+            const index_t end = by_feature.offset(j + 1);
+            for (index_t c = 0; c <= chunks; ++c) {
+                while (at < end && by_feature.column(at) < c * chunk) ++at;
+                kept->bounds[c * columns + j] = c == chunks ? end : at;
+            }
+        }
+        kept->chunk = chunk;
+        return kept->bounds.data();
+    }
+
+  private:
+    struct Kept {
+        std::mutex guard;
+        index_t chunk = 0;
+        std::vector<index_t> bounds;
+    };
+    std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };
 
 template <class T>
@@ -96,19 +124,14 @@ class Buffer {
 };
 
 // One pass over rows of X, chunk by chunk: scores, then losses and their gradient while the scores
-// are in the cache, then the product with X^T. Chunks depend on the shape of X alone, so sums over
-// rows are made in the same order for every number of threads and of models.
+// are in the cache, then the product with X^T.
 template <class T>
 class Pass {
   public:
     Pass(Engine& engine, const Data& X) : engine_(engine), k_(engine.kernels<T>()), X_(X) {
-        if (!X.sparse) {
-            chunk_ = std::clamp<index_t>((1 << 20) / std::max<index_t>(X.columns, 1), 1024, 16384);
-        } else {
-            const CompressedView& A = X.has_samples ? X.by_sample : X.by_feature;
-            per_row_ = std::max(1.0, double(A.offset(A.rows)) / std::max<index_t>(X.rows, 1));
-            chunk_ = std::clamp<index_t>(index_t(8.0 * X.columns / per_row_), 1024, 65536);
-        }
+        if (!X.sparse) return;
+        const CompressedView& A = X.has_samples ? X.by_sample : X.by_feature;
+        per_row_ = std::max(1.0, double(A.offset(A.rows)) / std::max<index_t>(X.rows, 1));
     }
 
     // Z[0..count) = x W + b for rows rows[0..count) of X, or [first, first + count).
@@ -124,12 +147,12 @@ class Pass {
                         index_t ldg, double* gb) {
         prepare(w);
         const index_t N = w.N(), B = w.models;
-        T* Z = Z_.reserve(std::min(chunk_, count) * N);
-        double* row_value = row_value_.reserve(std::min(chunk_, count) * B);
-        double* row_hit = row_hit_.reserve(std::min(chunk_, count) * B);
-        if (G && X_.sparse && !rows) begin_features();
-        for (index_t first = 0; first < count; first += chunk_) {
-            const index_t here = std::min(chunk_, count - first);
+        const index_t chunk = this->chunk(N);
+        T* Z = Z_.reserve(std::min(chunk, count) * N);
+        double* row_value = row_value_.reserve(std::min(chunk, count) * B);
+        double* row_hit = row_hit_.reserve(std::min(chunk, count) * B);
+        for (index_t first = 0; first < count; first += chunk) {
+            const index_t here = std::min(chunk, count - first);
             const index_t* list = rows ? rows + first : nullptr;
             const index_t need = loss_scratch<T>(w.outputs);
             T* scratch = loss_scratch_.reserve(need * engine_.threads);
@@ -154,28 +177,45 @@ class Pass {
                                     .one_vs_rest = form.one_vs_rest,
                                     .scratch = scratch + worker * need});
             });
-            for (index_t i = 0; i < here; ++i)
-                for (index_t m = 0; m < B; ++m) {
-                    value[m] += row_value[i * B + m];
-                    hits[m] += row_hit[i * B + m];
-                }
+            add_rows(row_value, here, B, value);
+            add_rows(row_hit, here, B, hits);
             if (!G) continue;
-            for (index_t i = 0; i < here; ++i)
-                for (index_t c = 0; c < N; ++c) gb[c] += double(Z[i * N + c]);
+            add_rows(Z, here, N, gb);
             backward(list, first, here, Z, N, G, ldg);
         }
     }
 
     // G += X^T U for all rows, U (rows, N).
     void transpose_times(const T* U, index_t N, T* G) {
-        if (X_.sparse) begin_features();
-        for (index_t first = 0; first < X_.rows; first += chunk_)
-            backward(nullptr, first, std::min(chunk_, X_.rows - first), U + first * N, N, G, N);
+        const index_t chunk = this->chunk(N);
+        for (index_t first = 0; first < X_.rows; first += chunk)
+            backward(nullptr, first, std::min(chunk, X_.rows - first), U + first * N, N, G, N);
     }
 
   private:
+    // Rows of one chunk. Dense sums are made chunk by chunk, so that the size must depend on the
+    // shape of X alone for the bits not to depend on the number of models. Sparse sums run on from
+    // chunk to chunk: there it is as large as the cache likes, and has enough entries per feature.
+    index_t chunk(index_t N) const {
+        if (!X_.sparse)
+            return std::clamp<index_t>((1 << 20) / std::max<index_t>(X_.columns, 1), 1024, 16384);
+        const index_t cached = (1 << 20) / (N * index_t(sizeof(T)));
+        return std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
+    }
+
     double work(index_t rows, index_t N) const {
         return rows * (X_.sparse ? per_row_ : double(X_.columns)) * k_.padded(N);
+    }
+
+    // sums += the rows of A (count, width), each column in the order of the rows.
+    template <class Entry>
+    void add_rows(const Entry* A, index_t count, index_t width, double* sums) {
+        constexpr index_t block = 64;
+        engine_.loop((width + block - 1) / block, double(count) * width, [&](index_t task, int) {
+            const index_t c0 = task * block, c1 = std::min(width, c0 + block);
+            for (index_t i = 0; i < count; ++i)
+                for (index_t c = c0; c < c1; ++c) sums[c] += double(A[i * width + c]);
+        });
     }
 
     // The labels and weights of listed rows, brought together.
@@ -263,15 +303,14 @@ class Pass {
             });
         } else if (X_.sparse) {
             index_t ldu;
+            const index_t* bounds = X_.feature_bounds(chunk(N)) + first / chunk(N) * X_.columns;
             const T* other = pad_rows(U, count, N, gradients_, ldu);
-            end_features(first + count);
             constexpr index_t block = 256;
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
                 const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
-                k_.gather({X_.by_feature, nullptr, 0, from_.data(), to_.data(), first}, j0, j1,
+                k_.gather({X_.by_feature, nullptr, 0, bounds, bounds + X_.columns, first}, j0, j1,
                           other, ldu, 0, N, N, G, ldg);
             });
-            from_.swap(to_);
         } else {
             const T* other = pack(U, count, N, gradients_);
             char* space = static_cast<char*>(scratch());
@@ -286,36 +325,9 @@ class Pass {
         }
     }
 
-    // Where, in the list of every feature, the entries of the next chunk of rows begin and end.
-    void begin_features() {
-        from_.resize(X_.columns);
-        to_.resize(X_.columns);
-        for (index_t j = 0; j < X_.columns; ++j) from_[j] = X_.by_feature.offset(j);
-    }
-
-    void end_features(index_t row) {
-        const CompressedView& A = X_.by_feature;
-        for (index_t j = 0; j < X_.columns; ++j) {
-            index_t low = from_[j], high = A.offset(j + 1);
-            if (row >= X_.rows) {
-                to_[j] = high;
-                continue;
-            }
-            while (low < high) {
-                const index_t middle = low + (high - low) / 2;
-                if (A.column(middle) < row)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            to_[j] = low;
-        }
-    }
-
     Engine& engine_;
     const Kernels<T>& k_;
     const Data& X_;
-    index_t chunk_ = 0;
     double per_row_ = 1;
     const T* W_ = nullptr;
     index_t ldw_ = 0;
@@ -323,7 +335,6 @@ class Pass {
     Buffer<double> row_value_, row_hit_, listed_s_;
     Buffer<std::int32_t> listed_y_;
     Buffer<char> scratch_;
-    std::vector<index_t> from_, to_;
 };
 
 // The state and parameters of a gradient rule for weights and biases together.

@@ -1,0 +1,189 @@
+"""Many models in one pass, against one by one: `make bench`.
+
+Prints, from one run on this machine, best of several:
+
+- a sweep of 64 softmax configurations (8 rates x 2 momenta x 4 l2) over 10,000 x 784, 100
+  full-batch epochs with every epoch on record, against a plain numpy loop over the same
+  configurations and against the arithmetic floor: the two matrix products alone, by the library
+  numpy is linked to;
+- products of a sparse matrix with 16 columns, per column, against scipy's product with one.
+
+The numpy loop is timed on some configurations and epochs and multiplied up: every one of its
+epochs does the same work. MNIST is read from SEPARATRIX_DATA; without it, random images with as
+many zeros stand in for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import time
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import separatrix._core as _core
+from separatrix import GradientDescentClassifier, fit_many, get_threads
+from separatrix.arrays import Matrix
+
+RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5]
+MOMENTA = [0.0, 0.9]
+L2 = [0.0, 1e-4, 1e-3, 1e-2]
+GRID = list(product(RATES, MOMENTA, L2))
+CLASSES = 10
+
+
+def best_of(times: int, f: Callable[[], object]) -> float:
+    """Seconds of the fastest of several calls."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        f()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def images(rows: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """The first rows of MNIST in [0, 1], or something like them."""
+    folder = Path(os.environ.get("SEPARATRIX_DATA", "")) / "mnist"
+    file = folder / "train-images-idx3-ubyte.gz"
+    if "SEPARATRIX_DATA" in os.environ and file.exists():
+        pixels = np.frombuffer(gzip.decompress(file.read_bytes()), np.uint8, offset=16)
+        packed = (folder / "train-labels-idx1-ubyte.gz").read_bytes()
+        labels = np.frombuffer(gzip.decompress(packed), np.uint8, offset=8)
+        return pixels.reshape(-1, 784)[:rows] / 255.0, labels[:rows].astype(int), "MNIST"
+    rng = np.random.default_rng(0)
+    ink = rng.random(784) ** 3 * 0.77  # 19 % of all pixels, some always blank
+    X = rng.random((rows, 784)) * (rng.random((rows, 784)) < ink)
+    return X, rng.integers(CLASSES, size=rows), "made-up images"
+
+
+def numpy_sweep(X: np.ndarray, y: np.ndarray, grid: list, epochs: int) -> None:
+    """What one writes without a library: a loop over configurations and epochs."""
+    n, d = X.shape
+    Y = np.eye(CLASSES, dtype=X.dtype)[y]
+    for rate, momentum, l2 in grid:
+        W, b = np.zeros((d, CLASSES), X.dtype), np.zeros(CLASSES, X.dtype)
+        V, v = np.zeros_like(W), np.zeros_like(b)
+        losses, accuracies = [], []
+        for _ in range(epochs):
+            Z = X @ W + b
+            Z -= Z.max(axis=1, keepdims=True)
+            P = np.exp(Z)
+            total = P.sum(axis=1, keepdims=True)
+            losses.append(float(np.mean(np.log(total[:, 0]) - Z[np.arange(n), y])))
+            accuracies.append(float(np.mean(Z.argmax(axis=1) == y)))
+            P /= total
+            R = (P - Y) / X.dtype.type(n)
+            V = X.dtype.type(momentum) * V - X.dtype.type(rate) * (X.T @ R + X.dtype.type(l2) * W)
+            v = X.dtype.type(momentum) * v - X.dtype.type(rate) * R.sum(axis=0)
+            W += V
+            b += v
+
+
+def sweep(X: np.ndarray, y: np.ndarray, epochs: int) -> list[GradientDescentClassifier]:
+    """The same by fit_many."""
+    models = [
+        GradientDescentClassifier(
+            "softmax", learning_rate=rate, momentum=momentum, l2=l2, epochs=epochs
+        )
+        for rate, momentum, l2 in GRID
+    ]
+    return fit_many(models, X, y)
+
+
+def products_floor(X: np.ndarray, repeats: int) -> float:
+    """Seconds of one X W and one X^T U for all configurations, by numpy's library."""
+    rng = np.random.default_rng(1)
+    N = CLASSES * len(GRID)
+    W = rng.standard_normal((X.shape[1], N)).astype(X.dtype)
+    U = rng.standard_normal((X.shape[0], N)).astype(X.dtype)
+    Z, G = np.empty_like(U), np.empty_like(W)
+    forward = best_of(repeats, lambda: np.matmul(X, W, out=Z))
+    return forward + best_of(repeats, lambda: np.matmul(X.T, U, out=G))
+
+
+def report_sweep(name: str, X: np.ndarray, y: np.ndarray, epochs: int, repeats: int) -> None:
+    few, short = GRID[:: len(GRID) // 4], 10
+    share = len(GRID) * epochs / (len(few) * short)
+    floor = products_floor(X, 3 * repeats) * epochs
+    loop = best_of(repeats, lambda: numpy_sweep(X, y, few, short)) * share
+    ours = best_of(repeats, lambda: sweep(X, y, epochs))
+    print(
+        f"{name:<24}{X.dtype!s:<9}{loop:>9.1f}{floor:>9.1f}{ours:>9.1f}"
+        f"{loop / ours:>12.1f}x{ours / floor:>11.2f}x",
+        flush=True,
+    )
+
+
+def text_like(rows: int, columns: int, entries: int) -> sp.csr_array:
+    """A sparse matrix whose columns are as unevenly used as words are."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / np.arange(1, columns + 1)
+    j = rng.choice(columns, size=entries, p=share / share.sum())
+    i = rng.integers(rows, size=entries)
+    X = sp.csr_array((rng.random(entries), (i, rng.permutation(columns)[j])), (rows, columns))
+    X.sum_duplicates()
+    return X
+
+
+def report_products(repeats: int) -> None:
+    print("\nsparse products, 25,000 x 75,000, microseconds per column")
+    print(f"{'':<24}{'scipy, 1':>10}{'ours, 1':>10}{'ours, 16':>10}{'scipy/ours, 16':>17}")
+    for dtype in (np.float64, np.float32):
+        X = text_like(25_000, 75_000, 4_600_000).astype(dtype)
+        matrix = Matrix(X)
+        n, d = X.shape
+        transposed = X.T
+        for name, size in (("X W", d), ("X^T U", n)):
+            rng = np.random.default_rng(2)
+            many = np.asarray(rng.standard_normal((size, 16, 1)), dtype)
+            one = np.ascontiguousarray(many[:, :1])
+            vector = one[:, 0, 0]
+            if name == "X W":
+                theirs = best_of(3 * repeats, lambda v=vector: X @ v)
+                zeros = np.zeros((16, 1), dtype)
+                ours = [
+                    best_of(3 * repeats, lambda w=w: matrix.scores(w, zeros[: w.shape[1]]))
+                    for w in (one, many)
+                ]
+            else:
+                theirs = best_of(3 * repeats, lambda v=vector: transposed @ v)
+                matrix.by_both()
+                ours = [
+                    best_of(3 * repeats, lambda u=u: matrix.transpose_times(u)) for u in (one, many)
+                ]
+            print(
+                f"{name + ', ' + np.dtype(dtype).name:<24}{theirs * 1e6:>10.0f}{ours[0] * 1e6:>10.0f}"
+                f"{ours[1] * 1e6 / 16:>10.0f}{theirs / (ours[1] / 16):>16.1f}x"
+            )
+        print(f"{'':<24}{X.nnz:,} entries" if dtype == np.float32 else "", end="")
+    print()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--epochs", type=int, default=100)
+    options.add_argument("--repeats", type=int, default=2)
+    options.add_argument("--rows", type=int, default=10_000)
+    given = options.parse_args()
+    print(f"{get_threads()} threads, {_core.instruction_set()}; seconds, best of {given.repeats}")
+    print(f"\n64 configurations, {given.epochs} epochs, {given.rows:,} x 784, softmax")
+    print(
+        f"{'':<24}{'':<9}{'numpy':>9}{'floor':>9}{'ours':>9}{'numpy/ours':>13}{'ours/floor':>12}"
+    )
+    X, y, name = images(given.rows)
+    dense = np.random.default_rng(3).standard_normal(X.shape) / 10.0
+    for dtype in (np.float64, np.float32):
+        report_sweep("dense", dense.astype(dtype), y, given.epochs, given.repeats)
+        filled = np.count_nonzero(X) / X.size
+        report_sweep(f"{name}, {filled:.0%} non-zero", X.astype(dtype), y, given.epochs, given.repeats)
+    report_products(given.repeats)
+
+
+if __name__ == "__main__":
+    main()
