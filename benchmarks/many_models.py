@@ -131,38 +131,42 @@ def text_like(rows: int, columns: int, entries: int) -> sp.csr_array:
     return X
 
 
+def time_products(X: sp.csr_array, repeats: int) -> None:
+    """One line for X W and one for X^T U."""
+    matrix = Matrix(X)
+    matrix.by_both()
+    transposed = X.T
+    rng = np.random.default_rng(2)
+    W = rng.standard_normal((X.shape[1], 16, 1)).astype(X.dtype)
+    U = rng.standard_normal((X.shape[0], 16, 1)).astype(X.dtype)
+    b = np.zeros((16, 1), X.dtype)
+    w, u = (np.ascontiguousarray(a[:, :1]) for a in (W, U))
+    lines = {
+        "X W": (
+            lambda: X @ w[:, 0, 0],
+            lambda: matrix.scores(w, b[:1]),
+            lambda: matrix.scores(W, b),
+        ),
+        "X^T U": (
+            lambda: transposed @ u[:, 0, 0],
+            lambda: matrix.transpose_times(u),
+            lambda: matrix.transpose_times(U),
+        ),
+    }
+    for name, calls in lines.items():
+        scipy_one, one, sixteen = (best_of(3 * repeats, call) * 1e6 for call in calls)
+        print(
+            f"{name:<24}{X.dtype!s:<9}{scipy_one:>9.0f}{one:>9.0f}{sixteen / 16:>9.0f}"
+            f"{scipy_one / (sixteen / 16):>12.1f}x"
+        )
+
+
 def report_products(repeats: int) -> None:
-    print("\nsparse products, 25,000 x 75,000, microseconds per column")
-    print(f"{'':<24}{'scipy, 1':>10}{'ours, 1':>10}{'ours, 16':>10}{'scipy/ours, 16':>17}")
+    X = text_like(25_000, 75_000, 4_600_000)
+    print(f"\nsparse products, 25,000 x 75,000 with {X.nnz:,} entries, microseconds per column")
+    print(f"{'':<24}{'':<9}{'scipy, 1':>9}{'ours, 1':>9}{'ours, 16':>9}{'scipy/ours':>13}")
     for dtype in (np.float64, np.float32):
-        X = text_like(25_000, 75_000, 4_600_000).astype(dtype)
-        matrix = Matrix(X)
-        n, d = X.shape
-        transposed = X.T
-        for name, size in (("X W", d), ("X^T U", n)):
-            rng = np.random.default_rng(2)
-            many = np.asarray(rng.standard_normal((size, 16, 1)), dtype)
-            one = np.ascontiguousarray(many[:, :1])
-            vector = one[:, 0, 0]
-            if name == "X W":
-                theirs = best_of(3 * repeats, lambda v=vector: X @ v)
-                zeros = np.zeros((16, 1), dtype)
-                ours = [
-                    best_of(3 * repeats, lambda w=w: matrix.scores(w, zeros[: w.shape[1]]))
-                    for w in (one, many)
-                ]
-            else:
-                theirs = best_of(3 * repeats, lambda v=vector: transposed @ v)
-                matrix.by_both()
-                ours = [
-                    best_of(3 * repeats, lambda u=u: matrix.transpose_times(u)) for u in (one, many)
-                ]
-            print(
-                f"{name + ', ' + np.dtype(dtype).name:<24}{theirs * 1e6:>10.0f}{ours[0] * 1e6:>10.0f}"
-                f"{ours[1] * 1e6 / 16:>10.0f}{theirs / (ours[1] / 16):>16.1f}x"
-            )
-        print(f"{'':<24}{X.nnz:,} entries" if dtype == np.float32 else "", end="")
-    print()
+        time_products(X.astype(dtype), repeats)
 
 
 def main() -> None:
@@ -173,15 +177,13 @@ def main() -> None:
     given = options.parse_args()
     print(f"{get_threads()} threads, {_core.instruction_set()}; seconds, best of {given.repeats}")
     print(f"\n64 configurations, {given.epochs} epochs, {given.rows:,} x 784, softmax")
-    print(
-        f"{'':<24}{'':<9}{'numpy':>9}{'floor':>9}{'ours':>9}{'numpy/ours':>13}{'ours/floor':>12}"
-    )
+    print(f"{'':<24}{'':<9}{'numpy':>9}{'floor':>9}{'ours':>9}{'numpy/ours':>13}{'ours/floor':>12}")
     X, y, name = images(given.rows)
+    title = f"{name}, {np.count_nonzero(X) / X.size:.0%} non-zero"
     dense = np.random.default_rng(3).standard_normal(X.shape) / 10.0
     for dtype in (np.float64, np.float32):
         report_sweep("dense", dense.astype(dtype), y, given.epochs, given.repeats)
-        filled = np.count_nonzero(X) / X.size
-        report_sweep(f"{name}, {filled:.0%} non-zero", X.astype(dtype), y, given.epochs, given.repeats)
+        report_sweep(title, X.astype(dtype), y, given.epochs, given.repeats)
     report_products(given.repeats)
 
 

@@ -7,13 +7,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 
+#include "core/descent.hpp"
 #include "core/perceptron.hpp"
-#include "core/training.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -59,19 +60,26 @@ std::vector<const KernelSet*> runnable() {
     return sets;
 }
 
-Engine& engine() {
-    static Engine* one = [] {
-        auto* made = new Engine;
-        made->set = runnable().front();
-        return made;
-    }();
+// What the user has set, read anew by every call.
+struct Settings {
+    std::atomic<int> threads{1};
+    std::atomic<const KernelSet*> set{runnable().front()};
+    RowsRead read;
+};
+
+Settings& settings() {
+    static Settings* one = new Settings;  // never destroyed: threads may outlive static objects
     return *one;
+}
+
+Engine engine() {
+    return {settings().threads, settings().set, &settings().read};
 }
 
 void use_instruction_set(const std::string& name) {
     for (const KernelSet* set : runnable())
         if (name == set->name) {
-            engine().set = set;
+            settings().set = set;
             return;
         }
     throw std::invalid_argument("this processor cannot run the instruction set '" + name + "'");
@@ -160,9 +168,7 @@ void scores(const Matrix& X, In<T> W, In<T> b, Out<T> Z) {
 template <class T>
 void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
     nb::gil_scoped_release release;
-    Pass<T>(engine(), X.data)
-        .transpose_times(U.data(), index_t(G.size()) / std::max<index_t>(X.data.columns, 1),
-                         G.data());
+    Pass<T>(engine(), X.data).transpose_times(U.data(), index_t(U.shape(1) * U.shape(2)), G.data());
 }
 
 template <class T>
@@ -326,8 +332,8 @@ NB_MODULE(_core, m) {
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");
-    m.def("set_threads", [](int threads) { engine().threads = threads; }, "threads"_a);
-    m.def("threads", [] { return engine().threads; });
+    m.def("set_threads", [](int threads) { settings().threads = threads; }, "threads"_a);
+    m.def("threads", [] { return settings().threads.load(); });
     m.def("instruction_set", [] { return std::string(engine().set->name); });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
@@ -336,7 +342,7 @@ NB_MODULE(_core, m) {
     });
     m.def("use_instruction_set", &use_instruction_set, "name"_a);
     m.def("rows_read", [] {
-        return std::tuple<std::int64_t, std::int64_t>(engine().forward_rows,
-                                                      engine().backward_rows);
+        return std::tuple<std::int64_t, std::int64_t>(settings().read.forward,
+                                                      settings().read.backward);
     });
 }

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "training.hpp"
+#include "engine.hpp"
 
 namespace sx {
 
@@ -140,9 +140,9 @@ void perceptron_model(const Data& X, const Labels<T>& labels, const index_t* ord
 
 // Every model goes through the examples on a thread of its own.
 template <class T>
-void perceptron_epoch(Engine& engine, const Data& X, const Labels<T>& labels, const index_t* order,
-                      T* W, T* b, index_t models, index_t outputs, bool free_bias,
-                      std::int64_t* mistakes) {
+void perceptron_epoch(const Engine& engine, const Data& X, const Labels<T>& labels,
+                      const index_t* order, T* W, T* b, index_t models, index_t outputs,
+                      bool free_bias, std::int64_t* mistakes) {
     const double work = double(X.rows) * X.columns * models * outputs;
     engine.loop(models, work, [&](index_t model, int) {
         perceptron_model<T>(X, labels, order, W, b, model, models, outputs, free_bias,

@@ -11,6 +11,7 @@ orientation when a product with X^T over all rows first asks for it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ import separatrix._core as _core
 Array: TypeAlias = NDArray[Any]
 
 _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
-_ROWS_AT_ONCE = 4096
+_ENTRIES_AT_ONCE = 1 << 17
 
 
 class Matrix:
@@ -62,13 +63,15 @@ class Matrix:
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W."""
         Z = np.empty((self.shape[0], *b.shape), W.dtype)
-        _core.scores(self.by_sample(), _flat(W), b.astype(W.dtype, copy=False).reshape(-1), Z)
+        flat = np.ascontiguousarray(W).reshape(self.shape[1], b.size)
+        _core.scores(self.by_sample(), flat, b.astype(W.dtype, copy=False).reshape(-1), Z)
         return Z
 
     def transpose_times(self, U: Array) -> Array:
         """Return X^T U, (d, B, K), in the type of U (n, B, K)."""
         G = np.zeros((self.shape[1], *U.shape[1:]), U.dtype)
-        _core.transpose_times(self.by_both(), np.ascontiguousarray(U), G)
+        if G.size:
+            _core.transpose_times(self.by_both(), np.ascontiguousarray(U), G)
         return G
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
@@ -81,10 +84,10 @@ class Matrix:
             squares = self.X.astype(np.float64).power(2).T @ weights / total
             return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
         mean, spread = np.zeros(d), np.zeros(d)
-        for rows, w in _pieces(self.X, weights):
-            mean += w @ rows / total
-        for rows, w in _pieces(self.X, weights):
-            spread += w @ np.square(rows - mean) / total
+        for piece in _pieces(self.X):
+            mean += weights[piece] @ self.X[piece].astype(np.float64) / total
+        for piece in _pieces(self.X):
+            spread += weights[piece] @ np.square(self.X[piece] - mean) / total
         return mean, np.sqrt(spread)
 
     def _add(self, X: Any) -> None:
@@ -102,6 +105,14 @@ def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype in (np.float32, np.float16) else np.float64)
 
 
+def sum_samples(a: Array) -> Array:
+    """Sum (n, B) or (n, B, K) over the samples in float64.
+
+    Each column is summed in the same order, whatever models stand beside it.
+    """
+    return np.ascontiguousarray(np.moveaxis(a, 0, -1)).sum(axis=-1, dtype=np.float64)
+
+
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     """Row, column and value of the first entry of X that is NaN or infinite, if there is one."""
     if sp.issparse(X):
@@ -116,13 +127,13 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     X = np.asarray(X)
     if X.dtype.kind != "f":
         return None
-    X = X.reshape(len(X), -1)
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        rows = X[start : start + _ROWS_AT_ONCE]
-        good = np.isfinite(rows)
+    X = X[:, None] if X.ndim == 1 else X
+    for piece in _pieces(X):
+        good = np.isfinite(X[piece])
         if not good.all():
             i, j = np.argwhere(~good)[0]
-            return start + int(i), int(j), float(rows[i, j])
+            row = piece.start + int(i)
+            return row, int(j), float(X[row, j])
     return None
 
 
@@ -177,14 +188,10 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def _flat(W: Array) -> Array:
-    return np.ascontiguousarray(W).reshape(W.shape[0], -1)
-
-
-def _pieces(X: Array, weights: Array) -> Any:
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        stop = start + _ROWS_AT_ONCE
-        yield X[start:stop].astype(np.float64), weights[start:stop]
+def _pieces(X: Array) -> Iterator[slice]:
+    """The rows of X, as many at a time as temporary copies may hold."""
+    rows = max(_ENTRIES_AT_ONCE // max(X.shape[1], 1), 1)
+    return (slice(start, start + rows) for start in range(0, len(X), rows))
 
 
 set_threads(_threads_from_environment())

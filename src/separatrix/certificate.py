@@ -16,10 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
+
+ENTRIES_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -82,21 +84,21 @@ def certify(
     l1, l2 = objective.strengths(model.n_models)
     bounded = (l1 > 0.0) | (l2 > 0.0)
     dual = np.full(model.n_models, -np.inf)
-    if objective.loss.convex and bounded.any():
-        dual = np.where(bounded, dual_values(objective, model, duals), -np.inf)
+    if objective.loss.convex:
+        for some in _batches(objective, model, np.flatnonzero(bounded)):
+            theirs = None if duals is None else [U[:, some] for U in duals]
+            dual[some] = dual_values(objective.select(some), model.select(some), theirs)
     return [
         _certificate(*(float(a[m]) for a in (primal, dual, norm))) for m in range(model.n_models)
     ]
 
 
 def dual_values(objective: Objective, model: Model, duals: list[Array] | None = None) -> Array:
-    """D(U) of each model (B,); U = 0 proves that no objective here is below zero."""
-    given = list(duals) if duals is not None else None
+    """The better of D(U) and D(0) of each model (B,)."""
     blocks = list(objective.data.blocks())
-    U = [
-        _usable(given[i] if given else objective.loss.gradient(block.y, model.scores(block.X)))
-        for i, block in enumerate(blocks)
-    ]
+    if duals is None:
+        duals = [objective.loss_gradient(block, model) for block in blocks]
+    U = [_usable(u, _columns(block.weights)) for block, u in zip(blocks, duals)]
     if objective.bias:
         U = _balanced(objective, blocks, U)
     scale = objective.scale(model.n_models)
@@ -104,13 +106,20 @@ def dual_values(objective: Objective, model: Model, duals: list[Array] | None = 
     for block, u in zip(blocks, U):
         V += block.X.transpose_times(u * (_columns(block.weights) * scale)[:, :, None])
     shrink = objective.penalty.dual_scale(V)
-    total = np.zeros(model.n_models)
+    cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
     for block, u in zip(blocks, U):
-        s = np.broadcast_to(_columns(block.weights), u.shape[:2])
-        cost = objective.loss.conjugate(block.y, u * shrink[:, None])
-        total += np.where(s > 0.0, s * cost, 0.0).sum(axis=0) * scale
-    dual = -total - objective.penalty.conjugate(V * shrink[:, None])
-    return np.maximum(np.nan_to_num(dual, nan=-np.inf), 0.0)
+        s = _columns(block.weights)
+        for total, duals_now in ((cost, u * shrink[:, None]), (cost_of_zero, np.zeros_like(u))):
+            each = objective.loss.conjugate(block.y, duals_now)
+            total += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
+    dual = -cost - objective.penalty.conjugate(V * shrink[:, None])
+    return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
+    """So many models at a time that their duals stay within some ten megabytes."""
+    size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
+    return [models[start : start + size] for start in range(0, len(models), size)]
 
 
 def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list[Array]:
@@ -130,15 +139,16 @@ def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list
 def _certificate(primal: float, dual: float, norm: float) -> Certificate:
     if not math.isfinite(dual) or not math.isfinite(primal):
         return Certificate("gradient_norm", primal, None, None, None, norm)
-    gap = max(primal - dual, 0.0)
+    dual = min(dual, primal)  # at the optimum rounding may put it above
+    gap = primal - dual
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
 
 
-def _usable(U: Array) -> Array:
-    """Duals in float64; those of rows whose scores overflowed are set to 0, which is allowed."""
+def _usable(U: Array, s: Array) -> Array:
+    """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
     U = np.asarray(U, np.float64)
-    return np.where(np.isfinite(U).all(axis=2, keepdims=True), U, 0.0)
+    return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)
 
 
 def _columns(a: Array) -> Array:

@@ -24,6 +24,7 @@ RISEN = 0.01  # relative rise of the validation loss above its lowest
 SCALE_RATIO = 1e3  # between the widest and the narrowest feature
 RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
+CUT_SHORT = ("epochs", "time_limit")  # ends that say nothing about convergence
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,17 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a diagnosis looks at: a run's history, its objective at the start, its end, its pace."""
+    """What a diagnosis looks at: a run's history, its objective at the start, its end, its pace.
+
+    `descends` is False for a rule that does not follow the objective down.
+    """
 
     history: Mapping[str, Array]
     start: float
     stop_reason: str
     pace: Pace | None
     certificate: Certificate
+    descends: bool = True
 
     @property
     def objective(self) -> Array:
@@ -72,8 +77,9 @@ class Trace:
 
     def oscillates(self) -> bool:
         """Whether the objective rose in at least a twentieth of the epochs."""
-        epochs = len(self.history["objective"])
-        return self.stop_reason != "diverged" and len(self.rises()) >= max(RISING_SHARE * epochs, 1)
+        if not self.descends or self.stop_reason == "diverged":
+            return False
+        return len(self.rises()) >= max(RISING_SHARE * len(self.history["objective"]), 1)
 
 
 def diagnose(objective: Objective, model: Model, traces: list[Trace]) -> list[list[Diagnosis]]:
@@ -147,9 +153,9 @@ def _diverged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
         return None
     values = trace.objective
     last = values[-1]
-    with np.errstate(invalid="ignore"):
-        wrong = ~np.isfinite(values) | (values > DIVERGED_TIMES * max(trace.start, 0.0))
-    since = int(np.flatnonzero(wrong)[0]) if wrong.any() else len(values) - 1
+    positive = values[values > 0.0]
+    sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
+    since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
     seen = f"The objective went from {trace.start:.3g} to {last:.3g}, too high since epoch {since}."
     return Diagnosis("diverged", f"{seen} {_rate_words(trace, speed, m)}".strip(),
                      f"{speed.lower(m)}. The last sane weights were kept.")  # fmt: skip
@@ -185,7 +191,7 @@ def _rate_words(trace: Trace, speed: _Limits, m: int) -> str:
 
 def _unfinished(trace: Trace) -> str | None:
     """What says that a run ended before it had converged, if anything does."""
-    if trace.stop_reason not in ("epochs", "time_limit") or trace.oscillates():
+    if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.oscillates():
         return None
     gap = trace.certificate.relative_gap
     if gap is not None and gap <= CERTIFIED:
@@ -210,16 +216,34 @@ def _unfinished(trace: Trace) -> str | None:
 
 
 def _not_converged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
+    if not trace.descends:
+        return _still_mistaken(trace)
     seen = _unfinished(trace)
     if seen is None:
         return None
-    remedy = "Train for more epochs, or raise learning_rate or momentum."
-    if trace.pace is not None and 2.0 / speed.L[m] > trace.pace.rate:
-        remedy = (
-            f"Train for more epochs, or raise learning_rate (now {trace.pace.rate:.3g}, safe up to "
-            f"2/L = {2.0 / speed.L[m]:.2g}) or momentum."
-        )
-    return Diagnosis("not_converged", seen, remedy)
+    return Diagnosis("not_converged", seen, _go_faster(trace.pace, 2.0 / speed.L[m]))
+
+
+def _go_faster(pace: Pace | None, safe: float) -> str:
+    """What to do about a slow run; `safe` is 2/L, or NaN where there is none."""
+    if pace is None:
+        return "Train for more epochs, or raise learning_rate."
+    if pace.rate >= safe:
+        return f"Train for more epochs; learning_rate is already above 2/L = {safe:.2g}."
+    limit = f" (now {pace.rate:.3g}, safe up to 2/L = {safe:.2g})" if pace.rate < safe else ""
+    return f"Train for more epochs, or raise learning_rate{limit} or momentum."
+
+
+def _still_mistaken(trace: Trace) -> Diagnosis | None:
+    if trace.stop_reason not in CUT_SHORT:
+        return None
+    right = trace.history["train_accuracy"][-1]
+    return Diagnosis(
+        "not_converged",
+        f"Every epoch made mistakes; after the last, {right:.1%} of the training rows are right. "
+        "The perceptron's rule ends only if a plane separates the classes.",
+        "Train for more epochs, or use GradientDescentClassifier, which needs no such plane.",
+    )
 
 
 def _overfitting(trace: Trace) -> Diagnosis | None:
@@ -229,7 +253,9 @@ def _overfitting(trace: Trace) -> Diagnosis | None:
         return None
     lowest = measured[np.argmin(val[measured])]
     last = measured[-1]
-    if not (val[last] > (1.0 + RISEN) * val[lowest] and train[last] < train[lowest]):
+    # The lowest of the last few, so that the upswing of an oscillation is not taken for a rise.
+    late = val[measured[-max(len(measured) // 10, 2) :]].min()
+    if not (late > (1.0 + RISEN) * val[lowest] and train[last] < train[lowest]):
         return None
     return Diagnosis(
         "overfitting",
@@ -250,7 +276,8 @@ def _data_diagnoses(objective: Objective, traces: list[Trace]) -> list[Diagnosis
 
 
 def _scales(objective: Objective) -> Diagnosis | None:
-    spreads = np.stack([block.X.moments()[1] for block in objective.data.blocks()]).max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = np.stack([block.X.moments()[1] for block in objective.data.blocks()]).max(axis=0)
     moving = np.flatnonzero(spreads > 0.0)
     if len(moving) < 2:
         return None

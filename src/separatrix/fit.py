@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.losses import Loss
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import Gradient, PerceptronRule, Progress, Result, State, Stop, run
-
-AnySolver: TypeAlias = Gradient | PerceptronRule
-
-SOLVERS: dict[str, type[AnySolver]] = {"gradient": Gradient, "perceptron": PerceptronRule}
+from separatrix.solvers import SOLVERS, Progress, Result, Solver, State, Stop, run
 
 
 @dataclass(frozen=True)
@@ -31,7 +25,7 @@ class Task:
 
     loss: Loss
     n_outputs: int
-    solver: AnySolver
+    solver: Solver
     stop: Stop
     l1: float = 0.0
     l2: float = 0.0
@@ -73,10 +67,10 @@ def train(
         if validation is not None:
             held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
         readings = run(
-            _join_solvers([task.solver for task in first]),
+            first[0].solver.join([task.solver for task in first]),
             objective,
             Model.stack([_start(task, data) for task in first]),
-            _join_stops([task.stop for task in first], epochs),
+            Stop.join([task.stop for task in first], epochs),
             validation=held_out,
             on_record=on_record,
             state=first[0].state,
@@ -115,7 +109,7 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
         "l1=0": "l1 = 0",
         "l2=0": "l2 = 0",
     }
-    needs = SOLVERS[solver].needs
+    needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
     return [words[need] for need, holds in held.items() if need in needs and not holds]
 
 
@@ -129,32 +123,21 @@ def _start(task: Task, data: Dataset) -> Model:
 
 def _batch_key(task: Task) -> Hashable:
     """What all models of a batch have in common."""
-    stop = task.stop
-    solver: Hashable = task.solver.name
-    if isinstance(task.solver, Gradient):
-        g = task.solver
-        seed = g.seed if g.batch_size is not None else 0
-        solver = (g.name, g.rule, g.batch_size, g.schedule, g.betas, seed)
-    elif isinstance(task.solver, PerceptronRule):
-        solver = (task.solver.name, task.solver.seed)
     alone = None if task.state is None else id(task)
     return (
-        task.loss, task.n_outputs, task.bias, solver, alone,
-        stop.patience_rule, stop.monitor, stop.validate_every, stop.time_limit,
-    )  # fmt: skip
+        task.loss,
+        task.n_outputs,
+        task.bias,
+        task.solver.shared_key(),
+        task.stop.shared_key(),
+        alone,
+    )
 
 
 def _run_key(task: Task) -> Hashable:
     """What one run of a model depends on, besides its batch and its number of epochs."""
-    stop, solver = task.stop, task.solver
-    pace: Hashable = None
-    if isinstance(solver, Gradient):
-        pace = (*solver.learning_rate, *solver.momentum, *solver.decay)
     start = None if task.start is None else (task.start.W.tobytes(), task.start.b.tobytes())
-    ends = tuple(
-        None if np.isnan(a[0]) else float(a[0]) for a in (stop.gradient_tol, stop.step_tol)
-    )
-    return (pace, task.l1, task.l2, start, *ends, int(stop.patience[0]))
+    return (task.l1, task.l2, start, task.solver.own_key(), task.stop.own_key())
 
 
 def _groups(
@@ -165,30 +148,3 @@ def _groups(
     for position, key in enumerate(keys):
         groups.setdefault(key, []).append(position if names is None else names[position])
     return groups
-
-
-def _join_solvers(solvers: Sequence[AnySolver]) -> AnySolver:
-    first = solvers[0]
-    if not isinstance(first, Gradient):
-        return first
-    rest = [s for s in solvers if isinstance(s, Gradient)]
-    return replace(
-        first,
-        learning_rate=_column([s.learning_rate for s in rest]),
-        momentum=_column([s.momentum for s in rest]),
-        decay=_column([s.decay for s in rest]),
-    )
-
-
-def _join_stops(stops: Sequence[Stop], epochs: Sequence[tuple[int, ...]]) -> Stop:
-    return replace(
-        stops[0],
-        epochs=tuple(epochs),
-        gradient_tol=_column([s.gradient_tol for s in stops]),
-        step_tol=_column([s.step_tol for s in stops]),
-        patience=_column([s.patience for s in stops]),
-    )
-
-
-def _column(parts: Sequence[Array]) -> Array:
-    return np.concatenate(parts)

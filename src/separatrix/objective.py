@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_samples
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.model import Model
@@ -101,7 +101,7 @@ class Objective:
         if f is None:
             return None
         if f.ndim == 2:
-            f = np.broadcast_to(f[:, :, None], model.W.shape).reshape(len(f), -1)
+            f = np.broadcast_to(f[:, :, None], model.W.shape).reshape(len(f), model.b.size)
         return np.ascontiguousarray(f, model.W.dtype)
 
     def value(self, model: Model) -> Array:
@@ -134,15 +134,26 @@ class Objective:
         found = self.evaluate(model)
         return found.GW + self.penalty.gradient(model.W), found.gb
 
+    def loss_gradient(self, block: Block, model: Model) -> Array:
+        """The gradient of each row's loss with respect to its scores, (n, B, K)."""
+        Z = model.scores(block.X)
+        if not self.loss.compiled:
+            return self.loss.gradient(block.y, Z)
+        value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
+        ones = np.ones(model.n_models)
+        _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
+        return Z
+
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 term, times the direction V (as a model)."""
         scale = self.scale(model.n_models)[:, None]
 
         def part(block: Block) -> tuple[Array, Array]:
-            weights = block.weights if block.weights.ndim == 2 else block.weights[:, None]
-            H = self.loss.hessian_times(block.y, model.scores(block.X), V.scores(block.X))
-            H = (H * (weights[:, :, None] * scale)).astype(model.W.dtype, copy=False)
-            return block.X.transpose_times(H), H.sum(axis=0, dtype=np.float64)
+            s = _per_model(block.weights)
+            Z, ZV = (_silence(m.scores(block.X), s) for m in (model, V))
+            H = self.loss.hessian_times(block.y, Z, ZV) * (s[:, :, None] * scale)
+            H = H.astype(model.W.dtype, copy=False)
+            return block.X.transpose_times(H), sum_samples(H)
 
         HW, hb = self.data.sum_over_blocks(part)
         return Model(
@@ -190,14 +201,22 @@ class Objective:
 
     def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """The same in numpy, for a loss that has no kernel."""
-        Z = model.scores(block.X)
-        s = block.weights if block.weights.ndim == 2 else block.weights[:, None]
-        y = block.y if block.y.ndim == 2 else block.y[:, None]
-        values = self.loss.value(block.y, Z).astype(np.float64)
-        loss = np.where(s > 0.0, s * values, 0.0).sum(axis=0)
-        hits = (s * (self.loss.predict(Z) == y)).sum(axis=0)
+        s, y = _per_model(block.weights), _per_model(block.y)
+        Z = _silence(model.scores(block.X), s)
+        loss = sum_samples(s * self.loss.value(block.y, Z))
+        hits = sum_samples(s * (self.loss.predict(Z) == y))
         if not gradient:
             return loss, hits
         U = self.loss.gradient(block.y, Z) * (s * self.scale(model.n_models))[:, :, None]
         U = U.astype(model.W.dtype, copy=False)
-        return loss, hits, block.X.transpose_times(U), U.sum(axis=0, dtype=np.float64)
+        return loss, hits, block.X.transpose_times(U), sum_samples(U)
+
+
+def _per_model(a: Array) -> Array:
+    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
+    return a[:, None] if a.ndim == 1 else a
+
+
+def _silence(Z: Array, s: Array) -> Array:
+    """Z (n, B, K), but 0 in rows without weight: they leave no trace, though Z may be infinite."""
+    return Z if s.all() else np.where(s[:, :, None] > 0.0, Z, Z.dtype.type(0))

@@ -68,10 +68,12 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
 
 def _plane_exists(objective: Objective, block: Block) -> bool:
     """Solve for W, b with z_y - z_j >= 1 for every row and every other class j."""
-    C, (n, d) = len(objective.data.classes), block.X.shape
+    C, (n, d) = max(len(objective.data.classes), 2), block.X.shape
     if n * (C - 1) * (d + 1) * 2 > PROGRAMME_SIZE:
         return False
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
+    if not counts.any():
+        return False
     X = sp.csr_array(block.X.X[counts], dtype=np.float64)
     y = block.y.reshape(n, -1)[counts, 0]
     if objective.bias:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array, Matrix
+from separatrix.arrays import Array, Matrix, sum_samples
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,7 @@ class Dataset:
         """S, the sum of the weights of each model (B,)."""
 
         def weigh(block: Block) -> tuple[Array]:
-            per_model = np.ascontiguousarray(block.weights.T).sum(axis=-1)
-            return (np.broadcast_to(per_model, (n_models,)),)
+            return (np.broadcast_to(sum_samples(block.weights), (n_models,)),)
 
         return np.array(self.sum_over_blocks(weigh)[0], np.float64)
 

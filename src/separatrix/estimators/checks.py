@@ -35,6 +35,16 @@ def require_number(
         _refuse(name, f"a finite number {bound}" + (" or None" if optional else ""), value)
 
 
+def require_pair(name: str, value: Any, *, high: float) -> None:
+    """Raise unless `value` is two numbers in [0, high)."""
+    try:
+        first, second = value
+        require_number(name, first, high=high)
+        require_number(name, second, high=high)
+    except (TypeError, ValueError):
+        _refuse(name, f"a pair of numbers >= 0 and < {high:g}", value)
+
+
 def require_count(name: str, value: Any, *, low: int = 1, optional: bool = False) -> None:
     """Raise unless `value` is a whole number >= low."""
     if optional and value is None:
@@ -48,6 +58,12 @@ def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
         _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        _refuse(name, "True or False", value)
 
 
 def require_finite(name: str, X: Any) -> None:
@@ -86,8 +102,34 @@ def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -
     rows, labels = (a.shape[0] if getattr(a, "shape", ()) else _length(a) for a in (X, y))
     if rows is not None and labels is not None and rows != labels:
         raise ValueError(
-            f"{names[0]} has {rows} rows and {names[1]} has {labels}: there must be one label for "
-            "every row (inconsistent numbers of samples)."
+            f"{names[0]} has {rows} rows and {names[1]} has {labels} entries: there must be one "
+            "for every row (inconsistent numbers of samples)."
+        )
+
+
+def require_labels(name: str, y: Any) -> None:
+    """Raise if labels have a NaN or an infinity, naming the row."""
+    labels = np.asarray(y)
+    bad = np.flatnonzero(~np.isfinite(labels)) if labels.dtype.kind == "f" else np.empty(0, int)
+    if len(bad):
+        raise ValueError(
+            f"{name} has {labels.flat[bad[0]]} at row {bad[0]}: every row needs a class. "
+            "Remove the row, or give it a label."
+        )
+
+
+def require_weights(weights: Array) -> None:
+    """Raise unless every weight is finite and >= 0 and some are positive."""
+    bad = np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight must be finite and >= 0. Row {bad[0]} has {weights[bad[0]]:g}. "
+            "Leave a row out with a weight of 0."
+        )
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every row: nothing is left to learn from. "
+            "Give at least one row a positive weight."
         )
 
 
@@ -95,20 +137,36 @@ def require_two_classes(classes: Array) -> None:
     """Raise if there is only one class to learn."""
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}: a classifier needs samples of at least two "
+            f"y has one class only, {classes[0]!s}: a classifier needs samples of at least two "
             "classes. Give rows of another class."
         )
 
 
-def require_known_classes(y_val: Array, classes: Array) -> None:
-    """Raise if the validation set has a class that training never saw."""
-    unseen = np.setdiff1d(y_val, classes)
-    if len(unseen):
-        known = ", ".join(str(c) for c in classes)
+def require_known_classes(y: Array, classes: Array, *, validation: bool = False) -> None:
+    """Raise if labels name a class that training never saw."""
+    unseen = np.setdiff1d(y, classes)
+    if not len(unseen):
+        return
+    known = in_words(classes)
+    if validation:
         raise ValueError(
             f"y_val has the class {unseen[0]!s}, which y does not have. Classes of y: {known}. "
             "Remove its rows from the validation set, or add some to the training set."
         )
+    raise ValueError(
+        f"y has the class {unseen[0]!s}, which is not among the classes of the first call of "
+        f"partial_fit: {known}. Name all classes there, or leave its rows out."
+    )
+
+
+def in_words(classes: Array) -> str:
+    """The classes as a reader writes them."""
+    return ", ".join(str(c) for c in classes)
+
+
+def as_numbers(X: Any) -> Any:
+    """X, with an array of Python objects turned into one of floats; None becomes NaN."""
+    return X if sp.issparse(X) or X.dtype.kind != "O" else X.astype(np.float64)
 
 
 def _is_number(text: str | bytes) -> bool:

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.checks import (
+    require_choice,
+    require_count,
+    require_flag,
+    require_number,
+    require_pair,
+)
 from separatrix.estimators.start import seed_of, starting_weights
 from separatrix.estimators.trained import TrainedClassifier
 from separatrix.fit import Task
@@ -122,6 +128,7 @@ class GradientDescentClassifier(TrainedClassifier):
     def _check_parameters(self) -> None:
         if not isinstance(self.loss, Loss):
             require_choice("loss", self.loss, ["auto", *LOSSES])
+        require_number("margin", self.margin, optional=True)
         require_number("l1", self.l1)
         require_number("l2", self.l2)
         require_number("learning_rate", self.learning_rate, open_low=True)
@@ -129,11 +136,11 @@ class GradientDescentClassifier(TrainedClassifier):
         require_number("decay", self.decay)
         require_choice("rule", self.rule, RULES)
         require_number("momentum", self.momentum, high=1.0)
-        for beta in self.betas:
-            require_number("betas", beta, high=1.0)
+        require_pair("betas", self.betas, high=1.0)
         require_count("batch_size", self.batch_size, optional=True)
         require_count("epochs", self.epochs)
         require_choice("multiclass", self.multiclass, ("auto", "ovr"))
+        require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
         require_number("gradient_tol", self.gradient_tol, optional=True)
         require_number("step_tol", self.step_tol, optional=True)

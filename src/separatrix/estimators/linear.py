@@ -10,11 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.arrays import Array, Matrix
-from separatrix.estimators.checks import require_finite, require_numbers
+from separatrix.estimators.checks import as_numbers, require_finite, require_numbers
 from separatrix.fit import Task
 from separatrix.losses import Loss
 from separatrix.model import Model
-from separatrix.solvers import History, Result
+from separatrix.solvers import History, Result, State
 
 ACCEPTED = ("csr", "csc")
 
@@ -29,6 +29,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     coef_: Array
     intercept_: Array
     history_: History
+    _state: State | None
 
     def _task(self, n_classes: int, n_features: int) -> Task:
         raise NotImplementedError
@@ -36,6 +37,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
         """Take over what training found."""
         self._loss = loss
+        self._state = result.state
         self.classes_ = classes
         self.coef_ = np.ascontiguousarray(result.model.W[:, 0].T)
         self.intercept_ = result.model.b[0].copy()
@@ -94,6 +96,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False
         )
+        X = as_numbers(X)
         require_finite("X", X)
         model = Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None])
         return model.scores(Matrix(X))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_sample_weight,
     check_array,
     column_or_1d,
@@ -17,11 +19,14 @@ from sklearn.utils.validation import (
 from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators.checks import (
+    as_numbers,
     require_equal_lengths,
     require_finite,
     require_known_classes,
+    require_labels,
     require_numbers,
     require_two_classes,
+    require_weights,
 )
 from separatrix.estimators.linear import ACCEPTED, LinearClassifier
 from separatrix.fit import Task, train
@@ -58,9 +63,9 @@ def fit_many(
     >>> from separatrix import GradientDescentClassifier, fit_many
     >>> X, y = load_iris(return_X_y=True)
     >>> rates = [0.1, 0.01, 0.001]
-    >>> sweep = fit_many([GradientDescentClassifier(learning_rate=r) for r in rates], X, y)
-    >>> [round(model.score(X, y), 2) for model in sweep]
-    [0.97, 0.87, 0.66]
+    >>> models = [GradientDescentClassifier(learning_rate=r, momentum=0.9) for r in rates]
+    >>> [round(model.score(X, y), 2) for model in fit_many(models, X, y)]
+    [0.98, 0.97, 0.67]
     """
     estimators = list(estimators)
     if not estimators:
@@ -71,15 +76,16 @@ def fit_many(
                 "fit_many takes estimators of separatrix, such as GradientDescentClassifier. "
                 f"Got {type(estimator).__name__} instead."
             )
-    data = prepare(estimators[0], X, y, sample_weight, n_columns=len(estimators))
-    for estimator in estimators[1:]:
-        _copy_feature_names(estimators[0], estimator)
+    # A copy learns the features, so that a failed fit leaves all estimators as they were.
+    checked = copy(estimators[0])
+    data = prepare(checked, X, y, sample_weight, n_columns=len(estimators))
     n_classes = len(data.classes)
     tasks = [estimator._task(n_classes, data.n_features) for estimator in estimators]
-    validation = prepare_validation(estimators[0], X_val, y_val, data)
+    validation = prepare_validation(checked, X_val, y_val, data)
     _require_validation(tasks, validation)
     results = train(tasks, data, validation, on_record=on_record)
     for estimator, task, result in zip(estimators, tasks, results):
+        copy_feature_names(checked, estimator)
         estimator._accept(result, task.loss, data.classes)
     return estimators
 
@@ -96,6 +102,7 @@ def prepare(
     """Check training data, learn its classes and feature names, and make it a data set."""
     require_equal_lengths(X, y)
     require_numbers("X", X)
+    require_labels("y", y)
     first = not (classes is not None and hasattr(estimator, "n_features_in_"))
     X, y = validate_data(
         estimator,
@@ -108,6 +115,7 @@ def prepare(
         multi_output=False,
         y_numeric=False,
     )
+    X = as_numbers(X)
     require_finite("X", X)
     check_classification_targets(y)
     if classes is None:
@@ -129,17 +137,28 @@ def prepare_validation(
         raise ValueError("X_val and y_val go together: give both, or neither.")
     require_equal_lengths(X_val, y_val, ("X_val", "y_val"))
     require_numbers("X_val", X_val)
-    checked = check_array(
-        X_val, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False, input_name="X_val"
+    checked = as_numbers(
+        check_array(
+            X_val,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name="X_val",
+        )
     )
+    if not checked.shape[0]:
+        raise ValueError("X_val has no rows. Give rows to validate on, or leave X_val out.")
     if checked.shape[1] != data.n_features:
         raise ValueError(
             f"X_val has {checked.shape[1]} columns and X has {data.n_features}: they must have the "
             "same features, in the same order."
         )
+    _check_feature_names(estimator, X_val, reset=False)
     require_finite("X_val", checked)
+    require_labels("y_val", y_val)
     labels = column_or_1d(y_val)
-    require_known_classes(labels, data.classes)
+    require_known_classes(labels, data.classes, validation=True)
     return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
 
 
@@ -155,13 +174,14 @@ def _weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
             )
         columns = [_weights(given[:, k], X, 1) for k in range(n_columns)]
         return np.stack([c for c in columns if c is not None], axis=1)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for every row: nothing is left to learn from. "
-            "Give at least one row a positive weight."
-        )
-    return np.asarray(weights)
+    if given.ndim == 1:
+        require_equal_lengths(X, given, ("X", "sample_weight"))
+        if given.dtype.kind not in "biuf":
+            raise ValueError(
+                f"sample_weight must hold numbers. Got an array of type {given.dtype} instead."
+            )
+        require_weights(given)
+    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
 def _require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
@@ -172,7 +192,8 @@ def _require_validation(tasks: Sequence[Task], validation: Dataset | None) -> No
         )
 
 
-def _copy_feature_names(source: LinearClassifier, target: LinearClassifier) -> None:
+def copy_feature_names(source: LinearClassifier, target: LinearClassifier) -> None:
+    """Let one estimator know the features that another has seen."""
     target.n_features_in_ = source.n_features_in_
     if hasattr(source, "feature_names_in_"):
         target.feature_names_in_ = source.feature_names_in_

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.checks import (
+    require_choice,
+    require_count,
+    require_flag,
+    require_number,
+)
 from separatrix.estimators.start import seed_of, starting_weights
 from separatrix.estimators.trained import TrainedClassifier
 from separatrix.fit import Task
@@ -72,6 +77,7 @@ class Perceptron(TrainedClassifier):
 
     def _check_parameters(self) -> None:
         require_count("epochs", self.epochs)
+        require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
         require_number("time_limit", self.time_limit, open_low=True, optional=True)
         require_count("patience", self.patience, low=0, optional=True)

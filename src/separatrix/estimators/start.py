@@ -23,12 +23,16 @@ def starting_weights(
         return Model(init_scale * W, np.zeros((1, n_outputs)))
     try:
         coef, intercept = (np.asarray(part, float) for part in init)
+        fits = coef.shape in ((n_outputs, n_features), (n_features,)) and np.isfinite(coef).all()
         coef = coef.reshape(n_outputs, n_features)
         intercept = intercept.reshape(n_outputs)
+        if not (fits and np.isfinite(intercept).all()):
+            raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
-            "The 'init' parameter must be 'zeros', 'random' or a pair (coef, intercept) of shapes "
-            f"({n_outputs}, {n_features}) and ({n_outputs},). Got {init!r} instead."
+            "The 'init' parameter must be 'zeros', 'random' or a pair (coef, intercept) of finite "
+            f"numbers of shapes ({n_outputs}, {n_features}) and ({n_outputs},). "
+            f"Got {init!r} instead."
         ) from None
     return Model(np.ascontiguousarray(coef.T[:, None, :]), intercept[None].copy())
 

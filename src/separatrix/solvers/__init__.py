@@ -8,9 +8,12 @@ from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
+SOLVERS: dict[str, type[Solver]] = {"gradient": Gradient, "perceptron": PerceptronRule}
+
 __all__ = [
     "RULES",
     "SCHEDULES",
+    "SOLVERS",
     "Gradient",
     "History",
     "PerceptronRule",

@@ -17,6 +17,7 @@ rate / (1 + decay (e - 1)) (inverse): it depends on the epoch, never on how many
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -63,6 +64,7 @@ class Gradient:
     name = "gradient"
     needs: frozenset[str] = frozenset()
     done_reason = "never"
+    descends = True
 
     def rate(self, epoch: int) -> Array:
         """The rate of each model in an epoch, counted from 1."""
@@ -107,6 +109,21 @@ class Gradient:
             learning_rate=self.learning_rate[models],
             momentum=self.momentum[models],
             decay=self.decay[models],
+        )
+
+    def shared_key(self) -> Hashable:
+        seed = None if self.batch_size is None else self.seed
+        return (self.name, self.rule, self.batch_size, self.schedule, self.betas, seed)
+
+    def own_key(self) -> Hashable:
+        return (*self.learning_rate, *self.momentum, *self.decay)
+
+    def join(self, solvers: Sequence[Gradient]) -> Gradient:
+        return replace(
+            self,
+            learning_rate=np.concatenate([solver.learning_rate for solver in solvers]),
+            momentum=np.concatenate([solver.momentum for solver in solvers]),
+            decay=np.concatenate([solver.decay for solver in solvers]),
         )
 
     def pace(self, model: int, epoch: int) -> Pace | None:

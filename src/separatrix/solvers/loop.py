@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from separatrix.certificate import certify
 from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solvers.checkpoint import Finished, Standing, Watch, pack, unpack
 from separatrix.solvers.history import FIELDS, History
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
@@ -85,46 +85,6 @@ def run(
     return batch.results()
 
 
-@dataclass
-class _Watch:
-    """What is remembered of each running model; every array has one entry per model."""
-
-    first: Array  # first positive objective: what divergence is measured against
-    above: Array  # epochs running with the objective far above it
-    sane: Model  # last weights that were not
-    sane_epoch: Array
-    best: Model  # weights at the best validation measurement
-    best_epoch: Array
-    best_score: Array
-    waited: Array  # measurements since the best, or rises running
-    last_score: Array
-
-    @classmethod
-    def of(cls, parts: Mapping[str, Any]) -> _Watch:
-        return cls(**{f.name: parts[f.name] for f in fields(cls)})
-
-    def select(self, keep: Array) -> _Watch:
-        return self.of(
-            {
-                name: value.select(keep) if isinstance(value, Model) else value[keep]
-                for name, value in vars(self).items()
-            }
-        )
-
-
-@dataclass
-class _Finished:
-    """A model read off: its weights, why, when, and which epoch they are of."""
-
-    model: int
-    reading: int
-    weights: Model
-    reason: str
-    epochs: int
-    kept_epoch: int
-    state: State | None = field(repr=False)
-
-
 class _Batch:
     def __init__(
         self,
@@ -140,7 +100,7 @@ class _Batch:
         self.all_stop, self.all_solver, self.all_validation = stop, solver, validation
         self.running = np.arange(model.n_models)
         self.epochs = max(points[-1] for points in stop.epochs)
-        self.finished: list[_Finished] = []
+        self.finished: list[Finished] = []
         self.history = np.full((len(FIELDS), model.n_models, min(self.epochs, 1024)), np.nan)
         self.seconds = 0.0
         self._focus(self.running)
@@ -158,13 +118,17 @@ class _Batch:
 
     def begin(self, state: State | None) -> None:
         self.began = time.perf_counter()
-        self.state = state or self.solver.start(self.objective, self.start_model.copy())
+        if state is None:
+            self.state = self.solver.start(self.objective, self.start_model.copy())
+        else:  # a copy, seen on the rows of this run: they need not be those of the last one
+            state = state.select(self.running)
+            self.state = replace(state, found=self.objective.evaluate(state.model))
         # An earlier run's epochs count for schedules, not for this run's history.
         self.offset = self.state.epoch
         value = self.state.found.value
         B, weights = len(self.running), self.state.model
         self.start_value = value.copy()
-        self.watch = _Watch(
+        self.watch = Watch(
             first=np.where(value > 0.0, value, np.nan),
             above=np.zeros(B, int),
             sane=weights.copy(),
@@ -182,12 +146,12 @@ class _Batch:
 
     def advance(self) -> None:
         """One epoch for all running models, recorded and judged."""
-        before = self.state.model.W.copy() if np.isfinite(self.stop.step_tol).any() else None
+        before = self.state.model.copy() if np.isfinite(self.stop.step_tol).any() else None
         self.state = self.solver.step(self.objective, self.state)
         self._record()
         sane = self._follow_sanity()
         waited_enough = self._follow_validation()
-        self._stop(self._reasons(sane, waited_enough, before), sane)
+        self._stop(self._reasons(waited_enough, before), sane)
 
     def _record(self) -> None:
         found, at = self.state.found, self.epoch - 1
@@ -215,7 +179,8 @@ class _Batch:
         """Keep the last weights whose objective was finite and not far above the start."""
         watch, value = self.watch, self.records["objective"]
         watch.first = np.where(np.isnan(watch.first) & (value > 0.0), value, watch.first)
-        limit = DIVERGED_TIMES * np.where(np.isnan(watch.first), np.inf, watch.first)
+        known = ~np.isnan(watch.first) & self.solver.descends
+        limit = DIVERGED_TIMES * np.where(known, watch.first, np.inf)
         sane = np.isfinite(value) & (value <= limit)
         watch.above = np.where(sane, 0, watch.above + 1)
         _keep(watch.sane, self.state.model, sane)
@@ -246,13 +211,15 @@ class _Batch:
         watch.last_score = np.where(measured, score, watch.last_score)
         return measured & enough
 
-    def _reasons(self, sane: Array, waited_enough: Array, before: Array | None) -> list[str]:
+    def _reasons(self, waited_enough: Array, before: Model | None) -> list[str]:
         """Why each running model stops now; "" for those that go on."""
         value, watch = self.records["objective"], self.watch
         small_gradient = self.records["gradient_norm"] <= self.stop.gradient_tol
         small_step = np.zeros(len(self.running), bool)
         if before is not None:
-            change = np.abs(self.state.model.W - before).max(axis=(0, 2), initial=0.0)
+            model = self.state.model
+            change = np.abs(model.W - before.W).max(axis=(0, 2), initial=0.0)
+            change = np.maximum(change, np.abs(model.b - before.b).max(axis=1))
             small_step = change <= self.stop.step_tol
         limit = self.stop.time_limit
         late = limit is not None and self.seconds >= limit
@@ -287,14 +254,14 @@ class _Batch:
                 self.finished.append(self._read_off(i, reading, reason))
         self._over = over
 
-    def _read_off(self, i: int, reading: int, reason: str) -> _Finished:
+    def _read_off(self, i: int, reading: int, reason: str) -> Finished:
         weights, kept = self.state.model, self.epoch
         if reason == "diverged":
             weights, kept = self.watch.sane, int(self.watch.sane_epoch[i])
         elif self.watch.best_epoch[i] > 0:
             weights, kept = self.watch.best, int(self.watch.best_epoch[i])
         one = np.array([i])
-        return _Finished(
+        return Finished(
             int(self.running[i]),
             reading,
             weights.select(one),
@@ -337,6 +304,7 @@ class _Batch:
                 stop_reason=f.reason,
                 pace=self.all_solver.pace(f.model, self.offset + f.epochs),
                 certificate=certificate,
+                descends=self.all_solver.descends,
             )
             for f, history, certificate in zip(self.finished, histories, certificates)
         ]
@@ -356,64 +324,28 @@ class _Batch:
 
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""
-        finished = self.finished
-        arrays: dict[str, Array] = {
-            "counters": np.array([self.state.epoch, self.state.steps, self.offset]),
-            "seconds": np.array(self.seconds),
-            "running": self.running[~self._over],
-            "history": self.history.copy(),
-            "start_value": self.start_value,
-            "done": self.state.done[~self._over],
-            "finished": np.array(
-                [(f.model, f.reading, f.epochs, f.kept_epoch) for f in finished], int
-            ).reshape(-1, 4),
-            "reasons": np.array([f.reason for f in finished], "U32"),
-        }
         keep = np.flatnonzero(~self._over)
-        parts = {"model": self.state.model, **vars(self.watch)}
-        parts |= {f"slot{k}": slot for k, slot in enumerate(self.state.slots)}
-        for name, part in parts.items():
-            if isinstance(part, Model):
-                arrays |= _model_arrays(name, part.select(keep))
-            else:
-                arrays[name] = part[keep]
-        for k, f in enumerate(finished):
-            arrays |= _model_arrays(f"weights{k}", f.weights)
-        return arrays
+        return pack(
+            Standing(
+                running=self.running[keep],
+                state=self.state.select(keep),
+                watch=self.watch.select(keep),
+                finished=self.finished,
+                history=self.history,
+                start_value=self.start_value,
+                offset=self.offset,
+                seconds=self.seconds,
+            )
+        )
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Stand where `checkpoint` was taken."""
-        epoch, steps, self.offset = (int(n) for n in arrays["counters"])
-        self.seconds = float(arrays["seconds"])
-        self.began = time.perf_counter() - self.seconds
-        self.history = np.array(arrays["history"])
-        self.start_value = np.array(arrays["start_value"])
-        self.finished = [
-            _Finished(
-                int(row[0]), int(row[1]), _model_from(arrays, f"weights{k}"), str(reason),
-                int(row[2]), int(row[3]), None,
-            )
-            for k, (row, reason) in enumerate(zip(arrays["finished"], arrays["reasons"]))
-        ]  # fmt: skip
         self._focus(np.array(arrays["running"]))
-        if not len(self.running):
-            return
-        slots = sum(name.startswith("slot") and name.endswith(".W") for name in arrays)
-        model = _model_from(arrays, "model")
-        self.state = State(
-            model,
-            tuple(_model_from(arrays, f"slot{k}") for k in range(slots)),
-            self.objective.evaluate(model),
-            np.array(arrays["done"]),
-            epoch,
-            steps,
-        )
-        self.watch = _Watch.of(
-            {
-                f.name: _model_from(arrays, f.name) if f.type == "Model" else arrays[f.name].copy()
-                for f in fields(_Watch)
-            }
-        )
+        there = unpack(arrays, self.objective.evaluate)
+        self.state, self.watch, self.finished = there.state, there.watch, there.finished
+        self.history, self.start_value = there.history, there.start_value
+        self.offset, self.seconds = there.offset, there.seconds
+        self.began = time.perf_counter() - self.seconds
 
 
 def _keep(kept: Model, current: Model, which: Array) -> None:
@@ -423,11 +355,3 @@ def _keep(kept: Model, current: Model, which: Array) -> None:
         np.copyto(kept.b, current.b)
     elif which.any():
         kept.put(which, Model(current.W[:, which], current.b[which]))
-
-
-def _model_arrays(name: str, model: Model) -> dict[str, Array]:
-    return {f"{name}.W": model.W, f"{name}.b": model.b}
-
-
-def _model_from(arrays: Mapping[str, Array], name: str) -> Model:
-    return Model(np.array(arrays[f"{name}.W"]), np.array(arrays[f"{name}.b"]))

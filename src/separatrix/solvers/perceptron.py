@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 import separatrix._core as _core
 from separatrix.arrays import Array, Matrix
+from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.protocol import State
@@ -34,6 +36,7 @@ class PerceptronRule:
     name = "perceptron"
     needs: frozenset[str] = frozenset({"perceptron", "l1=0", "l2=0", "rows in memory"})
     done_reason = "no mistakes"
+    descends = False
 
     def start(self, objective: Objective, model: Model) -> State:
         return State(model, (), objective.evaluate(model), np.zeros(model.n_models, bool))
@@ -44,7 +47,7 @@ class PerceptronRule:
         mistakes = np.zeros(model.n_models, np.int64)
         scale = objective.scale(model.n_models)
         for block in objective.data.blocks():
-            order = self._order(block.X, state.epoch + 1)
+            order = self._order(block, state.epoch + 1)
             _core.perceptron_epoch(
                 block.X.by_sample(),
                 block.y,
@@ -64,15 +67,26 @@ class PerceptronRule:
             steps=state.steps + 1,
         )
 
-    def _order(self, X: Matrix, epoch: int) -> Array:
-        """A random order of the rows: by a hash of contents, seed and epoch."""
+    def _order(self, block: Block, epoch: int) -> Array:
+        """A random order of the rows: by a hash of contents, seed and epoch, then by label."""
+        X = block.X
         if id(X) not in self._keys:
             self._keys[id(X)] = (X, _contents(X))
         keys = self._keys[id(X)][1]
         salt = np.random.default_rng((self.seed, epoch)).integers(2**63, dtype=np.uint64)
-        return np.argsort(_mix(keys ^ salt), kind="stable")
+        labels = block.y if block.y.ndim == 1 else block.y[:, 0]
+        return np.lexsort((labels, _mix(keys ^ salt)))
 
     def select(self, models: Array) -> PerceptronRule:
+        return self
+
+    def shared_key(self) -> Hashable:
+        return (self.name, self.seed)
+
+    def own_key(self) -> Hashable:
+        return None
+
+    def join(self, solvers: Sequence[PerceptronRule]) -> PerceptronRule:
         return self
 
     def pace(self, model: int, epoch: int) -> None:

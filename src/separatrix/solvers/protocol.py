@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -46,7 +47,10 @@ class State:
 class Solver(Protocol):
     """A way to improve all models of a batch, one epoch at a time.
 
-    `needs` says what it demands of loss, penalty and data; `done_reason` names its own end.
+    `needs` says what it demands of loss, penalty and data; `done_reason` names its own end;
+    `descends` says whether it follows the objective down, so that a rise tells something. Models
+    whose solvers have equal `shared_key` can be one batch, for the solver that `join` makes of
+    them; models with equal `own_key` besides take the same path.
     """
 
     @property
@@ -55,11 +59,16 @@ class Solver(Protocol):
     def needs(self) -> frozenset[str]: ...
     @property
     def done_reason(self) -> str: ...
+    @property
+    def descends(self) -> bool: ...
 
     def start(self, objective: Objective, model: Model) -> State: ...
     def step(self, objective: Objective, state: State) -> State: ...
     def select(self, models: Array) -> Solver: ...
     def pace(self, model: int, epoch: int) -> Pace | None: ...
+    def shared_key(self) -> Hashable: ...
+    def own_key(self) -> Hashable: ...
+    def join(self, solvers: Sequence[Self]) -> Self: ...
 
 
 def epoch_order(seed: int, epoch: int, block: int, n_samples: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +21,7 @@ class Stop:
     ----------
     epochs : for each model the epochs at which it is read off, rising; it ends with the last
     gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
-    step_tol : (B,), stop when no weight changes by more than this in an epoch
+    step_tol : (B,), stop when no weight or bias changes by more than this in an epoch
     patience : (B,), measurements of the validation set to wait
     patience_rule : "best", no improvement over the best `patience` times running, or
         "consecutive", risen more than `patience` times running
@@ -52,4 +53,24 @@ class Stop:
             gradient_tol=self.gradient_tol[models],
             step_tol=self.step_tol[models],
             patience=self.patience[models],
+        )
+
+    def shared_key(self) -> Hashable:
+        """What the models of one batch must have in common."""
+        return (self.patience_rule, self.monitor, self.validate_every, self.time_limit)
+
+    def own_key(self) -> Hashable:
+        """What stops a model, besides its number of epochs."""
+        tolerances = np.concatenate([self.gradient_tol, self.step_tol])
+        return (*(None if np.isnan(t) else float(t) for t in tolerances), *self.patience.tolist())
+
+    @classmethod
+    def join(cls, stops: Sequence[Stop], epochs: Sequence[tuple[int, ...]]) -> Stop:
+        """The rules of single models as those of one batch, read off at these epochs."""
+        return replace(
+            stops[0],
+            epochs=tuple(epochs),
+            gradient_tol=np.concatenate([stop.gradient_tol for stop in stops]),
+            step_tol=np.concatenate([stop.step_tol for stop in stops]),
+            patience=np.concatenate([stop.patience for stop in stops]),
         )

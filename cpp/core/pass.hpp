@@ -1,134 +1,19 @@
-// The passes over X: scores, objective and gradient, an epoch of mini-batches, an epoch of the
-// perceptron. Orchestration only: the arithmetic is in the kernels.
+// The passes over X: scores, objective and gradient, products with X^T. Orchestration only: the
+// arithmetic is in the kernels.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
-#include <vector>
 
-#include "kernels.hpp"
-#include "threads.hpp"
+#include "engine.hpp"
 
 namespace sx {
-
-// X in memory: dense, or compressed by samples and (for products with X^T over all rows) by
-// features.
-struct Data {
-    bool sparse = false;
-    DenseView dense{};
-    CompressedView by_sample{}, by_feature{};
-    bool has_samples = false, has_features = false;
-    index_t rows = 0, columns = 0;
-
-    // Where, in the list of every feature, the entries of each chunk of rows begin: (chunks + 1,
-    // columns). Found once and kept: searching for them costs as much as a product.
-    const index_t* feature_bounds(index_t chunk) const {
-        std::lock_guard<std::mutex> lock(kept->guard);
-        if (kept->chunk == chunk) return kept->bounds.data();
-        const index_t chunks = (rows + chunk - 1) / chunk;
-        kept->bounds.resize((chunks + 1) * columns);
-        for (index_t j = 0; j < columns; ++j) {
-            index_t at = by_feature.offset(j);
-            const index_t end = by_feature.offset(j + 1);
-            for (index_t c = 0; c <= chunks; ++c) {
-                while (at < end && by_feature.column(at) < c * chunk) ++at;
-                kept->bounds[c * columns + j] = c == chunks ? end : at;
-            }
-        }
-        kept->chunk = chunk;
-        return kept->bounds.data();
-    }
-
-  private:
-    struct Kept {
-        std::mutex guard;
-        index_t chunk = 0;
-        std::vector<index_t> bounds;
-    };
-    std::shared_ptr<Kept> kept = std::make_shared<Kept>();
-};
-
-template <class T>
-struct Labels {
-    const std::int32_t* y;
-    index_t y_row, y_model;
-    const double* s;  // null: all ones
-    index_t s_row, s_model;
-    const double* scale;  // (models)
-};
-
-template <class T>
-struct Columns {
-    const T* W;  // (features, N)
-    const T* b;  // (N)
-    index_t models, outputs;
-    index_t N() const { return models * outputs; }
-};
-
-// A loss as it is asked for: which, its margin, and whether one class against the rest.
-struct LossForm {
-    Loss loss;
-    double margin;
-    bool one_vs_rest;
-
-    LossForm(int number, double margin)
-        : loss(Loss(number % sx::one_vs_rest)),
-          margin(margin),
-          one_vs_rest(number >= sx::one_vs_rest) {}
-};
-
-struct Engine {
-    int threads = 1;
-    const KernelSet* set = nullptr;
-    // How many rows of X the products with X and with X^T have read: what "one pass" is judged by.
-    std::atomic<std::int64_t> forward_rows{0}, backward_rows{0};
-
-    template <class T>
-    const Kernels<T>& kernels() const {
-        if constexpr (sizeof(T) == 4)
-            return set->f32;
-        else
-            return set->f64;
-    }
-
-    // Below about 50 microseconds of work, waking a thread costs more than it saves.
-    template <class Body>
-    void loop(index_t tasks, double multiply_adds, const Body& body) const {
-        Team::of_process().run(tasks, multiply_adds < 4e5 ? 1 : threads, body);
-    }
-};
-
-template <class T>
-class Buffer {
-  public:
-    T* reserve(index_t count) {
-        if (count > size_) {
-            memory_.reset(
-                static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 127) / 64 * 64)));
-            if (!memory_) throw std::bad_alloc();
-            size_ = count;
-        }
-        return memory_.get();
-    }
-
-  private:
-    struct Free {
-        void operator()(T* p) const { std::free(p); }
-    };
-    std::unique_ptr<T, Free> memory_;
-    index_t size_ = 0;
-};
 
 // One pass over rows of X, chunk by chunk: scores, then losses and their gradient while the scores
 // are in the cache, then the product with X^T.
 template <class T>
 class Pass {
   public:
-    Pass(Engine& engine, const Data& X) : engine_(engine), k_(engine.kernels<T>()), X_(X) {
+    Pass(const Engine& engine, const Data& X) : engine_(engine), k_(engine.kernels<T>()), X_(X) {
         if (!X.sparse) return;
         const CompressedView& A = X.has_samples ? X.by_sample : X.by_feature;
         per_row_ = std::max(1.0, double(A.offset(A.rows)) / std::max<index_t>(X.rows, 1));
@@ -136,6 +21,7 @@ class Pass {
 
     // Z[0..count) = x W + b for rows rows[0..count) of X, or [first, first + count).
     void scores(const Columns<T>& w, const index_t* rows, index_t first, index_t count, T* Z) {
+        if (w.N() == 0) return;
         prepare(w);
         forward(w, rows, first, count, Z, [](index_t, index_t, int) {});
     }
@@ -145,8 +31,9 @@ class Pass {
     void value_gradient(const Columns<T>& w, const Labels<T>& labels, const LossForm& form,
                         const index_t* rows, index_t count, double* value, double* hits, T* G,
                         index_t ldg, double* gb) {
-        prepare(w);
         const index_t N = w.N(), B = w.models;
+        if (N == 0) return;
+        prepare(w);
         const index_t chunk = this->chunk(N);
         T* Z = Z_.reserve(std::min(chunk, count) * N);
         double* row_value = row_value_.reserve(std::min(chunk, count) * B);
@@ -187,6 +74,7 @@ class Pass {
 
     // G += X^T U for all rows, U (rows, N).
     void transpose_times(const T* U, index_t N, T* G) {
+        if (N == 0) return;
         const index_t chunk = this->chunk(N);
         for (index_t first = 0; first < X_.rows; first += chunk)
             backward(nullptr, first, std::min(chunk, X_.rows - first), U + first * N, N, G, N);
@@ -285,13 +173,13 @@ class Pass {
                             space + worker * k_.scratch);
             then(i0, i1, worker);
         });
-        engine_.forward_rows += count;
+        engine_.read->forward += count;
     }
 
     // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).
     void backward(const index_t* rows, index_t first, index_t count, const T* U, index_t N, T* G,
                   index_t ldg) {
-        engine_.backward_rows += count;
+        engine_.read->backward += count;
         if (X_.sparse && rows) {
             index_t ldu;
             const T* other = pad_rows(U, count, N, gradients_, ldu);
@@ -303,7 +191,8 @@ class Pass {
             });
         } else if (X_.sparse) {
             index_t ldu;
-            const index_t* bounds = X_.feature_bounds(chunk(N)) + first / chunk(N) * X_.columns;
+            const Data::Bounds kept = X_.feature_bounds(chunk(N));
+            const index_t* bounds = kept->data() + first / chunk(N) * X_.columns;
             const T* other = pad_rows(U, count, N, gradients_, ldu);
             constexpr index_t block = 256;
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
@@ -325,7 +214,7 @@ class Pass {
         }
     }
 
-    Engine& engine_;
+    const Engine engine_;
     const Kernels<T>& k_;
     const Data& X_;
     double per_row_ = 1;
@@ -336,134 +225,5 @@ class Pass {
     Buffer<std::int32_t> listed_y_;
     Buffer<char> scratch_;
 };
-
-// The state and parameters of a gradient rule for weights and biases together.
-template <class T>
-struct Descent {
-    Rule rule;
-    T *W, *b;                                 // (features, N), (N)
-    T *VW, *Vb;                               // momentum's v, nesterov's u, adam's m
-    T *MW, *Mb;                               // adam's s
-    const double *rate, *momentum, *l1, *l2;  // (models)
-    const T* factors;                         // null, (features) or (features, N)
-    bool factors_per_column;
-    double beta1, beta2, epsilon;
-    bool free_bias;
-};
-
-template <class T>
-class Stepper {
-  public:
-    Stepper(const Engine& engine, const Descent<T>& p, index_t features, index_t models,
-            index_t outputs)
-        : engine_(engine),
-          k_(engine.kernels<T>()),
-          p_(p),
-          features_(features),
-          N_(models * outputs) {
-        const auto spread = [&](const double* per_model) {
-            std::vector<T> out(N_);
-            for (index_t c = 0; c < N_; ++c) out[c] = per_model ? T(per_model[c / outputs]) : T(0);
-            return out;
-        };
-        rate_ = spread(p.rate);
-        momentum_ = spread(p.momentum);
-        l1_ = spread(p.l1);
-        l2_ = spread(p.l2);
-        zero_ = spread(nullptr);
-    }
-
-    // One step, the `count`-th (from 1), along the gradient of the loss G (features, ldg), gb (N).
-    void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
-        RuleStep<T> at = weights(G, ldg);
-        at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
-        at.correction2 = T(1 / (1 - std::pow(p_.beta2, double(count))));
-        constexpr index_t block = 64;
-        engine_.loop((features_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
-            k_.step(at, task * block, std::min(features_, (task + 1) * block));
-        });
-        if (!p_.free_bias) return;
-        at.W = p_.b;
-        at.V = p_.Vb;
-        at.M = p_.Mb;
-        at.G = gb;
-        at.l1 = at.l2 = zero_.data();
-        at.factors = nullptr;
-        k_.step(at, 0, 1);
-    }
-
-    // Per column: the penalty and the squared norm of the smallest subgradient, bias included.
-    void measure(const T* G, const T* gb, double* penalty, double* norm) {
-        const RuleStep<T> at = weights(G, N_);
-        constexpr index_t block = 16;
-        engine_.loop((N_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
-            k_.measure(at, features_, task * block, std::min(N_, (task + 1) * block), penalty,
-                       norm);
-        });
-        if (!p_.free_bias) return;
-        for (index_t c = 0; c < N_; ++c) norm[c] += double(gb[c]) * double(gb[c]);
-    }
-
-  private:
-    RuleStep<T> weights(const T* G, index_t ldg) const {
-        return {.rule = p_.rule,
-                .columns = N_,
-                .W = p_.W,
-                .V = p_.VW,
-                .M = p_.MW,
-                .G = G,
-                .ldg = ldg,
-                .rate = rate_.data(),
-                .momentum = momentum_.data(),
-                .l1 = l1_.data(),
-                .l2 = l2_.data(),
-                .factors = p_.factors,
-                .factor_row = p_.factors_per_column ? N_ : 1,
-                .factor_column = p_.factors_per_column ? 1 : 0,
-                .beta1 = T(p_.beta1),
-                .beta2 = T(p_.beta2),
-                .epsilon = T(p_.epsilon),
-                .correction1 = T(1),
-                .correction2 = T(1)};
-    }
-
-    const Engine& engine_;
-    const Kernels<T>& k_;
-    const Descent<T>& p_;
-    index_t features_, N_;
-    std::vector<T> rate_, momentum_, l1_, l2_, zero_;
-};
-
-// One epoch of mini-batches: for each batch of `order`, the gradient n / (m S) sum s g over its m
-// rows, then a step of the rule. Returns the number of steps made so far.
-template <class T>
-std::int64_t descend_epoch(Engine& engine, const Data& X, const Labels<T>& labels,
-                           const LossForm& form, const Descent<T>& p, index_t models,
-                           index_t outputs, const index_t* order, index_t count, index_t batch,
-                           std::int64_t steps) {
-    const Kernels<T>& k = engine.kernels<T>();
-    const Columns<T> w{p.W, p.b, models, outputs};
-    const index_t N = w.N(), ldg = N == 1 ? 1 : k.padded(N);
-    Pass<T> pass(engine, X);
-    Stepper<T> stepper(engine, p, X.columns, models, outputs);
-    Buffer<T> gradient;
-    T* G = gradient.reserve(X.columns * ldg + 1);
-    std::vector<double> value(models), hits(models), gb(N), scale(models);
-    std::vector<T> step_b(N);
-    Labels<T> scaled = labels;
-    scaled.scale = scale.data();
-    for (index_t first = 0; first < count; first += batch) {
-        const index_t here = std::min(batch, count - first);
-        for (index_t m = 0; m < models; ++m)
-            scale[m] = labels.scale[m] * double(count) / double(here);
-        std::fill_n(G, X.columns * ldg, T(0));
-        std::fill(gb.begin(), gb.end(), 0.0);
-        pass.value_gradient(w, scaled, form, order + first, here, value.data(), hits.data(), G, ldg,
-                            gb.data());
-        std::copy(gb.begin(), gb.end(), step_b.begin());
-        stepper.step(G, ldg, step_b.data(), ++steps);
-    }
-    return steps;
-}
 
 }  // namespace sx

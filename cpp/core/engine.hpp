@@ -1,0 +1,133 @@
+// What a pass over X is given: the data, the labels, the columns of weights, and the machine.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "kernels.hpp"
+#include "threads.hpp"
+
+namespace sx {
+
+// X in memory: dense, or compressed by samples and (for products with X^T over all rows) by
+// features.
+struct Data {
+    bool sparse = false;
+    DenseView dense{};
+    CompressedView by_sample{}, by_feature{};
+    bool has_samples = false, has_features = false;
+    index_t rows = 0, columns = 0;
+
+    using Bounds = std::shared_ptr<const std::vector<index_t>>;
+
+    // Where, in the list of every feature, the entries of each chunk of rows begin: (chunks + 1,
+    // columns). Found once and kept: searching for them costs as much as a product. A pass holds
+    // on to its own, since another thread may ask for other chunks meanwhile.
+    Bounds feature_bounds(index_t chunk) const {
+        std::lock_guard<std::mutex> lock(kept->guard);
+        if (kept->chunk == chunk) return kept->bounds;
+        const index_t chunks = (rows + chunk - 1) / chunk;
+        auto bounds = std::make_shared<std::vector<index_t>>((chunks + 1) * columns);
+        for (index_t j = 0; j < columns; ++j) {
+            index_t at = by_feature.offset(j);
+            const index_t end = by_feature.offset(j + 1);
+            for (index_t c = 0; c <= chunks; ++c) {
+                while (at < end && by_feature.column(at) < c * chunk) ++at;
+                (*bounds)[c * columns + j] = c == chunks ? end : at;
+            }
+        }
+        kept->chunk = chunk;
+        kept->bounds = std::move(bounds);
+        return kept->bounds;
+    }
+
+  private:
+    struct Kept {
+        std::mutex guard;
+        index_t chunk = 0;
+        Bounds bounds;
+    };
+    std::shared_ptr<Kept> kept = std::make_shared<Kept>();
+};
+
+template <class T>
+struct Labels {
+    const std::int32_t* y;
+    index_t y_row, y_model;
+    const double* s;  // null: all ones
+    index_t s_row, s_model;
+    const double* scale;  // (models)
+};
+
+template <class T>
+struct Columns {
+    const T* W;  // (features, N)
+    const T* b;  // (N)
+    index_t models, outputs;
+    index_t N() const { return models * outputs; }
+};
+
+// A loss as it is asked for: which, its margin, and whether one class against the rest.
+struct LossForm {
+    Loss loss;
+    double margin;
+    bool one_vs_rest;
+
+    LossForm(int number, double margin)
+        : loss(Loss(number % sx::one_vs_rest)),
+          margin(margin),
+          one_vs_rest(number >= sx::one_vs_rest) {}
+};
+
+// How many rows of X the products with X and with X^T have read: what "one pass" is judged by.
+struct RowsRead {
+    std::atomic<std::int64_t> forward{0}, backward{0};
+};
+
+// The threads and kernels of one call: a copy of the settings, which may change meanwhile.
+struct Engine {
+    int threads;
+    const KernelSet* set;
+    RowsRead* read;
+
+    template <class T>
+    const Kernels<T>& kernels() const {
+        if constexpr (sizeof(T) == 4)
+            return set->f32;
+        else
+            return set->f64;
+    }
+
+    // Below about 50 microseconds of work, waking a thread costs more than it saves.
+    template <class Body>
+    void loop(index_t tasks, double multiply_adds, const Body& body) const {
+        Team::of_process().run(tasks, multiply_adds < 4e5 ? 1 : threads, body);
+    }
+};
+
+template <class T>
+class Buffer {
+  public:
+    T* reserve(index_t count) {
+        if (count > size_) {
+            memory_.reset(
+                static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 127) / 64 * 64)));
+            if (!memory_) throw std::bad_alloc();
+            size_ = count;
+        }
+        return memory_.get();
+    }
+
+  private:
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    std::unique_ptr<T, Free> memory_;
+    index_t size_ = 0;
+};
+
+}  // namespace sx

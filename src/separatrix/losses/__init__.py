@@ -1,0 +1,113 @@
+"""The losses: value, gradient, Hessian-times, conjugate and balance of each, in numpy.
+
+Shapes (n samples, B models, K outputs per model, C classes):
+
+    y (n,) or (n, B)   class numbers 0 .. C-1
+    Z (n, B, K)        scores x_i W + b
+    U (n, B, K)        duals, one per score
+    s (n,) or (n, B)   sample weights
+
+K = 1 is the binary form, with ty = 2 y - 1 in {-1, +1}. All losses but `squared` and
+`sigmoid_mse` see the scores through the differences z_j - z_y only. For them one output z is
+the pair of scores (0, z), so that the binary form is the multiclass form of a lifted array and
+is not written a second time. `softmax_reference` is lifted in the same way for every K.
+
+>>> import numpy as np
+>>> Z = np.array([[[5.6, 6.4, -4.6]]])
+>>> LOSSES["perceptron"].value(np.array([0]), Z).round(3)
+array([[0.8]])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from separatrix.losses.cross_entropy import CrossEntropy, SigmoidSquared
+from separatrix.losses.margin import CrammerSinger, Margin
+from separatrix.losses.one_vs_rest import OneVsRest
+from separatrix.losses.protocol import Loss
+from separatrix.losses.squared import Squared
+
+__all__ = ["LOSSES", "Loss", "OneVsRest", "make_loss"]
+
+_ALL: tuple[Loss, ...] = (
+    Margin(
+        "perceptron", 0, "perceptron loss max(0, z_j - z_y) over j != y; one output: max(0, -y z)"
+    ),
+    Margin(
+        "hinge",
+        0,
+        "hinge max(0, {margin} + z_j - z_y) over j != y; one output: max(0, {margin} - y z)",
+        margin=1.0,
+    ),
+    CrammerSinger(
+        "crammer_singer",
+        2,
+        "Crammer-Singer hinge max(0, {margin} + z_j - z_y) of the worst j != y",
+        outputs="all",
+        margin=1.0,
+    ),
+    Margin(
+        "squared_hinge",
+        1,
+        "squared hinge max(0, {margin} + z_j - z_y)^2 over j != y; "
+        "one output: max(0, {margin} - y z)^2",
+        margin=1.0,
+        power=2,
+    ),
+    CrossEntropy("logistic", 3, "cross-entropy log(1 + exp(-y z))", outputs="one"),
+    CrossEntropy("softmax", 4, "cross-entropy log(sum_j exp(z_j)) - z_y", outputs="all"),
+    CrossEntropy(
+        "softmax_reference",
+        5,
+        "cross-entropy log(1 + sum_j exp(z_j)) - z_y, the first class's score being 0",
+        outputs="all but the first",
+    ),
+    Squared(),
+    SigmoidSquared(
+        "sigmoid_mse",
+        7,
+        "squared error of the sigmoid (y - sigma(z))^2 / 2, not convex",
+        outputs="one",
+    ),
+)
+
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ALL}
+
+
+def make_loss(name: str, margin: float | None = None) -> Loss:
+    """Return the loss called `name`, with another margin if one is given.
+
+    >>> make_loss("hinge", margin=0.5).margin
+    0.5
+    """
+    if name not in LOSSES:
+        raise ValueError(
+            f"The 'loss' parameter must be one of {_quoted(LOSSES)}. Got {name!r} instead."
+        )
+    loss = LOSSES[name]
+    if margin is None:
+        return loss
+    if name == "perceptron" and margin != 0:
+        raise ValueError(
+            f"The 'margin' parameter of loss 'perceptron' must be 0. Got {margin!r} instead. "
+            "Use 'hinge' for a margin."
+        )
+    if not isinstance(loss, Margin):
+        adjustable = [other.name for other in _ALL if other.margin > 0.0]
+        raise ValueError(
+            f"Loss '{name}' has no margin. Got margin={margin!r}. "
+            f"Losses with a margin: {_quoted(adjustable)}."
+        )
+    if name != "perceptron" and not (math.isfinite(margin) and margin > 0):
+        raise ValueError(
+            f"The 'margin' parameter of loss '{name}' must be finite and > 0. "
+            f"Got {margin!r} instead."
+        )
+    return replace(loss, margin=float(margin))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,105 @@
+"""Perceptron, hinge, squared hinge and Crammer-Singer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.losses.differences import ClassDifferences
+from separatrix.losses.shapes import at_true, close
+
+
+@dataclass(frozen=True)
+class Margin(ClassDifferences):
+    """Perceptron, hinge (Weston-Watkins) and squared hinge.
+
+        loss(y, z) = sum_{j != y} max(0, margin + z_j - z_y)^power
+
+    and max(0, margin - ty z)^power with one output. At a tie the term counts as violated.
+    Conjugate: sum_j -margin a_j for flows a_j in [0, 1] (power 1), sum_j a_j^2/4 - margin a_j for
+    a_j >= 0 (power 2). With a violated terms the Hessian is twice the Laplacian of a star with
+    a <= K - 1 leaves, whose largest eigenvalue is a + 1: at most 2 K (2 with one output).
+
+    See J. Weston and C. Watkins, Support vector machines for multi-class pattern recognition,
+    ESANN 1999.
+    """
+
+    power: int = 1
+
+    @property
+    def smooth(self) -> bool:
+        return self.power == 2
+
+    def curvature_of(self, n_outputs: int) -> float | None:
+        return 2.0 * n_outputs if self.smooth else None
+
+    def predict(self, Z: Array) -> Array:
+        """With no margin a tie is class 1: the perceptron's rule has no mistake there."""
+        if self.margin == 0.0 and Z.shape[2] == 1:
+            return (Z[:, :, 0] >= 0).astype(np.int32)
+        return super().predict(Z)
+
+    def _terms(self, Z: Array, own: Array) -> Array:
+        """margin + z_j - z_y, and -inf at the true class, where there is no term."""
+        return np.where(own, -np.inf, self.margin + (Z - at_true(Z, own))).astype(
+            Z.dtype, copy=False
+        )
+
+    def _value(self, Z: Array, own: Array) -> Array:
+        return (np.maximum(self._terms(Z, own), 0.0) ** self.power).sum(axis=2)
+
+    def _flows(self, Z: Array, own: Array) -> Array:
+        terms = self._terms(Z, own)
+        return 2.0 * np.maximum(terms, 0.0) if self.smooth else (terms >= 0.0).astype(Z.dtype)
+
+    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
+        if not self.smooth:
+            raise ValueError(
+                f"Loss '{self.name}' has no second derivative: it is not smooth. "
+                "Smooth losses of this family: 'squared_hinge'."
+            )
+        return close(np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own)
+
+    def _extent(self, flows: Array) -> Array:
+        return np.zeros_like(flows[:, :, 0]) if self.smooth else flows.max(axis=2)
+
+    def _conjugate(self, flows: Array) -> Array:
+        quadratic = 0.25 * flows**2 if self.smooth else 0.0
+        return (quadratic - self.margin * np.minimum(flows, self._cap)).sum(axis=2)
+
+    @property
+    def _cap(self) -> float:
+        return math.inf if self.smooth else 1.0
+
+
+@dataclass(frozen=True)
+class CrammerSinger(Margin):
+    """The multiclass hinge that counts the worst class only.
+
+        loss(y, z) = max(0, max_{j != y} margin + z_j - z_y)
+
+    The gradient lies on the first worst class. Conjugate: -margin sum_j a_j for flows a_j >= 0
+    with sum_j a_j <= 1.
+
+    See K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based
+    vector machines, JMLR 2001.
+    """
+
+    def _value(self, Z: Array, own: Array) -> Array:
+        return np.maximum(self._terms(Z, own).max(axis=2), 0.0)
+
+    def _flows(self, Z: Array, own: Array) -> Array:
+        terms = self._terms(Z, own)
+        # Of the scores, not of the terms: those may have been rounded to the same number.
+        worst = np.where(own, -np.inf, Z).argmax(axis=2)[:, :, None]
+        first = np.arange(Z.shape[2]) == worst
+        return (first & (terms >= 0.0)).astype(Z.dtype)
+
+    def _extent(self, flows: Array) -> Array:
+        return flows.sum(axis=2)
+
+    def _conjugate(self, flows: Array) -> Array:
+        return -self.margin * np.minimum(flows.sum(axis=2), 1.0)

@@ -1,0 +1,102 @@
+"""Many classes by binary losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.losses.protocol import Loss
+from separatrix.losses.shapes import per_model, predict_class, true_class
+
+# Added to the number of a loss's kernel for its one-vs-rest form.
+ONE_VS_REST = 16
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """C binary losses over C classes: output k tells class k from all others.
+
+        loss(y, z) = sum_k base(1{y = k}, z_k)
+
+    The outputs share nothing, so that training them together is training each alone. The class of
+    the highest score wins.
+    """
+
+    base: Loss
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name}, one-vs-rest"
+
+    @property
+    def words(self) -> str:
+        return f"sum over the classes, each against the rest, of the {self.base.words}"
+
+    @property
+    def convex(self) -> bool:
+        return self.base.convex
+
+    @property
+    def smooth(self) -> bool:
+        return self.base.smooth
+
+    @property
+    def curvature(self) -> float | None:
+        return self.base.curvature_of(1)
+
+    @property
+    def compiled(self) -> bool:
+        return self.base.compiled
+
+    @property
+    def kernel(self) -> int:
+        return self.base.kernel + ONE_VS_REST
+
+    @property
+    def margin(self) -> float:
+        return self.base.margin
+
+    def n_outputs(self, n_classes: int) -> int:
+        return n_classes
+
+    def curvature_of(self, n_outputs: int) -> float | None:
+        return self.base.curvature_of(1)
+
+    def split(self, y: Array, Z: Array) -> tuple[Array, Array]:
+        """The binary labels and scores (n, B K) and (n, B K, 1) of B K binary models."""
+        n, B, K = Z.shape
+        own = np.broadcast_to(true_class(y, Z), Z.shape)
+        return own.reshape(n, B * K).astype(np.int32), Z.reshape(n, B * K, 1)
+
+    def value(self, y: Array, Z: Array) -> Array:
+        return self.base.value(*self.split(y, Z)).reshape(Z.shape).sum(axis=2)
+
+    def gradient(self, y: Array, Z: Array) -> Array:
+        return self.base.gradient(*self.split(y, Z)).reshape(Z.shape)
+
+    def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:
+        n, B, K = Z.shape
+        return self.base.hessian_times(*self.split(y, Z), V.reshape(n, B * K, 1)).reshape(Z.shape)
+
+    def conjugate(self, y: Array, U: Array) -> Array:
+        return self.base.conjugate(*self.split(y, U)).reshape(U.shape).sum(axis=2)
+
+    def balance(self, y: Array, U: Array, s: Array) -> Array:
+        binary, duals = self.split(y, U)
+        weights = np.broadcast_to(per_model(s), U.shape[:2]).repeat(U.shape[2], axis=1)
+        return self.base.balance(binary, duals, weights).reshape(U.shape)
+
+    def probabilities(self, Z: Array) -> Array | None:
+        """Each class's own probability, divided by their sum."""
+        n, B, K = Z.shape
+        alone = self.base.probabilities(Z.reshape(n, B * K, 1))
+        if alone is None:
+            return None
+        P = alone[:, :, 1].reshape(Z.shape)
+        total = P.sum(axis=2, keepdims=True)
+        return np.where(total > 0.0, P / np.where(total > 0.0, total, 1.0), 1.0 / K)
+
+    def predict(self, Z: Array) -> Array:
+        return predict_class(Z)

@@ -1,0 +1,82 @@
+"""How labels, scores and classes lie in arrays, the same for every loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.arrays import Array
+
+# Scores of +-1e300 overflow and underflow on the way to the right limits.
+quiet = np.errstate(all="ignore")
+
+
+def count_outputs(name: str, outputs: str, n_classes: int) -> int:
+    if n_classes < 2:
+        raise ValueError(
+            f"Loss '{name}' needs at least two classes, got {n_classes}. "
+            "Give samples of another class."
+        )
+    if outputs == "one" and n_classes > 2:
+        raise ValueError(
+            f"Loss '{name}' takes two classes, got {n_classes}. Use 'softmax', or multiclass='ovr'."
+        )
+    if outputs == "all but the first":
+        return n_classes - 1
+    return 1 if outputs != "all" and n_classes == 2 else n_classes
+
+
+def per_model(a: Array) -> Array:
+    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
+    a = np.asarray(a)
+    return a[:, None] if a.ndim == 1 else a
+
+
+def sum_samples(a: Array) -> Array:
+    """Sum (n, B, K) over the samples, each column in the same order whatever its neighbours."""
+    return np.ascontiguousarray(np.moveaxis(a, 0, 2)).sum(axis=2)
+
+
+def true_class(y: Array, Z: Array) -> Array:
+    """Mark the true class: booleans (n, 1 or B, C)."""
+    return per_model(y)[:, :, None] == np.arange(Z.shape[2])
+
+
+def targets(y: Array, Z: Array) -> Array:
+    """ty in {-1, +1} for one output, one-hot for several, in the type of Z."""
+    if Z.shape[2] == 1:
+        return (2 * per_model(y)[:, :, None] - 1).astype(Z.dtype)
+    return true_class(y, Z).astype(Z.dtype)
+
+
+def at_true(Z: Array, own: Array) -> Array:
+    """The entry (n, B, 1) of Z at the true class."""
+    return np.where(own, Z, 0).sum(axis=2, keepdims=True)
+
+
+def prepend(first: Array, Z: Array) -> Array:
+    return np.concatenate([first, Z], axis=2)
+
+
+def close(flows: Array, own: Array) -> Array:
+    """Put minus the sum of the other classes at the true class: small sums keep their digits."""
+    wrong = np.where(own, 0, flows)
+    return np.where(own, -wrong.sum(axis=2, keepdims=True), wrong)
+
+
+def predict_class(Z: Array) -> Array:
+    """Class numbers (n, B): 1 if z > 0 for one output, the first maximum for several."""
+    labels = Z[:, :, 0] > 0 if Z.shape[2] == 1 else Z.argmax(axis=2)
+    return labels.astype(np.int32)
+
+
+def softmax(Z: Array) -> tuple[Array, Array]:
+    """Return softmax(Z) and the sum of exp(z_j - max z) over all j but the first maximum.
+
+    log1p of that sum keeps the digits of a loss far below 1, which log of 1 + sum would drop.
+    """
+    top = Z.argmax(axis=2)[:, :, None]
+    E = np.exp(Z - np.take_along_axis(Z, top, axis=2))
+    np.put_along_axis(E, top, 0.0, axis=2)
+    rest = E.sum(axis=2)
+    np.put_along_axis(E, top, 1.0, axis=2)
+    return E / (1.0 + rest[:, :, None]), rest

@@ -1,0 +1,69 @@
+"""Linear regression used as a classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.losses.shapes import (
+    count_outputs,
+    per_model,
+    predict_class,
+    quiet,
+    sum_samples,
+    targets,
+)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """Linear regression used as a classifier.
+
+        loss(y, z) = |t - z|^2 / 2,    gradient z - t,    conjugate u.t + |u|^2 / 2
+
+    with t = ty for one output and the one-hot vector of y for C.
+    """
+
+    name: str = "squared"
+    kernel: int = 6
+    words: str = "mean squared error (t - z)^2 / 2, t = y or one-hot and summed"
+    convex: bool = True
+    smooth: bool = True
+    compiled: bool = True
+    margin: float = 0.0
+    curvature: float | None = 1.0
+
+    def n_outputs(self, n_classes: int) -> int:
+        return count_outputs(self.name, "one or all", n_classes)
+
+    def curvature_of(self, n_outputs: int) -> float | None:
+        return self.curvature
+
+    @quiet
+    def value(self, y: Array, Z: Array) -> Array:
+        return (0.5 * (Z - targets(y, Z)) ** 2).sum(axis=2)
+
+    def gradient(self, y: Array, Z: Array) -> Array:
+        return Z - targets(y, Z)
+
+    def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:
+        return V.copy()
+
+    @quiet
+    def conjugate(self, y: Array, U: Array) -> Array:
+        return (U * (targets(y, U) + 0.5 * U)).sum(axis=2)
+
+    @quiet
+    def balance(self, y: Array, U: Array, s: Array) -> Array:
+        weights = per_model(s).astype(np.float64, copy=False)[:, :, None]
+        total = sum_samples(weights)
+        mean = sum_samples(weights * U) / np.where(total > 0.0, total, 1.0)
+        return (U - mean).astype(U.dtype, copy=False)
+
+    def probabilities(self, Z: Array) -> Array | None:
+        return None
+
+    def predict(self, Z: Array) -> Array:
+        return predict_class(Z)

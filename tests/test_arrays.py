@@ -1,0 +1,554 @@
+"""Products with X, whatever X is made of: right, in place, and the same bits for any threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix import _core
+from separatrix.arrays import (
+    Matrix,
+    first_not_finite,
+    get_threads,
+    rows_read,
+    set_threads,
+    working_type,
+)
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
+TYPES = ["float32", "float64", *INTEGERS]
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "C order": lambda X: X,
+    "Fortran order": np.asfortranarray,
+    "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "every third column": lambda X: np.repeat(X, 3, axis=1)[:, ::3],
+    "a slice of columns": lambda X: np.pad(X, ((2, 1), (3, 4)))[2:-1, 3:-4],
+    "reversed rows": lambda X: X[::-1].copy()[::-1],
+    "reversed columns": lambda X: X[:, ::-1].copy()[:, ::-1],
+    "reversed both, Fortran": lambda X: np.asfortranarray(X[::-1, ::-1])[::-1, ::-1],
+    "one row repeated": lambda X: np.broadcast_to(X[:1], X.shape),
+}
+
+SPARSE: dict[str, Callable[[np.ndarray], Any]] = {
+    "CSR array": sp.csr_array,
+    "CSC array": sp.csc_array,
+    "CSR matrix": sp.csr_matrix,
+    "CSC matrix": sp.csc_matrix,
+    "COO array": sp.coo_array,
+    "CSR array, wide": lambda X: widened(sp.csr_array(X)),
+    "CSC matrix, wide": lambda X: widened(sp.csc_matrix(X)),
+    "CSR, unsorted": lambda X: unsorted(sp.csr_array(X)),
+    "CSC, unsorted": lambda X: unsorted(sp.csc_array(X)),
+    "CSR, duplicates": lambda X: doubled(X, sp.csr_array),
+    "CSC, duplicates": lambda X: doubled(X, sp.csc_array),
+    "CSR, explicit zeros": lambda X: explicit_zeros(sp.csr_array(X)),
+}
+
+
+def widened(X: Any) -> Any:
+    X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
+    return X
+
+
+def unsorted(X: Any) -> Any:
+    for row in range(len(X.indptr) - 1):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        X.indices[part], X.data[part] = X.indices[part][::-1].copy(), X.data[part][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def doubled(X: np.ndarray, kind: Any) -> Any:
+    """Every entry as two halves, at two places of the list."""
+    whole = kind(X)
+    start = 2 * whole.indptr
+    entries = np.repeat(np.arange(len(start) - 1), np.diff(whole.indptr))
+    order = np.argsort(np.concatenate([entries, entries]), kind="stable")
+    return kind(
+        (np.tile(whole.data / 2, 2)[order], np.tile(whole.indices, 2)[order], start), X.shape
+    )
+
+
+def explicit_zeros(X: Any) -> Any:
+    X.data[::3] = 0
+    return X
+
+
+def values(n: int, d: int, dtype: str = "float64", density: float = 1.0) -> np.ndarray:
+    rng = np.random.default_rng(n * 1000 + d)
+    keep = rng.random((n, d)) < density
+    if dtype.startswith("float"):
+        return (rng.standard_normal((n, d)) * keep).astype(dtype)
+    low = 0 if dtype[0] in "ub" else -100
+    high = 2 if dtype == "bool" else 100
+    return (rng.integers(low, high, (n, d)) * keep).astype(dtype)
+
+
+def dense_of(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sp.issparse(X) else X).astype(np.float64)
+
+
+def assert_products(X: Any, B: int = 3, K: int = 2, dtype: type = np.float64) -> None:
+    """Both products equal numpy's, in the type of the other factor."""
+    wide, matrix = dense_of(X), Matrix(X)
+    n, d = wide.shape
+    rng = np.random.default_rng(1)
+    W, b = rng.standard_normal((d, B, K)).astype(dtype), rng.standard_normal((B, K)).astype(dtype)
+    U = rng.standard_normal((n, B, K)).astype(dtype)
+    Z, G = matrix.scores(W, b), matrix.transpose_times(U)
+    assert Z.dtype == G.dtype == dtype
+    assert Z.shape == (n, B, K)
+    assert G.shape == (d, B, K)
+    eps = 8 * np.finfo(dtype).eps
+    size = np.tensordot(abs(wide), abs(W.astype(np.float64)), 1) + abs(b)
+    error = np.abs(Z - (np.tensordot(wide, W.astype(np.float64), 1) + b))
+    assert (error <= eps * np.sqrt(d + 1) * size).all()
+    size = np.tensordot(abs(wide).T, abs(U.astype(np.float64)), 1)
+    error = np.abs(G - np.tensordot(wide.T, U.astype(np.float64), 1))
+    assert (error <= eps * np.sqrt(n) * size).all()
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    before = get_threads()
+    yield
+    set_threads(before)
+
+
+# --- dense ---
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_of_dense_x_of_any_type_and_layout(layout: str, dtype: str) -> None:
+    X = LAYOUTS[layout](values(37, 21, dtype))
+    assert X.dtype == dtype
+    before = X.copy()
+    assert_products(X)
+    assert_products(X, B=1, K=1)
+    assert_products(X, B=30, K=3, dtype=np.float32)
+    assert np.shares_memory(Matrix(X).X, X)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("dtype", ["float16", ">f8", ">i4", "longdouble", "object"])
+def test_types_that_the_kernels_do_not_read_are_converted(dtype: str) -> None:
+    X = values(9, 5).astype(dtype)
+    assert_products(X)
+    assert Matrix(X).dtype == (np.float32 if dtype == "float16" else np.float64)
+
+
+LARGE = [
+    (16500, 3),  # rows beyond a chunk of narrow data
+    (33000, 2),
+    (2100, 1030),  # rows beyond a chunk of wide data, columns beyond two blocks of depth
+    (5, 5000),
+    (400, 385),
+    (1, 1),
+    (1, 900),
+    (900, 1),
+]
+
+
+@pytest.mark.parametrize("shape", LARGE, ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+def test_dense_products_are_right_across_chunks_and_blocks(
+    shape: tuple[int, int], order: str, dtype: str
+) -> None:
+    X = np.asarray(values(*shape, dtype), order=order)
+    assert_products(X, B=2, K=1)
+    assert_products(X, B=13, K=2, dtype=np.float32)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05])
+def test_mostly_zero_dense_data_is_right(density: float) -> None:
+    X = values(200, 500, density=density)
+    X[3:11] = 0
+    X[:, 100:200] = 0
+    assert_products(X, B=40, K=1)
+    assert_products(X, B=1, K=1)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("shape", [(5, 0), (0, 4), (0, 0)], ids=str)
+def test_no_rows_or_no_columns(kind: Any, shape: tuple[int, int]) -> None:
+    X = Matrix(kind(np.zeros(shape)))
+    b = np.array([[1.0, 2.0]])
+    Z = X.scores(np.ones((shape[1], 1, 2)), b)
+    np.testing.assert_array_equal(Z, np.broadcast_to(b, (shape[0], 1, 2)))
+    np.testing.assert_array_equal(
+        X.transpose_times(np.ones((shape[0], 1, 2))), np.zeros((shape[1], 1, 2))
+    )
+
+
+@given(
+    n=st.integers(1, 60),
+    d=st.integers(1, 60),
+    B=st.integers(1, 20),
+    K=st.integers(1, 4),
+    dtype=st.sampled_from(TYPES),
+    layout=st.sampled_from(list(LAYOUTS)),
+    wide=st.booleans(),
+)
+@settings(max_examples=200)
+def test_products_of_dense_x_of_any_shape(
+    n: int, d: int, B: int, K: int, dtype: str, layout: str, wide: bool
+) -> None:
+    assert_products(
+        LAYOUTS[layout](values(n, d, dtype)), B, K, dtype=np.float64 if wide else np.float32
+    )
+
+
+# --- sparse ---
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_products_of_sparse_x_of_any_kind(kind: str, dtype: str) -> None:
+    X = SPARSE[kind](values(80, 33, dtype, density=0.2))
+    arrays = () if X.format == "coo" else (X.data, X.indices, X.indptr)
+    before = [a.copy() for a in arrays]
+    assert_products(X)
+    assert_products(X, B=1, K=1)
+    assert_products(X, B=21, K=3, dtype=np.float32)
+    assert Matrix(X).dtype == dtype
+    for array, old in zip(arrays, before):
+        np.testing.assert_array_equal(array, old)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("kind", ["CSR array", "CSC matrix"])
+def test_products_of_sparse_integers(kind: str, dtype: str) -> None:
+    assert_products(SPARSE[kind](values(50, 20, dtype, density=0.3)))
+
+
+@pytest.mark.parametrize("kind", ["CSR array", "CSC array", "CSR array, wide"])
+@pytest.mark.parametrize(
+    ("shape", "density"),
+    [((3000, 7), 0.3), ((70000, 3), 0.01), ((1500, 3000), 0.002), ((1, 50), 0.5), ((40, 1), 0.5)],
+)
+def test_sparse_products_are_right_across_chunks(
+    kind: str, shape: tuple[int, int], density: float
+) -> None:
+    X = values(*shape, density=density)
+    X[::3] = 0
+    X[:, ::4] = 0
+    assert_products(SPARSE[kind](X), B=3, K=1)
+    assert_products(SPARSE[kind](X), B=1, K=1, dtype=np.float32)
+
+
+@pytest.mark.parametrize("kind", ["CSR array", "CSC array", "CSC matrix, wide"])
+def test_an_empty_sparse_matrix_scores_the_bias(kind: str) -> None:
+    assert_products(SPARSE[kind](np.zeros((6, 4))))
+
+
+@given(
+    n=st.integers(1, 60),
+    d=st.integers(1, 60),
+    B=st.integers(1, 20),
+    kind=st.sampled_from(list(SPARSE)),
+    density=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
+    wide=st.booleans(),
+)
+@settings(max_examples=200)
+def test_products_of_sparse_x_of_any_shape(
+    n: int, d: int, B: int, kind: str, density: float, wide: bool
+) -> None:
+    X = SPARSE[kind](values(n, d, density=density))
+    assert_products(X, B, 1, dtype=np.float64 if wide else np.float32)
+
+
+def test_sorted_sparse_data_is_not_copied() -> None:
+    X = sp.csr_array(values(50, 20, density=0.2))
+    assert np.shares_memory(Matrix(X).X.data, X.data)
+
+
+# --- memory ---
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "bool"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_x_is_never_copied_as_a_whole(dtype: str, order: str) -> None:
+    n, d = 20000, 50
+    X = np.asarray(values(n, d, dtype), order=order)
+    W, b = np.ones((d, 1, 1)), np.zeros((1, 1))
+    U = np.ones((n, 1, 1))
+    tracemalloc.start()
+    matrix = Matrix(X)
+    matrix.scores(W, b)
+    matrix.transpose_times(U)
+    matrix.moments()
+    first_not_finite(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.5 * n * d * 8
+
+
+def test_the_native_matrix_keeps_its_arrays_alive() -> None:
+    native = Matrix(values(100, 30)).by_both()
+    sparse = Matrix(sp.csr_array(values(100, 30, density=0.3))).by_both()
+    junk = [np.full((100, 30), np.nan) for _ in range(20)]
+    for matrix in (native, sparse):
+        Z = np.empty((100, 1))
+        _core.scores(matrix, np.ones((30, 1)), np.zeros(1), Z)
+        assert np.isfinite(Z).all()
+    del junk
+
+
+# --- threads ---
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_have_the_same_bits_for_1_2_and_8_threads(kind: Any, dtype: type) -> None:
+    X = Matrix(kind(values(3000, 700, density=0.2)))
+    rng = np.random.default_rng(0)
+    W, b = rng.standard_normal((700, 5, 3)).astype(dtype), np.ones((5, 3), dtype)
+    U = rng.standard_normal((3000, 5, 3)).astype(dtype)
+    found = []
+    for count in (1, 2, 8):
+        set_threads(count)
+        assert get_threads() == count
+        found.append((X.scores(W, b), X.transpose_times(U)))
+    for Z, G in found[1:]:
+        np.testing.assert_array_equal(Z, found[0][0])
+        np.testing.assert_array_equal(G, found[0][1])
+
+
+def big_product(name: str) -> Callable[[], None]:
+    """A call into compiled code that takes some hundredths of a second."""
+    n, d, N = 2000, 800, 64
+    X = Matrix(values(n, d)).by_both()
+    W, b, Z = np.ones((d, N, 1)), np.zeros((N, 1)), np.empty((n, N, 1))
+    U, G, y = np.ones((n, N, 1)), np.zeros((d, N, 1)), np.zeros(n, np.int32)
+    ones, order = np.ones(N), np.arange(n)
+    rules = _core.RulesF64(
+        0, W, b, None, None, None, None, 0.0 * ones, ones, ones, ones, None, 0.9, 0.9, 1.0, True
+    )
+    calls: dict[str, Callable[[], Any]] = {
+        "scores": lambda: _core.scores(X, W.reshape(d, N), b.ravel(), Z),
+        "transpose_times": lambda: _core.transpose_times(X, U, G),
+        "value_gradient": lambda: _core.value_gradient(
+            X, y, None, ones, 3, 0.0, W, b, ones.copy(), ones.copy(), G, b.copy()
+        ),
+        "epoch": lambda: rules.epoch(X, y, None, ones, 3, 0.0, order, 50, 0),
+        "perceptron_epoch": lambda: _core.perceptron_epoch(
+            X, y, None, ones, order, W, b, True, np.zeros(N, np.int64)
+        ),
+    }
+    return calls[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["scores", "transpose_times", "value_gradient", "epoch", "perceptron_epoch"]
+)
+def test_other_python_threads_run_during_compiled_code(name: str) -> None:
+    call = big_product(name)
+    go, counted = threading.Semaphore(0), []
+
+    def count() -> None:
+        go.acquire()
+        counted.append(1)
+
+    other = threading.Thread(target=count)
+    interval = sys.getswitchinterval()
+    other.start()
+    # From here on this thread keeps the GIL unless compiled code gives it up.
+    sys.setswitchinterval(1000.0)
+    try:
+        go.release()
+        assert not counted
+        for _ in range(100):
+            call()
+            if counted:
+                break
+        during = len(counted)
+    finally:
+        sys.setswitchinterval(interval)
+        other.join()
+    assert during == 1
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_products_from_several_python_threads_at_once_are_right(kind: Any) -> None:
+    set_threads(4)
+    X = values(3000, 200, density=0.3)
+    shared = Matrix(kind(X))
+    shared.by_both()
+    jobs = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        W = rng.standard_normal((200, 5, 2))
+        jobs.append((W, rng.standard_normal((5, 2)), rng.standard_normal((3000, 5, 2))))
+    expected = [(shared.scores(W, b), shared.transpose_times(U)) for W, b, U in jobs]
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        W, b, U = jobs[number]
+        for _ in range(15):
+            for matrix in (shared, Matrix(kind(X))):
+                if not np.array_equal(matrix.scores(W, b), expected[number][0]):
+                    wrong.append(f"scores of thread {number}")
+                if not np.array_equal(matrix.transpose_times(U), expected[number][1]):
+                    wrong.append(f"transpose of thread {number}")
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(len(jobs))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+SHARED = """
+import threading
+import numpy as np
+import scipy.sparse as sp
+from separatrix.arrays import Matrix, set_threads
+
+set_threads(2)
+rng = np.random.default_rng(0)
+X = Matrix(sp.csr_array(rng.standard_normal((20000, 60)) * (rng.random((20000, 60)) < 0.1)))
+jobs = [rng.standard_normal((20000, B, 1)) for B in (1, 20, 40, 90)]
+expected = [X.transpose_times(U) for U in jobs]
+
+def work(k):
+    for _ in range(30):
+        if not np.array_equal(X.transpose_times(jobs[k]), expected[k]):
+            print("wrong", k)
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(len(jobs))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+
+
+def test_one_sparse_matrix_serves_threads_with_different_numbers_of_columns() -> None:
+    """In a process of its own: what goes wrong here is memory, and takes the process along."""
+    found = subprocess.run(
+        [sys.executable, "-c", SHARED], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (0, "done\n")
+
+
+def _large_product(_: int) -> tuple[np.ndarray, np.ndarray]:
+    set_threads(4)
+    X = Matrix(values(3000, 300))
+    W, b = np.ones((300, 20, 1)), np.zeros((20, 1))
+    return X.scores(W, b), X.transpose_times(np.ones((3000, 20, 1)))
+
+
+@pytest.mark.parametrize(
+    "method", [m for m in multiprocessing.get_all_start_methods() if m == "fork"]
+)
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_computes_with_threads_of_its_own(method: Any) -> None:
+    expected = _large_product(0)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for found in pool.map_async(_large_product, range(4)).get(timeout=120):
+            for a, b in zip(found, expected):
+                np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(_large_product(0)[0], expected[0])
+
+
+def test_threads_are_one_per_core_unless_set() -> None:
+    set_threads(3)
+    assert get_threads() == 3
+    set_threads()
+    if hasattr(os, "sched_getaffinity"):
+        assert get_threads() == len(os.sched_getaffinity(0))
+    assert 1 <= get_threads() <= (os.cpu_count() or 1)
+    with pytest.raises(ValueError, match=r"number of threads must be >= 1\. Got 0 instead"):
+        set_threads(0)
+
+
+def test_the_environment_sets_the_threads_at_import() -> None:
+    def started(text: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from separatrix.arrays import *; print(get_threads())"],
+            env=os.environ | {"SEPARATRIX_THREADS": text},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert started("5").stdout == "5\n"
+    refused = started("many")
+    assert refused.returncode != 0
+    assert "must be a whole number >= 1. Got 'many' instead." in refused.stderr
+
+
+# --- counting, moments, and what is not finite ---
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_rows_read_counts_the_rows_of_each_product_once_for_all_models(kind: Any) -> None:
+    X = Matrix(kind(values(2500, 6)))
+    for B in (1, 50):
+        forward, backward = rows_read()
+        X.scores(np.ones((6, B, 2)), np.ones((B, 2)))
+        assert rows_read() == (forward + 2500, backward)
+        X.transpose_times(np.ones((2500, B, 2)))
+        assert rows_read() == (forward + 2500, backward + 2500)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16"])
+def test_moments_are_the_weighted_mean_and_deviation(kind: Any, dtype: str) -> None:
+    X = values(5000, 4, dtype, density=0.5)
+    X[:, 2] = 7
+    s = np.random.default_rng(0).integers(0, 3, 5000)
+    for weights, rows in ((None, X), (s, np.repeat(X, s, axis=0))):
+        mean, spread = Matrix(kind(X)).moments(weights)
+        np.testing.assert_allclose(mean, rows.astype(np.float64).mean(axis=0), rtol=1e-10)
+        expected = rows.astype(np.float64).std(axis=0)
+        np.testing.assert_allclose(spread, expected, rtol=1e-9, atol=1e-6)
+
+
+def test_moments_count_duplicate_entries_as_their_sum() -> None:
+    X = values(60, 4, density=0.5)
+    for kind in ("CSR, duplicates", "CSC, duplicates"):
+        mean, spread = Matrix(SPARSE[kind](X)).moments()
+        np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(spread, X.std(axis=0), rtol=1e-12)
+
+
+def test_deviations_of_dense_columns_far_from_zero_keep_their_digits() -> None:
+    X = 1e8 + values(500, 3)
+    np.testing.assert_allclose(Matrix(X).moments()[1], X.std(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_first_entry_that_is_not_finite_is_found(kind: Any, bad: float) -> None:
+    X = values(9000, 5)
+    assert first_not_finite(kind(X)) is None
+    X[8000, 1] = X[7000, 3] = X[7000, 4] = bad
+    row, column, value = first_not_finite(kind(X))
+    assert (row, column) == (7000, 3)
+    np.testing.assert_equal(value, bad)
+    assert first_not_finite(values(3, 3, "int32")) is None
+    assert first_not_finite(sp.csr_array(values(3, 3, "int32"))) is None
+
+
+def test_float32_stays_float32_and_all_else_is_float64() -> None:
+    kept = {kind: str(working_type(np.dtype(kind))) for kind in TYPES}
+    assert kept.pop("float32") == "float32"
+    assert set(kept.values()) == {"float64"}

@@ -1,0 +1,326 @@
+"""Each diagnosis appears where it is true, with the right numbers, and nowhere else."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, Perceptron, fit_many
+from separatrix.certificate import Certificate
+from separatrix.data import Dataset
+from separatrix.diagnose import Trace, diagnose
+from separatrix.model import Model
+from separatrix.objective import Objective
+
+KINDS = {
+    "diverged", "oscillating", "not_converged", "overfitting", "separable", "scales", "rare_class",
+}  # fmt: skip
+TUMOURS, MALIGNANT = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
+
+
+def make_data(n=120, d=3, n_classes=2, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=(d, n_classes)) + noise * rng.normal(size=(n, n_classes))).argmax(1)
+    return X, y
+
+
+X, Y = make_data()
+
+
+def kinds(model):
+    found = [d.kind for d in model.diagnoses_]
+    assert set(found) <= KINDS
+    assert len(set(found)) == len(found)
+    assert all(d.message and d.remedy for d in model.diagnoses_)
+    return found
+
+
+def the(kind, model):
+    return next(d for d in model.diagnoses_ if d.kind == kind)
+
+
+def number(pattern, text):
+    found = re.search(pattern + r"\s*([-+0-9.e]*[0-9])", text)
+    assert found, text
+    return float(found.group(1))
+
+
+def smoothness(X, curvature, l2=0.0, s=None):
+    """L by numpy: the bias is a column of ones."""
+    Xb = np.column_stack([X, np.ones(len(X))])
+    s = np.ones(len(X)) if s is None else s
+    plain = np.linalg.eigvalsh(Xb.T @ (s[:, None] * Xb) / s.sum())[-1]
+    return curvature * plain + l2
+
+
+def hessian_top(model, X, l2):
+    """lambda_max of the logistic Hessian at the model's weights, by numpy."""
+    Xb = np.column_stack([X, np.ones(len(X))])
+    p = model.predict_proba(X)[:, 1]
+    H = Xb.T @ ((p * (1 - p))[:, None] * Xb) / len(X)
+    H[range(X.shape[1]), range(X.shape[1])] += l2
+    return np.linalg.eigvalsh(H)[-1]
+
+
+# One text in which two digits are printed is within 5 % of the number.
+two_digits = {"rel": 0.051}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_clean_run_has_no_diagnosis(n_classes):
+    A, y = make_data(n=400, n_classes=n_classes)
+    A, A_val, y, y_val = A[:200], A[200:], y[:200], y[200:]
+    model = GradientDescentClassifier(l2=0.1, learning_rate=0.5, epochs=300)
+    assert kinds(model.fit(A, y, None, A_val, y_val)) == []
+    assert kinds(Perceptron().fit(np.sign(A), (A[:, 0] > 0).astype(int))) == []
+
+
+def test_a_diagnosis_reads_as_one_text():
+    model = GradientDescentClassifier(epochs=3).fit(X, Y)
+    diagnosis = the("not_converged", model)
+    assert str(diagnosis) == f"not_converged: {diagnosis.message} {diagnosis.remedy}"
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0])
+def test_diverged_quotes_the_safe_rate_from_the_data(scale):
+    A = scale * X
+    model = GradientDescentClassifier("squared", learning_rate=3.0, epochs=100, l2=0.2).fit(A, Y)
+    assert kinds(model) == ["diverged"]
+    diagnosis = the("diverged", model)
+    safe = 2 / smoothness(A, 1.0, l2=0.2)
+    assert number("safe rate 2/L =", diagnosis.message) == pytest.approx(safe, **two_digits)
+    assert number("rate was", diagnosis.message) == 3.0
+    assert number("Lower learning_rate to", diagnosis.remedy) == pytest.approx(safe, **two_digits)
+    assert "last sane weights were kept" in diagnosis.remedy
+    assert "from 0.5 to" in diagnosis.message
+    assert number("since epoch", diagnosis.message) == model.best_epoch_ + 1
+
+
+def test_diverged_of_a_loss_with_kinks_quotes_no_limit_that_does_not_exist():
+    model = GradientDescentClassifier("hinge", learning_rate=1e4, epochs=100).fit(X, Y)
+    diagnosis = the("diverged", model)
+    assert "2/L" not in diagnosis.message
+    assert "schedule='inverse'" in diagnosis.remedy
+
+
+@pytest.mark.parametrize(("momentum", "times"), [(0.0, 2.0), (0.5, 3.0)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_oscillating_quotes_both_limits_and_says_which_is_which(momentum, times, seed):
+    A, y = make_data(seed=seed, noise=0.2)
+    options = {"l2": 0.05, "momentum": momentum, "epochs": 60}
+    rate = 3 * times / smoothness(A, 0.25, 0.05)
+    model = GradientDescentClassifier(learning_rate=rate, **options).fit(A, y)
+    assert kinds(model) == ["oscillating"]
+    message = the("oscillating", model).message
+    safe = 2 / smoothness(A, 0.25, 0.05)
+    local = times / hessian_top(model, A, 0.05)
+    assert number("safe rate 2/L =", message) == pytest.approx(safe, **two_digits)
+    assert number(r"2\(1 \+ mu\)/lambda_max =", message) == pytest.approx(local, **two_digits)
+    assert "from the data alone" in message
+    assert "of the Hessian at the weights" in message
+
+
+@pytest.mark.parametrize(
+    ("rule", "momentum", "times"),
+    [("plain", 0.9, 2.0), ("momentum", 0.5, 3.0), ("nesterov", 0.5, 1.5)],
+)
+def test_the_local_limit_is_where_the_rule_begins_to_oscillate(rule, momentum, times):
+    # On a squared loss the Hessian is the same everywhere, so the limit is exact.
+    top = smoothness(X, 1.0)
+
+    def train(share):
+        return GradientDescentClassifier(
+            "squared", rule=rule, momentum=momentum, learning_rate=share * times / top, epochs=3000
+        ).fit(X, Y)
+
+    below, above = train(0.98), train(1.02)
+    assert below.stop_reason_ == "epochs"
+    assert above.stop_reason_ == "diverged"
+    limit = number("lambda_max =", the("diverged", above).message)
+    assert limit == pytest.approx(times / top, **two_digits)
+
+
+def test_oscillating_counts_the_epochs_in_which_the_objective_rose():
+    model = GradientDescentClassifier(l2=0.05, learning_rate=20.0, epochs=60).fit(X, Y)
+    values = np.r_[np.log(2), model.history_["objective"]]
+    rises = np.flatnonzero(np.diff(values) > 0) + 1
+    message = the("oscillating", model).message
+    assert f"rose in {len(rises)} of 60 epochs, last in {rises[-1]}." in message
+
+
+@pytest.mark.parametrize(("rising", "told"), [(4, False), (5, True)])
+def test_rises_in_a_twentieth_of_the_epochs_are_an_oscillation(rising, told):
+    values = np.linspace(1.0, 0.5, 100)
+    values[2 : 2 * rising + 2 : 2] = values[1 : 2 * rising : 2] * 1.01
+    values = np.minimum.accumulate(values) + np.where(np.diff(values, prepend=2.0) > 0, 0.1, 0.0)
+    nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
+    trace = Trace({"objective": values}, 2.0, "epochs", None, nothing)
+    assert len(trace.rises()) == rising
+    assert trace.oscillates() is told
+
+
+def test_an_oscillation_of_mini_batches_is_blamed_on_the_noise():
+    model = GradientDescentClassifier(batch_size=5, learning_rate=0.3, l2=0.05).fit(X, Y)
+    diagnosis = the("oscillating", model)
+    assert "Mini-batches give noisy gradients" in diagnosis.message
+    assert "schedule='inverse'" in diagnosis.remedy
+
+
+def test_an_oscillation_of_momentum_below_the_limit_is_blamed_on_momentum():
+    model = GradientDescentClassifier(momentum=0.99, learning_rate=0.3, l2=0.05).fit(X, Y)
+    diagnosis = the("oscillating", model)
+    assert "momentum 0.99 overshoots" in diagnosis.message
+    assert "Lower the momentum" in diagnosis.remedy
+
+
+def test_an_oscillation_around_kinks_is_blamed_on_the_loss():
+    model = GradientDescentClassifier("hinge", learning_rate=0.5, l2=0.1, epochs=300).fit(X, Y)
+    assert "The loss has kinks" in the("oscillating", model).message
+
+
+def test_not_converged_says_how_far_it_still_fell_and_what_rate_is_safe():
+    model = GradientDescentClassifier(learning_rate=0.01, l2=0.1, epochs=50).fit(X, Y)
+    assert kinds(model) == ["not_converged"]
+    diagnosis = the("not_converged", model)
+    values = model.history_["objective"]
+    fall = (values[-6] - values[-1]) / values[-6]
+    assert f"fell by {fall:.2%} over the last 5 epochs" in diagnosis.message
+    norm = model.history_["gradient_norm"][-1]
+    assert f"gradient norm {norm:.2g}" in diagnosis.message
+    safe = 2 / smoothness(X, 0.25, 0.1)
+    assert number("safe up to 2/L =", diagnosis.remedy) == pytest.approx(safe, **two_digits)
+    assert "now 0.01" in diagnosis.remedy
+
+
+def test_a_slow_run_far_from_its_end_is_not_converged_although_it_hardly_falls():
+    model = GradientDescentClassifier(learning_rate=1e-6, l2=0.1, epochs=50).fit(X, Y)
+    assert "still 100% of what it was after the first epoch" in the("not_converged", model).message
+
+
+@pytest.mark.parametrize("loss", ["softmax", "squared_hinge"])
+def test_the_safe_rate_knows_the_curvature_of_the_loss(loss):
+    A, y = make_data(n_classes=3)
+    model = GradientDescentClassifier(loss, learning_rate=1e-3, epochs=20, l2=0.1).fit(A, y)
+    curvature = {"softmax": 0.5, "squared_hinge": 2.0 * 3}[loss]
+    safe = number("2/L =", the("not_converged", model).remedy)
+    assert safe == pytest.approx(2 / smoothness(A, curvature, 0.1), **two_digits)
+
+
+def test_the_safe_rate_weighs_the_rows():
+    s = np.where(np.abs(X[:, 0]) > 1, 5.0, 0.1)
+    model = GradientDescentClassifier(learning_rate=1e-3, epochs=20, l2=0.1).fit(X, Y, s)
+    safe = number("2/L =", the("not_converged", model).remedy)
+    assert safe == pytest.approx(2 / smoothness(X, 0.25, 0.1, s), **two_digits)
+    assert safe != pytest.approx(2 / smoothness(X, 0.25, 0.1), **two_digits)
+
+
+def test_overfitting_names_the_epoch_from_which_the_validation_loss_rose():
+    A, y = make_data(n=215, d=10, noise=3.0)
+    A, A_val, y, y_val = A[:15], A[15:], y[:15], y[15:]
+    options = {"learning_rate": 0.5, "epochs": 400}
+    model = GradientDescentClassifier(**options).fit(A, y, None, A_val, y_val)
+    diagnosis = the("overfitting", model)
+    val, train = model.history_["val_loss"], model.history_["train_loss"]
+    lowest = int(np.argmin(val))
+    assert f"Overfitting since epoch {lowest + 1}:" in diagnosis.message
+    assert f"rose from {val[lowest]:.3g} to {val[-1]:.3g}" in diagnosis.message
+    assert f"fell from {train[lowest]:.3g} to {train[-1]:.3g}" in diagnosis.message
+    assert f"epochs={lowest + 1}" in diagnosis.remedy
+    # Without a validation set nobody can know.
+    assert "overfitting" not in kinds(GradientDescentClassifier(**options).fit(A, y))
+    # On the training rows themselves there is none.
+    assert "overfitting" not in kinds(GradientDescentClassifier(**options).fit(A, y, None, A, y))
+
+
+@pytest.mark.parametrize("epochs", [9, 10, 40])
+@pytest.mark.parametrize(("rise", "told"), [(0.0, False), (0.01, True)])
+def test_the_swings_of_an_oscillation_are_not_overfitting(epochs, rise, told):
+    at = np.arange(epochs)
+    val = 0.5 + rise * at + np.where((epochs - at) % 2 == 1, 0.2, 0.0)  # ends on an upswing
+    history = {"objective": 1 / (at + 2), "train_loss": 1 / (at + 2), "val_loss": val}
+    history["gradient_norm"] = history["objective"]
+    nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
+    objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    trace = Trace(history, 1.0, "epochs", None, nothing)
+    found = diagnose(objective, Model.zeros(3, 1, 1), [trace])[0]
+    assert ("overfitting" in [d.kind for d in found]) is told
+
+
+def test_a_slow_run_above_the_safe_rate_is_not_told_to_raise_it():
+    A, y = load_iris(return_X_y=True)
+    model = GradientDescentClassifier(learning_rate=0.1, momentum=0.9).fit(A, y)
+    safe = 2 / smoothness(A, 0.5)
+    assert safe < 0.1
+    remedy = the("not_converged", model).remedy
+    assert "Train for more epochs; learning_rate is already above 2/L =" in remedy
+    assert number("2/L =", remedy) == pytest.approx(safe, **two_digits)
+    adam = GradientDescentClassifier(rule="adam", epochs=10).fit(A, y)
+    assert the("not_converged", adam).remedy == "Train for more epochs, or raise learning_rate."
+
+
+def test_the_tumours_are_separable_without_a_penalty():
+    model = GradientDescentClassifier(learning_rate=1e-4).fit(TUMOURS, MALIGNANT)
+    diagnosis = the("separable", model)
+    assert "no finite optimum" in diagnosis.message
+    assert "l2" in diagnosis.remedy
+    penalised = GradientDescentClassifier(learning_rate=1e-4, l2=0.1).fit(TUMOURS, MALIGNANT)
+    assert "separable" not in kinds(penalised)
+    # The hinge reaches 0 at finite weights.
+    hinge = GradientDescentClassifier("hinge", learning_rate=1e-4).fit(TUMOURS, MALIGNANT)
+    assert "separable" not in kinds(hinge)
+
+
+def test_data_that_no_plane_separates_is_not_called_separable():
+    mixed = [*TUMOURS, [7, 54]], [*MALIGNANT, 1]
+    apart = [*TUMOURS, [7, 54]], [*MALIGNANT, 0]
+    options = {"learning_rate": 1e-4, "epochs": 20}
+    assert "separable" in kinds(GradientDescentClassifier(**options).fit(*apart))
+    assert "separable" in kinds(GradientDescentClassifier(**options).fit(*mixed))
+    inside = [*TUMOURS, [3.5, 64]], [*MALIGNANT, 1]  # on the line between two benign ones
+    assert "separable" not in kinds(GradientDescentClassifier(**options).fit(*inside))
+
+
+def test_features_on_different_scales_are_named_with_their_spreads():
+    A = X * [1.0, 1e-2, 1.0]
+    assert "scales" not in kinds(GradientDescentClassifier(epochs=20).fit(A, Y))
+    A = X * [1.0, 1e-3, 50.0]
+    model = GradientDescentClassifier(epochs=20, learning_rate=1e-4).fit(A, Y)
+    message = the("scales", model).message
+    assert f"column 2 has a standard deviation of {A[:, 2].std():.3g}" in message
+    assert f"column 1 one of {A[:, 1].std():.3g}" in message
+    assert "StandardScaler" in the("scales", model).remedy
+
+
+def test_a_class_with_almost_no_samples_is_named_with_its_count():
+    y = np.where(np.arange(120) < 2, "rare", np.where(Y == 1, "b", "a"))
+    model = GradientDescentClassifier(epochs=20).fit(X, y)
+    assert "Class rare has only 2 of 120 training rows." in the("rare_class", model).message
+    y[2] = "rare"
+    assert "rare_class" not in kinds(GradientDescentClassifier(epochs=20).fit(X, y))
+
+
+def test_the_perceptron_is_told_about_planes_and_not_about_rates():
+    model = Perceptron(epochs=30).fit(X, Y)
+    assert kinds(model) == ["not_converged"]
+    diagnosis = the("not_converged", model)
+    right = model.history_["train_accuracy"][-1]
+    assert f"{right:.1%} of the training rows are right" in diagnosis.message
+    assert "learning_rate" not in diagnosis.message + diagnosis.remedy
+
+
+def test_adam_is_not_judged_by_limits_that_are_not_its_own():
+    model = GradientDescentClassifier(rule="adam", learning_rate=5.0, l2=0.1, epochs=50).fit(X, Y)
+    message = the("oscillating", model).message
+    assert "For plain descent" in message
+    assert "lambda_max" not in message
+
+
+def test_the_models_of_a_batch_are_diagnosed_each_for_itself():
+    rates = [1e-4, 0.5, 12.0]
+    models = [GradientDescentClassifier(learning_rate=r, l2=0.1, epochs=200) for r in rates]
+    alone = [GradientDescentClassifier(**m.get_params()).fit(X, Y) for m in models]
+    together = fit_many(models, X, Y)
+    assert [kinds(m) for m in together] == [["not_converged"], [], ["oscillating"]]
+    assert [m.diagnoses_ for m in together] == [m.diagnoses_ for m in alone]

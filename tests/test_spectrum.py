@@ -1,0 +1,294 @@
+"""The largest curvatures equal dense eigenvalues; separable data is proven to be so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from forms import BINARY, FORMS, SMOOTH, Form
+from separatrix.data import Block, Dataset
+from separatrix.losses import LOSSES, OneVsRest
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.separable import without_finite_optimum
+from separatrix.spectrum import local_curvature, smoothness
+
+N, D, B = 30, 5, 3
+KINDS: dict[str, Any] = {"dense": np.asarray, "CSR": sp.csr_array}
+FACTORS = {
+    "no factors": None,
+    "factors per feature": np.linspace(0.4, 2.5, D),
+    "factors per model": np.random.default_rng(1).uniform(0.4, 2.5, (D, B)),
+}
+L2 = [0.0, 0.1, 2.0]
+smooth_form = pytest.mark.parametrize("form", SMOOTH, ids=str)
+with_factors = pytest.mark.parametrize("factors", FACTORS)
+with_bias = pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+
+
+def draw(form: Form, *, each: bool, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, D)) * np.array([1.0, 3.0, 0.3, 1.0, 2.0])
+    s = rng.exponential(1.0, (N, B) if each else N) * (rng.random((N, B) if each else N) < 0.8)
+    return X, rng.integers(0, form.classes, (N, B) if each else N), s
+
+
+def features(X: np.ndarray, f: np.ndarray | None, m: int, bias: bool) -> np.ndarray:
+    """X in the scaled variables of model m, with a column of ones for a free bias."""
+    if f is not None:
+        X = X / (f if f.ndim == 1 else f[:, m])
+    return np.column_stack([X, np.ones(len(X))]) if bias else X
+
+
+def dense_hessian(
+    form: Form, X: np.ndarray, y: np.ndarray, s: np.ndarray, Z: np.ndarray, l2: float, bias: bool
+) -> np.ndarray:
+    """sum_i s_i kron(x x^T, loss'') / S, plus l2 on all but the bias; X has its ones already."""
+    K = Z.shape[1]
+    curved = np.stack(
+        [
+            form.loss.hessian_times(y, Z[:, None], np.broadcast_to(np.eye(K)[k], (len(y), 1, K)))[
+                :, 0
+            ]
+            for k in range(K)
+        ],
+        axis=2,
+    )
+    H = np.einsum("i,ip,iq,ikl->pkql", s / s.sum(), X, X, curved)
+    d = X.shape[1]
+    H = H.reshape(d * K, d * K)
+    penalised = np.repeat(np.arange(d) < d - bias, K)
+    return H + l2 * np.diag(penalised.astype(float))
+
+
+@smooth_form
+@with_factors
+@with_bias
+@pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])
+def test_smoothness_is_the_largest_eigenvalue_of_the_weighted_gram_matrix(
+    form: Form, factors: str, bias: bool, each: bool
+) -> None:
+    X, y, s = draw(form, each=each)
+    f = FACTORS[factors]
+    objective = Objective(Dataset.of(X, y, s), form.loss, ElasticNet(0.1, L2, f), bias=bias)
+    found = smoothness(objective, Model.zeros(D, B, form.outputs))
+    assert found is not None
+    for m in range(B):
+        own = s[:, m] if each else s
+        x = features(X, f, m, bias)
+        top = np.linalg.eigvalsh(x.T @ (x * own[:, None]) / own.sum())[-1]
+        expected = form.loss.curvature_of(form.outputs) * top + L2[m]
+        assert found[m] == pytest.approx(expected, rel=2e-3)
+
+
+@smooth_form
+@with_factors
+@with_bias
+@pytest.mark.parametrize("seed", range(3))
+def test_local_curvature_is_the_largest_eigenvalue_of_the_hessian(
+    form: Form, factors: str, bias: bool, seed: int
+) -> None:
+    X, y, s = draw(form, each=True, seed=seed)
+    f = FACTORS[factors]
+    rng = np.random.default_rng(4)
+    model = Model(
+        0.5 * rng.standard_normal((D, B, form.outputs)),
+        bias * rng.standard_normal((B, form.outputs)),
+    )
+    objective = Objective(Dataset.of(X, y, s), form.loss, ElasticNet(0.1, L2, f), bias=bias)
+    found = local_curvature(objective, model)
+    bound = smoothness(objective, model)
+    assert found is not None
+    assert bound is not None
+    Z = np.tensordot(X, model.W, 1) + model.b
+    for m in range(B):
+        x = features(X, f, m, bias)
+        H = dense_hessian(form, x, y[:, m], s[:, m], Z[:, m], L2[m], bias)
+        expected = np.linalg.eigvalsh(H)[-1]
+        assert found[m] == pytest.approx(expected, rel=2e-3)
+        assert expected <= bound[m] * (1 + 2e-3)
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if not f.loss.smooth], ids=str)
+def test_a_loss_with_kinks_has_no_curvature(form: Form) -> None:
+    X, y, s = draw(form, each=False)
+    objective = Objective(Dataset.of(X, y, s), form.loss, ElasticNet(0.0, 1.0))
+    model = Model.zeros(D, 1, form.outputs)
+    assert smoothness(objective, model) is None
+    assert local_curvature(objective, model) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_eigenvalue_is_found_among_many(kind: str, dtype: type, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = 200, 80
+    X = (rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-2, 2, d)).astype(dtype)
+    X[:, 7] = 0
+    y = rng.integers(0, 2, n)
+    objective = Objective(Dataset.of(KINDS[kind](X), y), LOSSES["squared"], ElasticNet(0.0, 0.0))
+    x = np.column_stack([X.astype(float), np.ones(n)])
+    expected = np.linalg.eigvalsh(x.T @ x / n)[-1]
+    model = Model.zeros(d, 1, 1, dtype)
+    assert smoothness(objective, model)[0] == pytest.approx(expected, rel=1e-2)
+    assert local_curvature(objective, model)[0] == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_of_close_eigenvalues_is_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = 500, 120
+    X, y = rng.standard_normal((n, d)), rng.integers(0, 2, n)
+    objective = Objective(Dataset.of(X, y), LOSSES["squared"], ElasticNet(0.0, 0.0), bias=False)
+    expected = np.linalg.eigvalsh(X.T @ X / n)[-1]
+    found = smoothness(objective, Model.zeros(d, 1, 1))[0]
+    assert 0.98 * expected <= found <= expected * (1 + 1e-9)
+
+
+def test_curvature_of_blocks_equals_that_of_one_block() -> None:
+    form = Form(LOSSES["softmax"], 3, 3)
+    X, y, s = draw(form, each=True)
+    parts = [Block.of(X[c], y[c], s[c]) for c in (slice(0, 4), slice(4, N))]
+    model = Model(np.ones((D, B, 3)) * np.arange(3), np.zeros((B, 3)))
+    pair = [
+        Objective(data, form.loss, ElasticNet(0.0, L2))
+        for data in (Dataset.of(X, y, s), Dataset(parts, np.arange(3)))
+    ]
+    for measure in (smoothness, local_curvature):
+        one, many = (measure(objective, model) for objective in pair)
+        np.testing.assert_allclose(one, many, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (4, 1)], ids=str)
+def test_curvature_of_tiny_data(shape: tuple[int, int]) -> None:
+    X = np.random.default_rng(0).standard_normal(shape)
+    objective = Objective(
+        Dataset.of(X, np.zeros(shape[0], int)), LOSSES["logistic"], ElasticNet(0.0, 0.5)
+    )
+    x = np.column_stack([X, np.ones(shape[0])])
+    top = np.linalg.eigvalsh(x.T @ x / shape[0])[-1]
+    model = Model.zeros(shape[1], 1, 1)
+    assert smoothness(objective, model)[0] == pytest.approx(0.25 * top + 0.5, rel=1e-6)
+    empty = Objective(Dataset.of(0 * X, np.zeros(shape[0], int)), LOSSES["logistic"],
+                      ElasticNet(0.0, 0.0), bias=False)  # fmt: skip
+    assert smoothness(empty, model).tolist() == [0.0]
+    assert local_curvature(empty, model).tolist() == [0.0]
+
+
+# --- separable data ---
+
+TUMOURS = np.array([[10.0, 52.0], [2.0, 73.0], [5.0, 55.0], [12.0, 49.0]])
+MALIGNANT = np.array([1, 0, 0, 1])
+CROSS = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])  # exclusive or
+CROSS_CLASS = np.array([0, 0, 1, 1])
+
+
+def endless(
+    X: Any, y: Any, s: Any = None, loss: str = "logistic", bias: bool = True, l2: float = 0.0
+) -> list[bool]:
+    """What is said of zero weights, which separate nothing themselves."""
+    data = Dataset.of(X, y, s)
+    form = LOSSES[loss]
+    objective = Objective(data, form, ElasticNet(0.0, l2), bias=bias)
+    outputs = form.n_outputs(len(data.classes))
+    models = 1 if s is None or np.ndim(s) == 1 else np.shape(s)[1]
+    model = Model.zeros(data.n_features, models, outputs)
+    return without_finite_optimum(objective, model).tolist()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_of_tumours_is_separable(loss: str, kind: str) -> None:
+    assert endless(KINDS[kind](TUMOURS), MALIGNANT, loss=loss) == [True]
+    assert endless(KINDS[kind](TUMOURS.astype(int)), MALIGNANT, loss=loss) == [True]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
+def test_the_exclusive_or_is_not_separable(loss: str) -> None:
+    assert endless(CROSS, CROSS_CLASS, loss=loss) == [False]
+
+
+def test_only_rows_with_weight_need_to_be_separated() -> None:
+    assert endless(CROSS, CROSS_CLASS, np.array([1.0, 1.0, 0.0, 1.0])) == [True]
+    s = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0]], float)
+    assert endless(CROSS, CROSS_CLASS, s)[:2] == [False, True]
+
+
+def test_a_plane_through_the_origin_may_not_be_enough() -> None:
+    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    assert endless(X, y) == [True]
+    assert endless(X, y, bias=False) == [False]
+
+
+def test_a_penalty_or_another_loss_has_a_finite_optimum() -> None:
+    assert endless(TUMOURS, MALIGNANT, l2=1e-9) == [False]
+    for form in BINARY:
+        expected = form.loss.name in ("logistic", "softmax_reference")
+        assert endless(TUMOURS, MALIGNANT, loss=form.loss.name) == [expected]
+
+
+def test_three_classes_are_separable_when_each_leads_somewhere() -> None:
+    centres = np.array([[0.0, 5.0], [-4.0, -3.0], [4.0, -3.0]])
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 10)
+    X = centres[y] + rng.uniform(-1, 1, (30, 2))
+    for loss in ("softmax", "softmax_reference"):
+        assert endless(X, y, loss=loss) == [True]
+        mixed = y.copy()
+        mixed[0], mixed[10] = 1, 0
+        assert endless(X, mixed, loss=loss) == [False]
+
+
+def test_weights_that_separate_are_the_proof_for_data_of_any_size() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9000, 6))
+    y = (X[:, 0] > 0).astype(int)
+    objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet([0, 0, 1], 0.0))
+    model = Model.zeros(6, 3, 1)
+    assert without_finite_optimum(objective, model).tolist() == [False] * 3
+    model.W[0, 1] = 1.0
+    assert without_finite_optimum(objective, model).tolist() == [True, True, False]
+    s = np.ones((9000, 3))
+    s[:5], y[:5] = 0.0, 1 - y[:5]
+    s[0, 0] = 1.0  # one row on the wrong side counts for the first model
+    model.W[0] = 1.0
+    objective = Objective(Dataset.of(X, y, s), LOSSES["logistic"], ElasticNet([0, 0, 1], 0.0))
+    assert without_finite_optimum(objective, model).tolist() == [False, True, False]
+
+
+def test_one_class_apart_from_the_rest_is_enough_for_one_vs_rest() -> None:
+    X, y = np.array([[0.0], [0.1], [0.2], [5.0]]), np.array([0, 1, 0, 2])
+    objective = Objective(Dataset.of(X, y), OneVsRest(LOSSES["logistic"]), ElasticNet(0.0, 0.0))
+    model = Model.zeros(1, 1, 3)
+    assert without_finite_optimum(objective, model).tolist() == [False]
+    model.W[0, 0, 2], model.b[0, 2] = 1.0, -2.0
+    assert without_finite_optimum(objective, model).tolist() == [True]
+
+
+def test_data_in_blocks_is_separated_by_the_model_itself() -> None:
+    parts = [Block.of(TUMOURS[c], MALIGNANT[c]) for c in (slice(0, 2), slice(2, 4))]
+    objective = Objective(Dataset(parts, np.arange(2)), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    model = Model.zeros(2, 1, 1)
+    assert without_finite_optimum(objective, model).tolist() == [False]
+    model.W[0], model.b[0] = 1.0, -8.0
+    assert without_finite_optimum(objective, model).tolist() == [True]
+
+
+def test_rows_of_a_single_class_are_separable() -> None:
+    data = Dataset.of(TUMOURS, np.zeros(4, int), classes=[0, 1])
+    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    assert without_finite_optimum(objective, Model.zeros(2, 1, 1)).tolist() == [True]
+    unnamed = Objective(
+        Dataset.of(TUMOURS, np.zeros(4, int)), LOSSES["logistic"], ElasticNet(0.0, 0.0)
+    )
+    assert without_finite_optimum(unnamed, Model.zeros(2, 1, 1)).tolist() == [True]
+    s = np.array([[1.0, 0.0]] * 4)
+    weightless = Objective(
+        Dataset.of(CROSS, CROSS_CLASS, s), LOSSES["logistic"], ElasticNet(0.0, 0.0)
+    )
+    assert without_finite_optimum(weightless, Model.zeros(2, 2, 1)).tolist()[0] is False
