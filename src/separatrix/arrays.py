@@ -81,7 +81,7 @@ class Matrix:
         total = weights.sum() or 1.0
         if self.is_sparse:
             mean = np.asarray(self.X.T @ weights, np.float64) / total
-            squares = self.X.astype(np.float64).power(2).T @ weights / total
+            squares = self.squares(weights)[:, 0] / total
             return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
         mean, spread = np.zeros(d), np.zeros(d)
         for piece in _pieces(self.X):
@@ -89,6 +89,22 @@ class Matrix:
         for piece in _pieces(self.X):
             spread += weights[piece] @ np.square(self.X[piece] - mean) / total
         return mean, np.sqrt(spread)
+
+    def squares(self, s: Array) -> Array:
+        """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B)."""
+        weights = s.reshape(self.shape[0], -1)
+        if self.is_sparse:
+            X = self.X
+            data = np.square(X.data, dtype=np.float64)
+            squared = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+            columns = [squared.T @ column for column in weights.T]
+            return np.stack(columns, axis=1)
+        total = np.zeros((self.shape[1], weights.shape[1]))
+        for piece in _pieces(self.X):
+            squared = np.square(self.X[piece], dtype=np.float64).T
+            for k, column in enumerate(weights.T):  # one by one: a product's bits depend on k
+                total[:, k] += squared @ np.ascontiguousarray(column[piece])
+        return total
 
     def _add(self, X: Any) -> None:
         wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32

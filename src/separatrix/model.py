@@ -57,6 +57,23 @@ class Model:
         """The models in another type of number."""
         return Model(self.W.astype(dtype), self.b.astype(dtype))
 
+    def dot(self, other: Model) -> Array:
+        """The inner product of each model with its namesake (B,), in float64.
+
+        Each is summed in the same order, whatever models stand beside it.
+        """
+        W = np.ascontiguousarray(np.moveaxis(self.W * other.W, 1, 0)).reshape(self.n_models, -1)
+        return W.sum(axis=1, dtype=np.float64) + (self.b * other.b).sum(axis=1, dtype=np.float64)
+
+    def times(self, factors: Array) -> Model:
+        """Each model times its own factor (B,)."""
+        return Model(self.W * factors[:, None], self.b * factors[:, None])
+
+    def plus(self, other: Model, factors: Array | float = 1.0) -> Model:
+        """Each model plus its namesake, that times a factor (B,) or one for all."""
+        by = np.broadcast_to(factors, (self.n_models,))[:, None]
+        return Model(self.W + by * other.W, self.b + by * other.b)
+
     def put(self, models: Array, other: Model) -> None:
         """Overwrite some of the models by the models of `other`."""
         self.W[:, models] = other.W

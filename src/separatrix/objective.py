@@ -7,7 +7,7 @@ for every model of a batch at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -38,6 +38,17 @@ class Evaluation:
     def value(self) -> Array:
         """P, loss and penalty together."""
         return self.loss + self.penalty
+
+    def put(self, models: Array, other: Evaluation) -> Evaluation:
+        """A copy in which some of the models have been looked at again."""
+        out = Evaluation(*(getattr(self, f.name).copy() for f in fields(self)))
+        for f in fields(self):
+            mine, theirs = getattr(out, f.name), getattr(other, f.name)
+            if f.name == "GW":
+                mine[:, models] = theirs
+            else:
+                mine[models] = theirs
+        return out
 
     def select(self, models: Array) -> Evaluation:
         """What was found of some of the models."""

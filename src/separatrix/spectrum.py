@@ -78,19 +78,19 @@ def largest_eigenvalue(times: Callable[[Model], Model], like: Model, bias: bool)
         np.repeat(rng.standard_normal((1, K)), B, axis=0) * bias,
     )
     previous = Model.zeros(d, B, K)
-    norm = _norm(vector)
+    norm = np.sqrt(vector.dot(vector))
     alphas: list[Array] = []
     betas: list[Array] = []
     largest, steady = np.zeros(B), 0
     for _ in range(min(ITERATIONS, (d + bias) * K)):
-        vector = _divide(vector, norm)
+        vector = vector.times(1.0 / np.where(norm > 0.0, norm, 1.0))
         image = times(vector)
-        alpha = _dot(vector, image)
+        alpha = vector.dot(image)
         beta = betas[-1] if betas else np.zeros(B)
-        image = _combine(image, vector, -alpha, previous, -beta)
+        image = image.plus(vector, -alpha).plus(previous, -beta)
         alphas.append(alpha)
         before, largest = largest, _top_of_tridiagonal(alphas, betas)
-        norm = _norm(image)
+        norm = np.sqrt(image.dot(image))
         near = (np.abs(largest - before) <= TOLERANCE * np.abs(largest)).all()
         steady = steady + 1 if near else 0
         if steady == STEADY or not norm.any():
@@ -126,23 +126,3 @@ def _scaled(times: Callable[[Model], Model], f: Array) -> Callable[[Model], Mode
         return Model(image.W / f, image.b)
 
     return scaled
-
-
-def _dot(a: Model, b: Model) -> Array:
-    return np.einsum("dbk,dbk->b", a.W, b.W) + np.einsum("bk,bk->b", a.b, b.b)
-
-
-def _norm(a: Model) -> Array:
-    return np.sqrt(_dot(a, a))
-
-
-def _divide(a: Model, by: Array) -> Model:
-    by = np.where(by > 0.0, by, 1.0)
-    return Model(a.W / by[:, None], a.b / by[:, None])
-
-
-def _combine(a: Model, b: Model, beta: Array, c: Model, gamma: Array) -> Model:
-    return Model(
-        a.W + beta[:, None] * b.W + gamma[:, None] * c.W,
-        a.b + beta[:, None] * b.b + gamma[:, None] * c.b,
-    )

@@ -43,6 +43,8 @@ class GradientDescentClassifier(TrainedClassifier):
     fit_intercept : whether there is a bias; it is never penalised
     init, init_scale : "zeros", "random" (normal, times init_scale), or (coef, intercept)
     random_state : seed of the start and of the order of the rows
+    tol : stop when the relative duality gap is proven to be at most this (without a penalty, when
+        the gradient's norm has fallen to this share of its start)
     gradient_tol, step_tol, time_limit : stop when the gradient's norm, the largest change of a
         weight in an epoch, or the seconds reach this
     patience, patience_rule, monitor, validate_every : stop when the validation "loss" or
@@ -89,6 +91,7 @@ class GradientDescentClassifier(TrainedClassifier):
         init: Any = "zeros",
         init_scale: float = 0.01,
         random_state: Any = 0,
+        tol: float | None = None,
         gradient_tol: float | None = None,
         step_tol: float | None = None,
         time_limit: float | None = None,
@@ -114,6 +117,7 @@ class GradientDescentClassifier(TrainedClassifier):
         self.init = init
         self.init_scale = init_scale
         self.random_state = random_state
+        self.tol = tol
         self.gradient_tol = gradient_tol
         self.step_tol = step_tol
         self.time_limit = time_limit
@@ -142,6 +146,7 @@ class GradientDescentClassifier(TrainedClassifier):
         require_choice("multiclass", self.multiclass, ("auto", "ovr"))
         require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
+        require_number("tol", self.tol, optional=True)
         require_number("gradient_tol", self.gradient_tol, optional=True)
         require_number("step_tol", self.step_tol, optional=True)
         require_number("time_limit", self.time_limit, open_low=True, optional=True)
@@ -169,6 +174,7 @@ class GradientDescentClassifier(TrainedClassifier):
             ),
             stop=Stop(
                 epochs=((int(self.epochs),),),
+                tol=_or_nan(self.tol),
                 gradient_tol=_or_nan(self.gradient_tol),
                 step_tol=_or_nan(self.step_tol),
                 patience=np.array([-1 if self.patience is None else self.patience]),

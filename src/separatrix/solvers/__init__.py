@@ -2,15 +2,21 @@
 
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
+from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.loop import Progress, run
 from separatrix.solvers.perceptron import PerceptronRule
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
-SOLVERS: dict[str, type[Solver]] = {"gradient": Gradient, "perceptron": PerceptronRule}
+SOLVERS: dict[str, type[Solver]] = {
+    "gradient": Gradient,
+    "lbfgs": LBFGS,
+    "perceptron": PerceptronRule,
+}
 
 __all__ = [
+    "LBFGS",
     "RULES",
     "SCHEDULES",
     "SOLVERS",

@@ -31,6 +31,8 @@ class Watch:
     best_score: Array
     waited: Array  # measurements since the best, or rises running
     last_score: Array
+    start_norm: Array  # norm of the gradient before the first epoch
+    certify_at: Array  # and that at which the gap is looked at next
 
     @classmethod
     def of(cls, parts: Mapping[str, Any]) -> Watch:

@@ -23,6 +23,10 @@ from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
+FIRST_LOOK = 0.1  # share of the first gradient's norm at which the gap is first looked at
+NEXT_LOOK = 0.9
+TINY = 1e-300
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -138,6 +142,8 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
+            start_norm=self.state.found.gradient_norm.copy(),
+            certify_at=FIRST_LOOK * self.state.found.gradient_norm,
         )
 
     @property
@@ -151,7 +157,8 @@ class _Batch:
         self._record()
         sane = self._follow_sanity()
         waited_enough = self._follow_validation()
-        self._stop(self._reasons(waited_enough, before), sane)
+        proven = self._follow_gap()
+        self._stop(self._reasons(waited_enough, proven, before), sane)
 
     def _record(self) -> None:
         found, at = self.state.found, self.epoch - 1
@@ -211,7 +218,30 @@ class _Batch:
         watch.last_score = np.where(measured, score, watch.last_score)
         return measured & enough
 
-    def _reasons(self, waited_enough: Array, before: Model | None) -> list[str]:
+    def _follow_gap(self) -> Array:
+        """Which models are proven to be within `tol` of the optimum.
+
+        A proof costs about two epochs, and the gap falls as the square of the gradient's norm: so
+        it is looked at when the norm has fallen as far as, by the last look, it must.
+        """
+        watch, tol, norm = self.watch, self.stop.tol, self.records["gradient_norm"]
+        proven = np.zeros(len(self.running), bool)
+        look = np.flatnonzero(norm <= np.where(np.isnan(tol), -1.0, watch.certify_at))
+        if not len(look):
+            return proven
+        for i, certificate in zip(
+            look, certify(self.objective.select(look), self.state.model.select(look))
+        ):
+            gap = certificate.relative_gap
+            if gap is None:  # nothing but the norm to go by
+                watch.certify_at[i] = tol[i] * watch.start_norm[i]
+                proven[i] = norm[i] <= watch.certify_at[i]
+            else:
+                proven[i] = gap <= tol[i]
+                watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
+        return proven
+
+    def _reasons(self, waited_enough: Array, proven: Array, before: Model | None) -> list[str]:
         """Why each running model stops now; "" for those that go on."""
         value, watch = self.records["objective"], self.watch
         small_gradient = self.records["gradient_norm"] <= self.stop.gradient_tol
@@ -225,6 +255,7 @@ class _Batch:
         late = limit is not None and self.seconds >= limit
         tests = {
             "diverged": ~np.isfinite(value) | (watch.above >= DIVERGED_EPOCHS),
+            "tol": proven,
             self.solver.done_reason: self.state.done,
             "gradient_tol": small_gradient,
             "step_tol": small_step,

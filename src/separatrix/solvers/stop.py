@@ -11,6 +11,7 @@ from separatrix.arrays import Array
 
 PATIENCE_RULES = ("best", "consecutive")
 MONITORS = ("loss", "accuracy")
+TOLERANCES = ("tol", "gradient_tol", "step_tol")
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Stop:
     Parameters
     ----------
     epochs : for each model the epochs at which it is read off, rising; it ends with the last
+    tol : (B,), stop when the relative duality gap is proven to be at most this; without a penalty,
+        where there is no gap, when the gradient's norm has fallen to this share of its start
     gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
     step_tol : (B,), stop when no weight or bias changes by more than this in an epoch
     patience : (B,), measurements of the validation set to wait
@@ -31,6 +34,7 @@ class Stop:
     """
 
     epochs: tuple[tuple[int, ...], ...]
+    tol: Array = field(default_factory=lambda: np.array([]))
     gradient_tol: Array = field(default_factory=lambda: np.array([]))
     step_tol: Array = field(default_factory=lambda: np.array([]))
     patience: Array = field(default_factory=lambda: np.array([], int))
@@ -41,15 +45,16 @@ class Stop:
 
     def __post_init__(self) -> None:
         B = len(self.epochs)
-        for name, missing in (("gradient_tol", np.nan), ("step_tol", np.nan), ("patience", -1)):
+        for name in (*TOLERANCES, "patience"):
             if not len(getattr(self, name)):
-                object.__setattr__(self, name, np.full(B, missing))
+                object.__setattr__(self, name, np.full(B, -1 if name == "patience" else np.nan))
 
     def select(self, models: Array) -> Stop:
         """The rules of some of the models (numbers)."""
         return replace(
             self,
             epochs=tuple(self.epochs[m] for m in models),
+            tol=self.tol[models],
             gradient_tol=self.gradient_tol[models],
             step_tol=self.step_tol[models],
             patience=self.patience[models],
@@ -61,7 +66,7 @@ class Stop:
 
     def own_key(self) -> Hashable:
         """What stops a model, besides its number of epochs."""
-        tolerances = np.concatenate([self.gradient_tol, self.step_tol])
+        tolerances = np.concatenate([getattr(self, name) for name in TOLERANCES])
         return (*(None if np.isnan(t) else float(t) for t in tolerances), *self.patience.tolist())
 
     @classmethod
@@ -70,6 +75,7 @@ class Stop:
         return replace(
             stops[0],
             epochs=tuple(epochs),
+            tol=np.concatenate([stop.tol for stop in stops]),
             gradient_tol=np.concatenate([stop.gradient_tol for stop in stops]),
             step_tol=np.concatenate([stop.step_tol for stop in stops]),
             patience=np.concatenate([stop.patience for stop in stops]),
