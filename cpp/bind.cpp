@@ -1,5 +1,6 @@
-// The Python module `separatrix._core`: the only file that knows nanobind. Shapes and types are
-// checked by the Python that calls; here arrays become pointers, and the GIL is released.
+// The Python module `separatrix._core`: the only file that knows nanobind. Shapes are checked by
+// the Python that calls, types by nanobind, which must not convert: it would write results into a
+// copy. Here arrays become pointers, and the GIL is released.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -138,12 +139,10 @@ struct Matrix {
     }
 };
 
-template <class T>
-Labels<T> labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s,
-                    const In<double>& scale) {
+Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale) {
     const bool own = y.ndim() == 2;
     const index_t y_width = own ? y.shape(1) : 1;
-    Labels<T> out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, scale.data()};
+    Labels out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, scale.data()};
     if (s) {
         const bool each = s->ndim() == 2;
         out.s = s->data();
@@ -178,7 +177,7 @@ void value_gradient(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In
     nb::gil_scoped_release release;
     const Columns<T> w{W.data(), b.data(), index_t(b.shape(0)), index_t(b.shape(1))};
     Pass<T>(engine(), X.data)
-        .value_gradient(w, labels_of<T>(y, s, scale), LossForm(loss, margin), nullptr, X.data.rows,
+        .value_gradient(w, labels_of(y, s, scale), LossForm(loss, margin), nullptr, X.data.rows,
                         value.data(), hits.data(), pointer(G), w.N(), gb.data());
 }
 
@@ -187,7 +186,7 @@ void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> 
                  Out<T> Z, Out<double> value, Out<double> hits) {
     nb::gil_scoped_release release;
     const index_t outputs = Z.shape(2);
-    const Labels<T> labels = labels_of<T>(y, s, scale);
+    const Labels labels = labels_of(y, s, scale);
     Buffer<T> scratch;
     const LossForm form(loss, margin);
     engine().kernels<T>().loss(form.loss, {.rows = index_t(Z.shape(0)),
@@ -256,9 +255,8 @@ struct Rules {
                        int loss, double margin, In<std::int64_t> order, index_t batch,
                        std::int64_t steps) {
         nb::gil_scoped_release release;
-        return descend_epoch<T>(engine(), X.data, labels_of<T>(y, s, scale), LossForm(loss, margin),
-                                p, models, outputs, order.data(), index_t(order.size()), batch,
-                                steps);
+        return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale), LossForm(loss, margin), p,
+                                models, outputs, order.data(), index_t(order.size()), batch, steps);
     }
 };
 
@@ -289,33 +287,41 @@ void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<dou
                 In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
                 Out<std::int64_t> mistakes) {
     nb::gil_scoped_release release;
-    perceptron_epoch<T>(engine(), X.data, labels_of<T>(y, s, scale), order.data(), W.data(),
-                        b.data(), index_t(b.shape(0)), index_t(b.shape(1)), free_bias,
-                        mistakes.data());
+    perceptron_epoch<T>(engine(), X.data, labels_of(y, s, scale), order.data(), W.data(), b.data(),
+                        index_t(b.shape(0)), index_t(b.shape(1)), free_bias, mistakes.data());
 }
 
 template <class T>
 void bind_type(nb::module_& m, const char* rules) {
-    m.def("scores", &scores<T>, "X"_a, "W"_a, "b"_a, "Z"_a);
-    m.def("transpose_times", &transpose_times<T>, "X"_a, "U"_a, "G"_a);
-    m.def("value_gradient", &value_gradient<T>, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "loss"_a,
-          "margin"_a, "W"_a, "b"_a, "value"_a, "hits"_a, "G"_a.none(), "gb"_a);
-    m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a, "s"_a.none(), "scale"_a,
-          "Z"_a, "value"_a, "hits"_a);
-    m.def("perceptron_epoch", &perceptron<T>, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "order"_a,
-          "W"_a, "b"_a, "free_bias"_a, "mistakes"_a);
-    m.def("measure", &measure<T>, "W"_a, "G"_a, "gb"_a, "l1"_a, "l2"_a, "factors"_a.none(),
-          "free_bias"_a, "penalty"_a, "norm"_a);
+    m.def("scores", &scores<T>, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
+          "Z"_a.noconvert());
+    m.def("transpose_times", &transpose_times<T>, "X"_a.noconvert(), "U"_a.noconvert(),
+          "G"_a.noconvert());
+    m.def("value_gradient", &value_gradient<T>, "X"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a, "W"_a.noconvert(),
+          "b"_a.noconvert(), "value"_a.noconvert(), "hits"_a.noconvert(), "G"_a.none().noconvert(),
+          "gb"_a.noconvert());
+    m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "Z"_a.noconvert(), "value"_a.noconvert(),
+          "hits"_a.noconvert());
+    m.def("perceptron_epoch", &perceptron<T>, "X"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "order"_a.noconvert(), "W"_a.noconvert(),
+          "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert());
+    m.def("measure", &measure<T>, "W"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
+          "l1"_a.noconvert(), "l2"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
+          "penalty"_a.noconvert(), "norm"_a.noconvert());
     nb::class_<Rules<T>>(m, rules)
         .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
                       Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,
                       double, double, double, bool>(),
-             "rule"_a, "W"_a, "b"_a, "VW"_a.none(), "Vb"_a.none(), "MW"_a.none(), "Mb"_a.none(),
-             "rate"_a, "momentum"_a, "l1"_a, "l2"_a, "factors"_a.none(), "beta1"_a, "beta2"_a,
-             "epsilon"_a, "free_bias"_a)
-        .def("step", &Rules<T>::step, "G"_a, "gb"_a, "count"_a)
-        .def("epoch", &Rules<T>::epoch, "X"_a, "y"_a, "s"_a.none(), "scale"_a, "loss"_a, "margin"_a,
-             "order"_a, "batch"_a, "steps"_a);
+             "rule"_a, "W"_a.noconvert(), "b"_a.noconvert(), "VW"_a.none().noconvert(),
+             "Vb"_a.none().noconvert(), "MW"_a.none().noconvert(), "Mb"_a.none().noconvert(),
+             "rate"_a.noconvert(), "momentum"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
+             "factors"_a.none().noconvert(), "beta1"_a, "beta2"_a, "epsilon"_a, "free_bias"_a)
+        .def("step", &Rules<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
+        .def("epoch", &Rules<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
+             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,
+             "order"_a.noconvert(), "batch"_a, "steps"_a);
 }
 
 }  // namespace

@@ -392,3 +392,16 @@ def test_a_certificate_reads_as_a_sentence() -> None:
     text = str(certify(objective, Model.zeros(1, 1, 1))[0])
     assert text.startswith("objective 0.693147, within ")
     assert "of the optimum (relative gap" in text
+
+
+@pytest.mark.parametrize("form", CONVEX, ids=str)
+@pytest.mark.parametrize("shift", [0.3, -3.0])
+def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        objective = draw_objective(form, rng, bias=False)
+        b = np.full((B, form.outputs), shift) * np.arange(1, form.outputs + 1)
+        bound = dual_values(objective, Model(draw_model(form, rng).W, b))
+        for _ in range(20):
+            value = objective.value(Model(draw_model(form, rng).W, b))
+            assert (bound <= value * (1 + 1e-12) + 1e-12).all()

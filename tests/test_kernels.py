@@ -382,3 +382,28 @@ def test_an_unknown_instruction_set_is_refused() -> None:
         _core.use_instruction_set("abacus")
     assert _core.instruction_set() in _core.instruction_sets()
     assert _core.instruction_sets()[-1] == "baseline"
+
+
+def test_arrays_of_another_type_are_refused_and_never_written_to_a_copy() -> None:
+    X = _core.Matrix.dense(np.ones((4, 2)))
+    W, b, Z = np.ones((2, 1)), np.zeros(1), np.zeros((4, 1))
+    _core.scores(X, W, b, Z)
+    assert (Z == 2.0).all()
+    for wrong in (W.astype(int), W.astype(np.float32), np.asfortranarray(np.ones((2, 3)))):
+        with pytest.raises(TypeError):
+            _core.scores(X, wrong, b, Z)
+    with pytest.raises(TypeError):
+        _core.scores(X, W, b, Z.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_perceptron_does_not_show_an_empty_example_for_ever(dtype: type) -> None:
+    X = np.array([[0, 0], [1, 0], [0, 1]], dtype)
+    W, b = np.zeros((2, 1), dtype), np.zeros((1, 1), dtype)
+    y, s = np.array([0, 1, 0], np.int32), np.array([1e12, 1.0, 1.0])
+    mistakes = np.zeros(1, np.int64)
+    _core.perceptron_epoch(
+        _core.Matrix.dense(X), y, s, np.ones(1), np.arange(3), W, b, False, mistakes
+    )
+    assert mistakes[0] == 2  # the empty example once, the third once
+    np.testing.assert_array_equal(W, [[0], [-1]])

@@ -361,3 +361,18 @@ def test_a_batch_of_all_rows_is_the_full_batch(batch_size):
     full = GradientDescentClassifier(epochs=5).fit(X, y)
     one = GradientDescentClassifier(epochs=5, batch_size=batch_size).fit(X, y)
     assert full.coef_.tobytes() == one.coef_.tobytes()
+
+
+@pytest.mark.parametrize("name", ["squared", "squared_hinge"])
+@pytest.mark.parametrize("rule", ["plain", "momentum", "nesterov"])
+def test_an_overflow_inside_an_epoch_is_a_divergence_and_not_zero_weights(
+    name: str, rule: str
+) -> None:
+    rng = np.random.default_rng(0)
+    X = 1e3 * rng.standard_normal((60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = GradientDescentClassifier(name, rule=rule, momentum=0.5, batch_size=1, learning_rate=10)
+    model.fit(X, y)
+    assert model.stop_reason_ == "diverged"
+    assert model.diagnoses_[0].kind == "diverged"
+    assert np.isfinite(model.coef_).all()

@@ -15,7 +15,6 @@
 namespace sx {
 inline namespace SX_ISA {
 
-constexpr int sparse_tile = 4;      // vectors of columns held in registers along a row of A
 constexpr index_t look_ahead = 16;  // entries between the fetch of a row of B and its use
 
 template <class T, class V>
@@ -57,7 +56,7 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
         const index_t end = P.to ? P.to[row] : index_t(start[row + 1]);
         if (begin == end) continue;
         T* at = C + i * ldc + c;
-        T edge[width * step];
+        T edge[width * step] = {};
         const bool whole = present >= width * step;
         if (!whole) std::memcpy(edge, at, present * sizeof(T));
         T* sums = whole ? at : edge;

@@ -76,8 +76,8 @@ struct Lines {
 };
 
 // Copies one strip of X, terms [k0, k0 + depth), to [term][strip] and drops the terms that are zero
-// in the whole strip: adding zero changes no bit, and mostly-zero data (images) halves its work.
-// Returns the number of terms kept; `kept` has their numbers.
+// in the whole strip: adding zero changes no bit (of finite weights), and mostly-zero data (images)
+// halves its work. Returns the number of terms kept; `kept` has their numbers.
 template <class T, class Source>
 index_t pack_strip(const Lines<Source>& X, index_t k0, index_t depth, T* out, std::int32_t* kept) {
     if (X.side_by_side) {
@@ -224,33 +224,9 @@ void multiply_rows(const DenseOperand& A, index_t i0, index_t i1, index_t depth,
 template <class T>
 void multiply_block(const DenseOperand& A, index_t i0, index_t i1, index_t depth, const T* panels,
                     index_t N, T* C, index_t ldc, void* scratch) {
-    const auto with = [&]<class Source>(Source) {
+    with_element_type(A.X.type, [&]<class Source>(Source) {
         multiply_rows<T, Source>(A, i0, i1, depth, panels, N, C, ldc, scratch);
-    };
-    switch (A.X.type) {
-        case Type::f32:
-            return with(float());
-        case Type::f64:
-            return with(double());
-        case Type::i8:
-            return with(std::int8_t());
-        case Type::i16:
-            return with(std::int16_t());
-        case Type::i32:
-            return with(std::int32_t());
-        case Type::i64:
-            return with(std::int64_t());
-        case Type::u8:
-            return with(std::uint8_t());
-        case Type::u16:
-            return with(std::uint16_t());
-        case Type::u32:
-            return with(std::uint32_t());
-        case Type::u64:
-            return with(std::uint64_t());
-        case Type::boolean:
-            return with(std::uint8_t());
-    }
+    });
 }
 
 }  // namespace SX_ISA

@@ -109,7 +109,7 @@ class Stepper {
 // One epoch of mini-batches: for each batch of `order`, the gradient n / (m S) sum s g over its m
 // rows, then a step of the rule. Returns the number of steps made so far.
 template <class T>
-std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels<T>& labels,
+std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels& labels,
                            const LossForm& form, const Descent<T>& p, index_t models,
                            index_t outputs, const index_t* order, index_t count, index_t batch,
                            std::int64_t steps) {
@@ -122,7 +122,7 @@ std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels<T>&
     T* G = gradient.reserve(X.columns * ldg + 1);
     std::vector<double> value(models), hits(models), gb(N), scale(models);
     std::vector<T> step_b(N);
-    Labels<T> scaled = labels;
+    Labels scaled = labels;
     scaled.scale = scale.data();
     for (index_t first = 0; first < count; first += batch) {
         const index_t here = std::min(batch, count - first);

@@ -54,7 +54,6 @@ struct Data {
     std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };
 
-template <class T>
 struct Labels {
     const std::int32_t* y;
     index_t y_row, y_model;

@@ -9,6 +9,34 @@ using index_t = std::int64_t;
 
 enum class Type : int { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
 
+// Calls run with a value of the element type.
+template <class Run>
+void with_element_type(Type type, const Run& run) {
+    switch (type) {
+        case Type::f32:
+            return run(float());
+        case Type::f64:
+            return run(double());
+        case Type::i8:
+            return run(std::int8_t());
+        case Type::i16:
+            return run(std::int16_t());
+        case Type::i32:
+            return run(std::int32_t());
+        case Type::i64:
+            return run(std::int64_t());
+        case Type::u8:
+        case Type::boolean:
+            return run(std::uint8_t());
+        case Type::u16:
+            return run(std::uint16_t());
+        case Type::u32:
+            return run(std::uint32_t());
+        case Type::u64:
+            return run(std::uint64_t());
+    }
+}
+
 // A dense X of any element type and any strides (C or Fortran order, slices).
 struct DenseView {
     const void* data;

@@ -28,7 +28,7 @@ class Pass {
 
     // value[m] += sum of s loss, hits[m] += sum of s over rows predicted right and, where G is
     // given, G += X^T U, gb += sum of U, with U = s scale dloss/dz.
-    void value_gradient(const Columns<T>& w, const Labels<T>& labels, const LossForm& form,
+    void value_gradient(const Columns<T>& w, const Labels& labels, const LossForm& form,
                         const index_t* rows, index_t count, double* value, double* hits, T* G,
                         index_t ldg, double* gb) {
         const index_t N = w.N(), B = w.models;
@@ -43,7 +43,7 @@ class Pass {
             const index_t* list = rows ? rows + first : nullptr;
             const index_t need = loss_scratch<T>(w.outputs);
             T* scratch = loss_scratch_.reserve(need * engine_.threads);
-            const Labels<T> near = list ? listed(labels, B, list, here) : labels;
+            const Labels near = list ? listed(labels, B, list, here) : labels;
             const index_t origin = list ? 0 : first;
             forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
                 k_.loss(form.loss, {.rows = i1 - i0,
@@ -86,7 +86,7 @@ class Pass {
     // chunk to chunk: there it is as large as the cache likes, and has enough entries per feature.
     index_t chunk(index_t N) const {
         if (!X_.sparse)
-            return std::clamp<index_t>((1 << 20) / std::max<index_t>(X_.columns, 1), 1024, 16384);
+            return std::clamp<index_t>((1 << 20) / std::max<index_t>(X_.columns, 1), 1024, 8192);
         const index_t cached = (1 << 20) / (N * index_t(sizeof(T)));
         return std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
     }
@@ -107,8 +107,8 @@ class Pass {
     }
 
     // The labels and weights of listed rows, brought together.
-    Labels<T> listed(const Labels<T>& from, index_t models, const index_t* list, index_t count) {
-        Labels<T> out = from;
+    Labels listed(const Labels& from, index_t models, const index_t* list, index_t count) {
+        Labels out = from;
         const index_t y_width = from.y_model ? models : 1, s_width = from.s_model ? models : 1;
         std::int32_t* y = listed_y_.reserve(count * y_width);
         double* s = from.s ? listed_s_.reserve(count * s_width) : nullptr;

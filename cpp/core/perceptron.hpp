@@ -25,34 +25,6 @@ void read_row(const DenseView& X, index_t i, T* out) {
     for (index_t j = 0; j < X.columns; ++j) out[j] = static_cast<T>(from[j * X.column_stride]);
 }
 
-template <class T>
-void read_row_any(const DenseView& X, index_t i, T* out) {
-    switch (X.type) {
-        case Type::f32:
-            return read_row<T, float>(X, i, out);
-        case Type::f64:
-            return read_row<T, double>(X, i, out);
-        case Type::i8:
-            return read_row<T, std::int8_t>(X, i, out);
-        case Type::i16:
-            return read_row<T, std::int16_t>(X, i, out);
-        case Type::i32:
-            return read_row<T, std::int32_t>(X, i, out);
-        case Type::i64:
-            return read_row<T, std::int64_t>(X, i, out);
-        case Type::u8:
-            return read_row<T, std::uint8_t>(X, i, out);
-        case Type::u16:
-            return read_row<T, std::uint16_t>(X, i, out);
-        case Type::u32:
-            return read_row<T, std::uint32_t>(X, i, out);
-        case Type::u64:
-            return read_row<T, std::uint64_t>(X, i, out);
-        case Type::boolean:
-            return read_row<T, std::uint8_t>(X, i, out);
-    }
-}
-
 // One example as (index, value) pairs, whatever X is.
 template <class T>
 class Example {
@@ -62,7 +34,12 @@ class Example {
     }
 
     void read(index_t i) {
-        if (!X_.sparse) return read_row_any<T>(X_.dense, i, value_.data());
+        if (!X_.sparse) {
+            with_element_type(X_.dense.type, [&]<class Source>(Source) {
+                read_row<T, Source>(X_.dense, i, value_.data());
+            });
+            return;
+        }
         const CompressedView& A = X_.by_sample;
         const index_t begin = A.offset(i), count = A.offset(i + 1) - begin;
         index_.resize(count);
@@ -91,7 +68,7 @@ class Example {
 };
 
 template <class T>
-void perceptron_model(const Data& X, const Labels<T>& labels, const index_t* order, T* W, T* b,
+void perceptron_model(const Data& X, const Labels& labels, const index_t* order, T* W, T* b,
                       index_t model, index_t models, index_t outputs, bool free_bias,
                       std::int64_t& mistakes) {
     const index_t d = X.columns, N = models * outputs;
@@ -101,38 +78,44 @@ void perceptron_model(const Data& X, const Labels<T>& labels, const index_t* ord
     T* bias = b + model * outputs;
     Example<T> example(X);
     const auto add = [&](index_t k, T times) {
-        example.add_to(&w[k * d], times);
+        example.add_to(w.data() + k * d, times);
         if (free_bias) bias[k] += times;
     };
-    // Shows the example once; returns whether it was right already.
-    const auto learn = [&](index_t y, T times) {
+    const auto score = [&](index_t k) { return example.dot(w.data() + k * d) + bias[k]; };
+    // Shows the example once. Returns whether to show it again: it was wrong and its score moved,
+    // which that of an empty example without a bias never does.
+    const auto show = [&](index_t y, T times) {
         if (outputs == 1) {
-            const bool positive = example.dot(w.data()) + bias[0] >= T(0);
-            if (positive == (y == 1)) return true;
+            const T z = score(0);
+            if ((z >= T(0)) == (y == 1)) return false;
             add(0, y == 1 ? times : -times);
-            return false;
+            ++mistakes;
+            return score(0) != z;
         }
         index_t best = 0;
-        T highest = 0;
-        for (index_t k = 0; k < outputs; ++k) {
-            const T score = example.dot(&w[k * d]) + bias[k];
-            if (k == 0 || score > highest) {
+        T highest = score(0);
+        for (index_t k = 1; k < outputs; ++k) {
+            const T z = score(k);
+            if (z > highest) {
                 best = k;
-                highest = score;
+                highest = z;
             }
         }
-        if (best == y) return true;
+        if (best == y) return false;
         add(y, times);
         add(best, -times);
-        return false;
+        ++mistakes;
+        return score(best) != highest;
     };
     for (index_t t = 0; t < X.rows; ++t) {
         const index_t i = order[t];
         const index_t y = labels.y[i * labels.y_row + model * labels.y_model];
-        const T s = labels.s ? T(labels.s[i * labels.s_row + model * labels.s_model]) : T(1);
-        if (s == T(0)) continue;
+        // In double: a float of 2^24 less 1 is itself.
+        double left = labels.s ? labels.s[i * labels.s_row + model * labels.s_model] : 1.0;
+        if (left == 0.0) continue;
         example.read(i);
-        for (T left = s; left > T(0) && !learn(y, std::min(left, T(1))); left -= T(1)) ++mistakes;
+        for (; left > 0.0 && show(y, T(std::min(left, 1.0))); left -= 1.0) {
+        }
     }
     for (index_t k = 0; k < outputs; ++k)
         for (index_t j = 0; j < d; ++j) W[j * N + model * outputs + k] = w[k * d + j];
@@ -140,7 +123,7 @@ void perceptron_model(const Data& X, const Labels<T>& labels, const index_t* ord
 
 // Every model goes through the examples on a thread of its own.
 template <class T>
-void perceptron_epoch(const Engine& engine, const Data& X, const Labels<T>& labels,
+void perceptron_epoch(const Engine& engine, const Data& X, const Labels& labels,
                       const index_t* order, T* W, T* b, index_t models, index_t outputs,
                       bool free_bias, std::int64_t* mistakes) {
     const double work = double(X.rows) * X.columns * models * outputs;

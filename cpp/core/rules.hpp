@@ -24,10 +24,10 @@
 namespace sx {
 inline namespace SX_ISA {
 
+// sign(x) max(|x| - t, 0). NaN comes through: a model that has diverged must not look like zeros.
 template <class T>
 SX_INLINE vec<T> soft_threshold(vec<T> x, vec<T> t) {
-    const vec<T> zero = {};
-    return max(x - t, zero) + min(x + t, zero);
+    return select(x > t, x - t, select(x < -t, x + t, x - x));
 }
 
 template <class T>
@@ -96,7 +96,8 @@ void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
 }
 
 // Adds, per column, the penalty and the squared norm of the smallest subgradient, in double:
-//   penalty += l1 f |w| + l2/2 f^2 w^2
+//   penalty += l1 f |w| + l2/2 f^2 w^2, NaN where w is not finite even without a penalty: such a
+//              model has diverged
 //   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or the part of |g| above l1 f where w = 0
 template <class T>
 void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,

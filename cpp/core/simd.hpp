@@ -266,14 +266,6 @@ SX_INLINE Split<T> split(vec<T> x) {
             (vec<T>)((typename F::Bits(2 * F::bias) - biased) << F::digits)};
 }
 
-// Given      normal x > 0, or NaN.
-// On return  log(x) within 1 ulp, NaN for NaN.
-template <class T>
-SX_INLINE vec<T> log(vec<T> x) {
-    const Split<T> u = split<T>(x);
-    return select(x == x, log_near_one<T>(u.m - T(1), u.k), x);
-}
-
 // Given      x >= 0 and finite, or NaN.
 // On return  log(1 + x) within 2 ulp however small x is, NaN for NaN.
 // See        fdlibm, s_log1p.c. What the sum 1 + x rounds away is put back into f, so that f is x

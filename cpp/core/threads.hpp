@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sx {
@@ -45,20 +48,23 @@ class Team {
         work(job_, 0);
         std::unique_lock<std::mutex> lock(mutex_);
         done_.wait(lock, [this] { return active_ == 0; });
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
     // The one team of this process. A forked child has none of its parent's threads: it gets its
     // own.
     static Team& of_process() {
-        static std::mutex guard;
-        static Team* team = nullptr;
-        static pid_t owner = 0;
-        std::lock_guard<std::mutex> lock(guard);
-        if (!team || owner != getpid()) {
-            team = new Team;  // never destroyed: its threads may outlive static objects
-            owner = getpid();
-        }
-        return *team;
+        struct Owned {
+            Team team;
+            pid_t owner = getpid();
+        };
+        static std::atomic<Owned*> current{nullptr};
+        Owned* mine = current.load();
+        if (mine && mine->owner == getpid()) return mine->team;
+        Owned* made = new Owned;  // never destroyed: its threads may outlive static objects
+        if (current.compare_exchange_strong(mine, made)) return made->team;
+        delete made;  // another thread was faster
+        return mine->team;
     }
 
   private:
@@ -68,9 +74,16 @@ class Team {
         std::int64_t tasks = 0;
     };
 
+    // A task that fails ends the loop; `run` throws its exception again when all have come home.
     void work(const Job& job, int worker) {
-        for (std::int64_t task; (task = next_.fetch_add(1)) < job.tasks;)
-            job.call(job.body, task, worker);
+        try {
+            for (std::int64_t task; (task = next_.fetch_add(1)) < job.tasks;)
+                job.call(job.body, task, worker);
+        } catch (...) {
+            std::lock_guard<std::mutex> lock(mutex_);
+            failure_ = std::current_exception();
+            next_.store(job.tasks);
+        }
     }
 
     void serve(int worker) {
@@ -96,6 +109,7 @@ class Team {
     std::atomic<std::int64_t> next_{0};
     Job job_;
     int wanted_ = 0, active_ = 0;
+    std::exception_ptr failure_;
     std::uint64_t round_ = 0;
 };
 

@@ -113,6 +113,8 @@ def dual_values(objective: Objective, model: Model, duals: list[Array] | None = 
             each = objective.loss.conjugate(block.y, duals_now)
             total += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
     dual = -cost - objective.penalty.conjugate(V * shrink[:, None])
+    if not objective.bias:  # a bias that is fixed need not be balanced, but it counts
+        dual += (model.b * _weighted_sums(blocks, U) * scale[:, None]).sum(axis=1) * shrink
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 
@@ -120,6 +122,12 @@ def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
     """So many models at a time that their duals stay within some ten megabytes."""
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]
+
+
+def _weighted_sums(blocks: list[Block], U: list[Array]) -> Array:
+    """sum_i s_i U_i of each model, (B, K)."""
+    parts = [sum_samples(_columns(block.weights)[:, :, None] * u) for block, u in zip(blocks, U)]
+    return np.sum(parts, axis=0)
 
 
 def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list[Array]:
