@@ -20,6 +20,7 @@ from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solvers import LBFGS, Stop, run
 
 N, D, B = 14, 4, 4
 # One model each: L1, L2, elastic net, and an elastic net that is hardly there.
@@ -394,14 +395,17 @@ def test_a_certificate_reads_as_a_sentence() -> None:
     assert "of the optimum (relative gap" in text
 
 
-@pytest.mark.parametrize("form", CONVEX, ids=str)
-@pytest.mark.parametrize("shift", [0.3, -3.0])
+@pytest.mark.parametrize("form", [f for f in CONVEX if f.loss.smooth], ids=str)
+@pytest.mark.parametrize("shift", [0.3, -0.3, -3.0])
 def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(5):
-        objective = draw_objective(form, rng, bias=False)
-        b = np.full((B, form.outputs), shift) * np.arange(1, form.outputs + 1)
-        bound = dual_values(objective, Model(draw_model(form, rng).W, b))
-        for _ in range(20):
-            value = objective.value(Model(draw_model(form, rng).W, b))
-            assert (bound <= value * (1 + 1e-12) + 1e-12).all()
+    X = rng.standard_normal((200, D))
+    y = np.where(rng.random(200) < 0.98, form.classes - 1, 0)
+    data = Dataset.of(X, y, classes=np.arange(form.classes))
+    objective = Objective(data, form.loss, ElasticNet(0.0, 1.0), bias=False)
+    start = Model(np.zeros((D, 1, form.outputs)), np.full((1, form.outputs), shift))
+    start.b[0, :-1] *= -0.5
+    stop = Stop(epochs=((500,),), tol=np.array([1e-10]))
+    [[best]] = run(LBFGS(), objective, start, stop)
+    assert best.stop_reason == "tol"
+    assert dual_values(objective, start)[0] <= best.certificate.primal
