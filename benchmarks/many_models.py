@@ -59,7 +59,7 @@ def images(rows: int) -> tuple[np.ndarray, np.ndarray, str]:
     rng = np.random.default_rng(0)
     ink = rng.random(784) ** 3 * 0.77  # 19 % of all pixels, some always blank
     X = rng.random((rows, 784)) * (rng.random((rows, 784)) < ink)
-    return X, rng.integers(CLASSES, size=rows), "made-up images"
+    return X, rng.integers(CLASSES, size=rows), "made up"
 
 
 def numpy_sweep(X: np.ndarray, y: np.ndarray, grid: list, epochs: int) -> None:

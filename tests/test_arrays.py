@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix import _core
+from separatrix import GradientDescentClassifier, _core
 from separatrix.arrays import (
     Matrix,
     first_not_finite,
@@ -213,6 +214,62 @@ def test_products_of_dense_x_of_any_shape(
     )
 
 
+def test_unaligned_and_foreign_arrays_are_copied_and_read_right() -> None:
+    packed = np.zeros(9, dtype=[("flag", "u1"), ("x", "f8", 5)])
+    packed["x"] = values(9, 5)
+    X = packed["x"]
+    assert X.strides == (41, 8)
+    assert_products(X)
+    shifted = np.frombuffer(b"." + values(9, 5).tobytes(), np.float64, offset=1).reshape(9, 5)
+    assert not shifted.flags.aligned
+    assert_products(shifted)
+    np.testing.assert_array_equal(Matrix(shifted).X, values(9, 5))
+
+
+@pytest.mark.parametrize("X", [np.arange(3.0), np.zeros((2, 2, 2)), np.float64(1.0)])
+def test_x_that_is_no_matrix_is_refused(X: Any) -> None:
+    with pytest.raises(ValueError, match=r"X must be a matrix of real numbers, of shape \(n, d\)"):
+        Matrix(X)
+
+
+@pytest.mark.parametrize("X", [np.ones((2, 2), complex), np.array([["a"]]), sp.eye(2, dtype="c16")])
+def test_x_that_holds_no_real_numbers_is_refused(X: Any) -> None:
+    with pytest.raises(ValueError, match=r"X must be a matrix of real numbers.*Got .* type"):
+        Matrix(X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("W", "b"),
+    [((2, 1, 1), (1, 1)), ((5, 1, 1), (300, 1)), ((5, 2, 3), (3, 2)), ((5, 1), (1,)), ((5,), ())],
+)
+def test_weights_of_other_shapes_than_x_are_refused(kind: Any, W: Any, b: Any) -> None:
+    words = rf"W must be of shape \(5, B, K\) and b of shape \(B, K\)\. Got {re.escape(str(W))}"
+    with pytest.raises(ValueError, match=words):
+        Matrix(kind(values(7, 5))).scores(np.ones(W), np.ones(b))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("U", [(3, 1, 1), (8, 1, 1), (7, 1), (7,)])
+def test_duals_of_other_shapes_than_x_are_refused(kind: Any, U: Any) -> None:
+    words = rf"X has 7 rows: U must be of shape \(7, B, K\)\. Got {re.escape(str(U))} instead"
+    with pytest.raises(ValueError, match=words):
+        Matrix(kind(values(7, 5))).transpose_times(np.ones(U))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float16", ">f8"])
+def test_weights_of_any_type_and_order_give_right_products(dtype: str) -> None:
+    X, rng = values(7, 5), np.random.default_rng(0)
+    W, U = (rng.integers(0, 2, (k, 3, 2)).astype(dtype) for k in (5, 7))
+    b = np.ones((3, 2), dtype)
+    for order in "CF":
+        Z = Matrix(X).scores(np.asarray(W, order=order), np.asarray(b, order=order))
+        G = Matrix(X).transpose_times(np.asarray(U, order=order))
+        rtol = 1e-5 if dtype == "float16" else 1e-12
+        np.testing.assert_allclose(Z, np.tensordot(X, W.astype(float), 1) + 1, rtol, 10 * rtol)
+        np.testing.assert_allclose(G, np.tensordot(X.T, U.astype(float), 1), rtol, 10 * rtol)
+
+
 # --- sparse ---
 
 
@@ -275,6 +332,59 @@ def test_products_of_sparse_x_of_any_shape(
 def test_sorted_sparse_data_is_not_copied() -> None:
     X = sp.csr_array(values(50, 20, density=0.2))
     assert np.shares_memory(Matrix(X).X.data, X.data)
+
+
+def broken(change: str, kind: Any) -> Any:
+    X = kind(values(6, 6, density=0.8))
+    if change == "index too high":
+        X.indices[3] = 10**6
+    elif change == "index below 0":
+        X.indices[3] = -1
+    else:
+        X.indptr[2] = X.indptr[4]
+    return X
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("change", ["index too high", "index below 0", "falling pointers"])
+def test_a_broken_sparse_matrix_is_refused(change: str, kind: Any) -> None:
+    words = r"X is not a valid CS[RC] matrix of shape \(6, 6\): ind.*Make it anew"
+    with pytest.raises(ValueError, match=words):
+        Matrix(broken(change, kind))
+    with pytest.raises(ValueError, match=words):
+        GradientDescentClassifier().fit(broken(change, kind), [0, 1, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_entries_unsorted_behind_the_back_of_scipy_are_sorted(kind: Any) -> None:
+    X = kind(values(70000, 3, density=0.05))
+    assert X.has_canonical_format
+    order = np.random.default_rng(0).permutation
+    for line in range(len(X.indptr) - 1):
+        part = np.arange(X.indptr[line], X.indptr[line + 1])
+        mixed = order(part)
+        X.indices[part], X.data[part] = X.indices[mixed], X.data[mixed]
+    assert X.has_canonical_format  # scipy still thinks so
+    assert_products(X)
+
+
+def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
+    X = sp.csr_array(values(50, 20, density=0.3))
+    expected = X.toarray()
+    X.data = np.repeat(X.data, 2)[::2]
+    assert_products(X)
+    X.data = np.frombuffer(b"." + X.data.tobytes(), np.float64, offset=1)
+    np.testing.assert_array_equal(Matrix(X).X.toarray(), expected)
+    assert_products(X)
+
+
+def test_checking_sparse_data_leaves_it_as_it_is() -> None:
+    X = widened(sp.csr_array(values(50, 20, density=0.3)))
+    arrays = X.data, X.indices, X.indptr
+    matrix = Matrix(X)
+    assert all(a is b for a, b in zip((X.data, X.indices, X.indptr), arrays))
+    assert np.shares_memory(matrix.X.indices, X.indices)
+    assert matrix.X.indices.dtype == np.int64
 
 
 # --- memory ---
@@ -475,8 +585,10 @@ def test_threads_are_one_per_core_unless_set() -> None:
     if hasattr(os, "sched_getaffinity"):
         assert get_threads() == len(os.sched_getaffinity(0))
     assert 1 <= get_threads() <= (os.cpu_count() or 1)
-    with pytest.raises(ValueError, match=r"number of threads must be >= 1\. Got 0 instead"):
-        set_threads(0)
+    for wrong in (0, -1, 2.9, True, "two"):
+        allowed = f"The number of threads must be a whole number >= 1. Got {wrong!r} instead."
+        with pytest.raises(ValueError, match=re.escape(allowed)):
+            set_threads(wrong)  # type: ignore[arg-type]
 
 
 def test_the_environment_sets_the_threads_at_import() -> None:
@@ -533,6 +645,50 @@ def test_moments_count_duplicate_entries_as_their_sum() -> None:
 def test_deviations_of_dense_columns_far_from_zero_keep_their_digits() -> None:
     X = 1e8 + values(500, 3)
     np.testing.assert_allclose(Matrix(X).moments()[1], X.std(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
+def test_deviations_of_columns_far_from_zero_keep_their_digits(kind: Any, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = 1e6 + 0.01 * rng.standard_normal((700, 3))
+    X[:, 2] = rng.standard_normal(700) * (rng.random(700) < 0.1)
+    s = rng.uniform(0.1, 3.0, 700) * (rng.random(700) < 0.9) if weighted else np.ones(700)
+    X[s == 0.0] = 0.0  # what has no weight does not count, in a sparse column neither
+    mean, spread = Matrix(kind(X)).moments(s if weighted else None)
+    expected = np.average(X, axis=0, weights=s)
+    np.testing.assert_allclose(mean, expected, rtol=1e-12)
+    deviation = np.sqrt(np.average((X - expected) ** 2, axis=0, weights=s))
+    np.testing.assert_allclose(spread, deviation, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_deviation_of_a_constant_column_is_exactly_zero(kind: Any, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    constants = np.array([0.1, 1 / 3, -7.7e5, 1e-9, 0.0, 3.0], dtype)
+    X = np.column_stack([np.tile(constants, (1999, 1)), rng.standard_normal(1999)]).astype(dtype)
+    for s in (None, rng.uniform(0.0, 2.0, 1999)):
+        mean, spread = Matrix(kind(X)).moments(s)
+        np.testing.assert_array_equal(spread[:-1], 0.0)
+        np.testing.assert_array_equal(mean[:-1], constants)
+        assert spread[-1] == pytest.approx(1.0, abs=0.1)
+    X[::2, 0] = np.nextafter(X[0, 0], 1, dtype=dtype)
+    assert (Matrix(kind(X)).moments()[1][0] > 0.0) == (dtype == "float32")
+
+
+def test_moments_of_many_sparse_entries_are_those_of_all(monkeypatch: Any) -> None:
+    X = values(300, 9, density=0.4)
+    monkeypatch.setattr("separatrix.arrays._SPARSE_AT_ONCE", 7)
+    for kind in (sp.csr_array, sp.csc_array):
+        mean, spread = Matrix(kind(X)).moments()
+        np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-10)
+        np.testing.assert_allclose(spread, X.std(axis=0), rtol=1e-12)
+
+
+def test_moments_want_one_weight_for_every_row() -> None:
+    with pytest.raises(ValueError, match=r"X has 9 rows: s must be of shape \(9,\)\. Got \(3,\)"):
+        Matrix(values(9, 2)).moments(np.ones(3))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])

@@ -176,6 +176,7 @@ NUMBERS = {
     "decay": ("a finite number >= 0", [-1, np.nan, "slow"]),
     "margin": ("a finite number >= 0 or None", [-1.0, np.nan, "wide"]),
     "init_scale": ("a finite number >= 0", [-1, np.nan, "small"]),
+    "tol": ("a finite number >= 0 or None", [-1e-3, np.nan, "small"]),
     "gradient_tol": ("a finite number >= 0 or None", [-1e-3, np.nan, "small"]),
     "step_tol": ("a finite number >= 0 or None", [-1e-3, np.nan, "small"]),
     "time_limit": ("a finite number > 0 or None", [0, -1, np.inf, "soon"]),
@@ -241,6 +242,16 @@ def test_a_margin_for_a_loss_without_one_is_refused():
     refused("Use 'hinge' for a margin", lambda: G("perceptron", margin=2.0).fit(X, Y))
 
 
+@pytest.mark.parametrize("margin", [0.0, 1.0, 2.0])
+def test_a_margin_beside_a_loss_that_is_an_object_is_refused(margin):
+    words = (
+        f"The 'margin' parameter is for a loss given by its name. Got margin={margin} with the "
+        "loss 'hinge' given as an object. Set the margin in the object, for example by "
+        "make_loss('hinge', margin=2.0), and leave margin=None."
+    )
+    refused(words, lambda: G(LOSSES["hinge"], margin=margin).fit(X, Y))
+
+
 @pytest.mark.parametrize("loss", ["softmax", "crammer_singer", "softmax_reference"])
 def test_one_against_the_rest_of_a_loss_for_all_classes_is_refused(loss):
     words = f"multiclass='ovr' needs a loss with one output, and '{loss}' has one for every class."
@@ -250,7 +261,7 @@ def test_one_against_the_rest_of_a_loss_for_all_classes_is_refused(loss):
 def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
     words = (
         "Loss 'logistic' with l1=0, l2=0 cannot be used with solver 'perceptron': perceptron needs "
-        "the perceptron loss. Solvers that accept it: gradient."
+        "the perceptron loss. Solvers that accept it: gradient, lbfgs."
     )
     refused(words, lambda: refuse_illegal("perceptron", LOSSES["logistic"], 0.0, 0.0))
     words = "perceptron needs l1 = 0. Solvers that accept it: gradient."
@@ -259,7 +270,7 @@ def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
 
 
 def test_a_number_of_threads_below_one_is_refused():
-    refused("The number of threads must be >= 1. Got 0 instead.", lambda: set_threads(0))
+    refused("threads must be a whole number >= 1. Got 0 instead.", lambda: set_threads(0))
 
 
 # Calls in the wrong order

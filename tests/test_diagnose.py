@@ -4,17 +4,20 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, Perceptron, fit_many
 from separatrix.certificate import Certificate
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.diagnose import Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solvers import Gradient, Stop, run
 
 KINDS = {
     "diverged", "oscillating", "not_converged", "overfitting", "separable", "scales", "rare_class",
+    "zero_optimum",
 }  # fmt: skip
 TUMOURS, MALIGNANT = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
 
@@ -68,6 +71,11 @@ def hessian_top(model, X, l2):
 two_digits = {"rel": 0.051}
 
 
+def is_safe(quoted, safe):
+    """Whether two digits of the safe rate, rounded down, were quoted."""
+    return 0.9 * safe <= quoted <= safe
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_clean_run_has_no_diagnosis(n_classes):
     A, y = make_data(n=400, n_classes=n_classes)
@@ -90,9 +98,9 @@ def test_diverged_quotes_the_safe_rate_from_the_data(scale):
     assert kinds(model) == ["diverged"]
     diagnosis = the("diverged", model)
     safe = 2 / smoothness(A, 1.0, l2=0.2)
-    assert number("safe rate 2/L =", diagnosis.message) == pytest.approx(safe, **two_digits)
+    assert is_safe(number("safe rate 2/L =", diagnosis.message), safe)
     assert number("rate was", diagnosis.message) == 3.0
-    assert number("Lower learning_rate to", diagnosis.remedy) == pytest.approx(safe, **two_digits)
+    assert is_safe(number("Lower learning_rate to", diagnosis.remedy), safe)
     assert "last sane weights were kept" in diagnosis.remedy
     assert "from 0.5 to" in diagnosis.message
     assert number("since epoch", diagnosis.message) == model.best_epoch_ + 1
@@ -116,10 +124,32 @@ def test_oscillating_quotes_both_limits_and_says_which_is_which(momentum, times,
     message = the("oscillating", model).message
     safe = 2 / smoothness(A, 0.25, 0.05)
     local = times / hessian_top(model, A, 0.05)
-    assert number("safe rate 2/L =", message) == pytest.approx(safe, **two_digits)
+    assert is_safe(number("safe rate 2/L =", message), safe)
     assert number(r"2\(1 \+ mu\)/lambda_max =", message) == pytest.approx(local, **two_digits)
     assert "from the data alone" in message
     assert "of the Hessian at the weights" in message
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize(
+    ("rule", "formula"),
+    [
+        ("plain", "2/lambda_max"),
+        ("momentum", "2(1 + mu)/lambda_max"),
+        ("nesterov", "2(1 + mu)/(1 + 2 mu)/lambda_max"),
+    ],
+)
+def test_the_local_limit_is_told_by_the_formula_of_the_rule(rule, formula, momentum):
+    options = {"rule": rule, "momentum": momentum, "learning_rate": 50.0}
+    message = the("diverged", GradientDescentClassifier("squared", **options).fit(X, Y)).message
+    assert f"the local limit {formula} =" in message
+
+
+@pytest.mark.parametrize("scale", np.geomspace(0.1, 10.0, 15))
+def test_the_safe_rate_that_is_quoted_is_never_above_the_true_one(scale):
+    model = GradientDescentClassifier("squared", learning_rate=1e3).fit(scale * X, Y)
+    safe = 2 / smoothness(scale * X, 1.0)
+    assert is_safe(number("Lower learning_rate to", the("diverged", model).remedy), safe)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +220,7 @@ def test_not_converged_says_how_far_it_still_fell_and_what_rate_is_safe():
     norm = model.history_["gradient_norm"][-1]
     assert f"gradient norm {norm:.2g}" in diagnosis.message
     safe = 2 / smoothness(X, 0.25, 0.1)
-    assert number("safe up to 2/L =", diagnosis.remedy) == pytest.approx(safe, **two_digits)
+    assert is_safe(number("safe up to 2/L =", diagnosis.remedy), safe)
     assert "now 0.01" in diagnosis.remedy
 
 
@@ -205,15 +235,15 @@ def test_the_safe_rate_knows_the_curvature_of_the_loss(loss):
     model = GradientDescentClassifier(loss, learning_rate=1e-3, epochs=20, l2=0.1).fit(A, y)
     curvature = {"softmax": 0.5, "squared_hinge": 2.0 * 3}[loss]
     safe = number("2/L =", the("not_converged", model).remedy)
-    assert safe == pytest.approx(2 / smoothness(A, curvature, 0.1), **two_digits)
+    assert is_safe(safe, 2 / smoothness(A, curvature, 0.1))
 
 
 def test_the_safe_rate_weighs_the_rows():
     s = np.where(np.abs(X[:, 0]) > 1, 5.0, 0.1)
     model = GradientDescentClassifier(learning_rate=1e-3, epochs=20, l2=0.1).fit(X, Y, s)
     safe = number("2/L =", the("not_converged", model).remedy)
-    assert safe == pytest.approx(2 / smoothness(X, 0.25, 0.1, s), **two_digits)
-    assert safe != pytest.approx(2 / smoothness(X, 0.25, 0.1), **two_digits)
+    assert is_safe(safe, 2 / smoothness(X, 0.25, 0.1, s))
+    assert not is_safe(safe, 2 / smoothness(X, 0.25, 0.1))
 
 
 def test_overfitting_names_the_epoch_from_which_the_validation_loss_rose():
@@ -255,7 +285,7 @@ def test_a_slow_run_above_the_safe_rate_is_not_told_to_raise_it():
     assert safe < 0.1
     remedy = the("not_converged", model).remedy
     assert "Train for more epochs; learning_rate is already above 2/L =" in remedy
-    assert number("2/L =", remedy) == pytest.approx(safe, **two_digits)
+    assert is_safe(number("2/L =", remedy), safe)
     adam = GradientDescentClassifier(rule="adam", epochs=10).fit(A, y)
     assert the("not_converged", adam).remedy == "Train for more epochs, or raise learning_rate."
 
@@ -293,6 +323,76 @@ def test_features_on_different_scales_are_named_with_their_spreads():
     assert "StandardScaler" in the("scales", model).remedy
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 1e5 / 7])
+def test_a_constant_column_has_no_scale(constant, convert):
+    A = np.column_stack([X, np.full(len(X), constant)])
+    s = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    for weights in (None, s):
+        model = GradientDescentClassifier(epochs=20, learning_rate=1e-9)
+        assert "scales" not in kinds(model.fit(convert(A), Y, weights))
+
+
+def test_rows_without_weight_have_no_scale():
+    A, s = X.copy(), np.ones(len(X))
+    A[7, 1], s[7] = 1e9, 0.0
+    assert "scales" not in kinds(GradientDescentClassifier().fit(A, Y, s))
+    assert "scales" in kinds(GradientDescentClassifier(learning_rate=1e-20).fit(A, Y))
+
+
+def scales_of(blocks):
+    """What is said of the scales of features in blocks, by a run that stands still."""
+    data = Dataset([Block.of(*block) for block in blocks], np.arange(2))
+    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
+    solver = Gradient(np.array([1e-9]), np.array([0.0]), np.array([0.0]))
+    start = Model.zeros(data.n_features, 1, 1)
+    found = run(solver, objective, start, Stop(epochs=((1,),)))[0][0].diagnoses
+    return [d.message for d in found if d.kind == "scales"]
+
+
+def test_the_scales_of_blocks_are_those_of_all_rows_together():
+    s = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
+    A = X * [1.0, 1e-4, 30.0]
+    A[:50, 1] += 0.1  # hardly any spread within a block, but a thousand times more between them
+    halves = [(A[c], Y[c], s[c]) for c in (slice(0, 50), slice(50, None))]
+    assert scales_of(halves) == scales_of([(A, Y, s)]) == []
+    A[:, 2] *= 10.0
+    halves = [(A[c], Y[c], s[c]) for c in (slice(0, 50), slice(50, None))]
+    mean = np.average(A[:, 1], weights=s)
+    spread = np.sqrt(np.average((A[:, 1] - mean) ** 2, weights=s))
+    (message,) = scales_of(halves)
+    assert f"column 1 one of {spread:.3g}." in message
+    assert scales_of([(A, Y, s)]) == [message]
+    A[:, 0] = 0.1  # constant, in both
+    halves = [(A[c], Y[c], s[c]) for c in (slice(0, 50), slice(50, None))]
+    assert scales_of(halves) == [message]
+
+
+@pytest.mark.parametrize("multiclass", ["auto", "ovr"])
+@pytest.mark.parametrize(("l1", "l2"), [(0.1, 0.0), (0.0, 0.1)])
+def test_the_perceptron_loss_with_a_penalty_is_told_that_its_optimum_is_zero(l1, l2, multiclass):
+    A, y = make_data(n_classes=3)
+    options = {"l1": l1, "l2": l2, "multiclass": multiclass}
+    diagnosis = the("zero_optimum", GradientDescentClassifier("perceptron", **options).fit(A, y))
+    assert f"(l1={l1:g}, l2={l2:g}) the optimum is W = 0" in diagnosis.message
+    assert "hinge" in diagnosis.remedy
+    for other in (
+        GradientDescentClassifier("hinge", **options),
+        GradientDescentClassifier("perceptron", multiclass=multiclass),
+        Perceptron(epochs=5),
+    ):
+        assert "zero_optimum" not in kinds(other.fit(A, y))
+    # It is the optimum: at zero the objective is 0, and nowhere is it lower.
+    objective = Objective(Dataset.of(A, y), LOSSES["perceptron"], ElasticNet(l1, l2))
+    assert objective.value(Model.zeros(3, 1, 3))[0] == 0.0
+
+
+def test_the_penalty_of_each_model_decides_whether_its_optimum_is_zero():
+    models = [GradientDescentClassifier("perceptron", l2=l2) for l2 in (0.0, 0.1)]
+    told = ["zero_optimum" in kinds(m) for m in fit_many(models, X, Y)]
+    assert told == [False, True]
+
+
 def test_a_class_with_almost_no_samples_is_named_with_its_count():
     y = np.where(np.arange(120) < 2, "rare", np.where(Y == 1, "b", "a"))
     model = GradientDescentClassifier(epochs=20).fit(X, y)
@@ -324,3 +424,45 @@ def test_the_models_of_a_batch_are_diagnosed_each_for_itself():
     together = fit_many(models, X, Y)
     assert [kinds(m) for m in together] == [["not_converged"], [], ["oscillating"]]
     assert [m.diagnoses_ for m in together] == [m.diagnoses_ for m in alone]
+
+
+def test_a_neighbour_that_separates_the_classes_is_no_proof_for_a_model():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(6000, 5))
+    side = A @ [1.0, -1.0, 0.5, 0.0, 0.2]
+    A, y = A[np.abs(side) > 0.1], (side[np.abs(side) > 0.1] > 0).astype(int)
+
+    def make():
+        return [GradientDescentClassifier(learning_rate=rate, epochs=150) for rate in (0.01, 30.0)]
+
+    together = fit_many(make(), A, y)
+    assert [kinds(m) for m in together] == [["not_converged"], ["not_converged", "separable"]]
+    assert [m.diagnoses_ for m in together] == [m.fit(A, y).diagnoses_ for m in make()]
+
+
+def test_small_data_is_proven_separable_for_every_model_by_the_linear_programme():
+    models = [GradientDescentClassifier(learning_rate=rate, epochs=3) for rate in (1e-6, 1e-4)]
+    assert all("separable" in kinds(m) for m in fit_many(models, TUMOURS, MALIGNANT))
+
+
+def test_the_classes_of_every_model_are_counted_by_its_own_weights():
+    S = np.ones((120, 3))
+    S[np.flatnonzero(Y == 1)[2:], 1] = 0.0
+    S[np.flatnonzero(Y == 0)[1:], 2] = 0.0
+    models = [GradientDescentClassifier(l2=1.0, epochs=300, learning_rate=0.1) for _ in range(3)]
+    fit_many(models, X, Y, sample_weight=S)
+    assert "rare_class" not in kinds(models[0])
+    left = np.count_nonzero(Y == 0) + 2
+    assert the("rare_class", models[1]).message == f"Class 1 has only 2 of {left} training rows."
+    assert "Class 0 has only 1 of" in the("rare_class", models[2]).message
+    for k, model in enumerate(models):
+        alone = GradientDescentClassifier(**model.get_params()).fit(X, Y, S[:, k])
+        assert alone.diagnoses_ == model.diagnoses_
+
+
+def test_the_scales_of_every_model_are_those_of_its_own_rows():
+    A, S = X.copy(), np.ones((len(X), 2))
+    A[7, 1], S[7, 0] = 1e9, 0.0
+    models = [GradientDescentClassifier(learning_rate=1e-20, epochs=2) for _ in range(2)]
+    told = ["scales" in kinds(m) for m in fit_many(models, A, Y, sample_weight=S)]
+    assert told == [False, True]

@@ -125,6 +125,55 @@ def test_partial_fit_goes_on_from_fit():
     assert model.n_iter_ == model.history_.epochs == 6
 
 
+def test_partial_fit_after_a_divergence_goes_on_from_the_weights_that_were_kept():
+    options = {"loss": "squared", "momentum": 0.9}
+    model = G(learning_rate=0.01, **options)
+    for _ in range(2):
+        model.partial_fit(STANDARD, SPECIES, classes=[0, 1, 2])
+    kept = model.coef_.copy(), model.intercept_.copy()
+    model.set_params(learning_rate=1e3).partial_fit(STANDARD, SPECIES)
+    assert model.stop_reason_ == "diverged"
+    np.testing.assert_array_equal(model.coef_, kept[0])
+    assert (model.n_iter_, model.best_epoch_) == (3, 2)
+    model.partial_fit(STANDARD, SPECIES)
+    assert (model.stop_reason_, model.n_iter_, model.best_epoch_) == ("diverged", 4, 2)
+    model.set_params(learning_rate=0.01).partial_fit(STANDARD, SPECIES)
+    fresh = G(learning_rate=0.01, init=kept, epochs=1, **options).fit(STANDARD, SPECIES)
+    assert model.coef_.tobytes() == fresh.coef_.tobytes()
+    assert model.stop_reason_ == "epochs"
+    assert (model.n_iter_, model.best_epoch_) == (5, 5)
+
+
+@pytest.mark.parametrize("edited", ["coef_", "intercept_"])
+@pytest.mark.parametrize("rule", RULES)
+def test_partial_fit_starts_from_weights_that_were_changed(rule, edited):
+    options = {"rule": rule, "momentum": 0.9, "learning_rate": 0.1}
+    model = G(**options)
+    for _ in range(3):
+        model.partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
+    setattr(model, edited, getattr(model, edited) + 1.0)
+    start = model.coef_.copy(), model.intercept_.copy()
+    model.partial_fit(IRIS, SPECIES)
+    fresh = G(init=start, epochs=1, **options).fit(IRIS, SPECIES)
+    assert model.coef_.tobytes() == fresh.coef_.tobytes()
+    assert model.intercept_.tobytes() == fresh.intercept_.tobytes()
+
+
+def test_the_seconds_of_partial_fit_add_up():
+    model = G(epochs=3).fit(IRIS, SPECIES)
+    for _ in range(5):
+        model.partial_fit(IRIS, SPECIES)
+    assert (np.diff(model.history_["seconds"]) > 0).all()
+    assert len(model.history_["seconds"]) == 8
+
+
+def test_partial_fit_says_nothing_of_the_whole_data_from_a_part():
+    whole = G(epochs=1).fit(STANDARD[:51], TWO[:51])
+    assert {"rare_class", "separable"} <= {d.kind for d in whole.diagnoses_}
+    part = G().partial_fit(STANDARD[:51], TWO[:51], classes=[0, 1])
+    assert {d.kind for d in part.diagnoses_} == {"not_converged"}
+
+
 def test_fit_forgets_what_partial_fit_remembered():
     options = {"momentum": 0.9, "learning_rate": 0.1}
     model = G(**options)

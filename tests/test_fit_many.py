@@ -1,5 +1,7 @@
 """Many estimators at once are the same as each alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -214,6 +216,54 @@ def test_auto_is_logistic_for_two_classes_and_softmax_for_more():
     assert_equal_fits(G(epochs=5).fit(X, y), G("softmax", epochs=5).fit(X, y))
     two = (y > 0).astype(int)
     assert_equal_fits(G(epochs=5).fit(X, two), G("logistic", epochs=5).fit(X, two))
+
+
+def test_progress_tells_which_estimators_its_batch_is_made_of():
+    X, y = make_data()
+    models = [
+        G(epochs=4), G("hinge", epochs=3), G(epochs=2), Perceptron(epochs=2), G(l2=0.1, epochs=4)
+    ]  # fmt: skip
+    seen = []
+    fit_many(models, X, y, on_record=seen.append)
+    batches = list(dict.fromkeys(p.members for p in seen))
+    assert batches == [((0, 2), (4,)), ((1,),), ((3,),)]
+    assert sorted(e for batch in batches for model in batch for e in model) == [0, 1, 2, 3, 4]
+    for p in seen:
+        for m, loss in zip(p.running, p.records["train_loss"]):
+            for e in p.members[m]:
+                if p.epoch <= models[e].n_iter_:
+                    assert models[e].history_["train_loss"][p.epoch - 1] == loss
+
+
+@dataclass
+class Unhashable:
+    """A loss of someone's own, of a class that is neither frozen nor hashable."""
+
+    base: object
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return False if name == "compiled" else getattr(self.base, name)
+
+
+@pytest.mark.parametrize("multiclass", ["auto", "ovr"])
+def test_a_loss_that_cannot_be_hashed_is_trained_like_any_other(multiclass):
+    X, y = make_data()
+    loss = Unhashable(LOSSES["hinge"])
+    with pytest.raises(TypeError):
+        hash(loss)
+    seen = []
+    own = [G(loss, multiclass=multiclass, learning_rate=r, epochs=5) for r in (0.1, 0.2)]
+    fit_many(own, X, y, on_record=seen.append)
+    assert {p.members for p in seen} == {((0,), (1,))}  # the same object: one batch
+    for model in own:
+        named = clone(model).set_params(loss="hinge").fit(X, y)
+        np.testing.assert_allclose(model.coef_, named.coef_, rtol=1e-9, atol=1e-12)
+        assert_equal_fits(model, clone(model).fit(X, y))
+    others = [G(Unhashable(LOSSES["hinge"]), multiclass=multiclass, epochs=5) for _ in range(2)]
+    for model in fit_many(others, X, y):
+        assert_equal_fits(model, clone(model).fit(X, y))
 
 
 def test_all_estimators_learn_the_feature_names():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from forms import BINARY, FORMS, MULTICLASS, ONE_VS_REST, SMOOTH, Form
 from separatrix import GradientDescentClassifier, fit_many
-from separatrix.arrays import get_threads, rows_read, set_threads
+from separatrix.arrays import Matrix, get_threads, rows_read, set_threads
 from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES, Loss
@@ -256,6 +256,236 @@ def test_a_model_without_any_weight_has_loss_zero() -> None:
     assert found.loss[1] == 0.0
     assert not found.GW[:, 1].any()
     assert np.isfinite(found.value).all()
+
+
+# --- weights of any size ---
+
+
+@every_form
+@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-30, 1e30, 1e200, 1e307])
+@pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])
+@pytest.mark.filterwarnings("error")
+def test_only_the_ratios_of_the_weights_matter(form: Form, factor: float, each: bool) -> None:
+    X, y, s = rows(form, each=each)
+    s = np.where(s > 0.0, np.ceil(4 * s), 0.0)  # whole numbers: 1e-320 has few digits
+    penalty = ElasticNet(0.1, 0.2)
+    model = random_model(form)
+    usual = Objective(Dataset.of(X, y, s), form.loss, penalty)
+    for other in (factor, np.where(np.arange(B) == 1, factor, 1.0) if each else factor):
+        objective = Objective(Dataset.of(X, y, s * other), form.loss, penalty)
+        a, b = objective.evaluate(model), usual.evaluate(model)
+        rtol = 1e-3 if factor == 1e-320 else 1e-12
+        for name in ("loss", "accuracy", "gradient_norm", "GW", "gb"):
+            np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol, rtol)
+        if form.loss.convex:
+            for p, q in zip(certify(objective, model), certify(usual, model)):
+                assert p.dual == pytest.approx(q.dual, rel=rtol, abs=rtol)
+
+
+def test_ordinary_weights_are_not_touched() -> None:
+    X, y, _ = rows(BINARY[0])
+    for s in (np.linspace(0.0, 1e19, 50), np.linspace(0.0, 1e-19, 50)):
+        (block,) = Dataset.of(X, y, s).blocks()
+        np.testing.assert_array_equal(block.s, s)
+
+
+@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e200, 1e308])
+@pytest.mark.filterwarnings("error")
+def test_a_fit_does_not_depend_on_the_unit_of_the_weights(factor: float) -> None:
+    form = BINARY[0]
+    X, y, _ = flat_rows(form)
+    usual = estimator(form).fit(X, y)
+    scaled = estimator(form).fit(X, y, sample_weight=np.full(len(y), factor))
+    np.testing.assert_allclose(scaled.coef_, usual.coef_, rtol=1e-10)
+    assert scaled.certificate_.dual == pytest.approx(usual.certificate_.dual, rel=1e-10)
+
+
+def test_blocks_share_the_unit_of_their_weights() -> None:
+    form = BINARY[0]
+    X, y, s = rows(form)
+    cuts = [slice(0, 20), slice(20, 30), slice(30, 50)]
+    s[cuts[0]], s[cuts[2]] = 1e-200, 1e200
+    one = Objective(Dataset.of(X, y, np.where(s > 1.0, s, 0.0)), form.loss, ElasticNet(0.0, 0.0))
+    parts = [Block.of(X[c], y[c], None if c == cuts[1] else s[c]) for c in cuts]
+    many = Objective(Dataset(parts, np.arange(2)), form.loss, ElasticNet(0.0, 0.0))
+    model = random_model(form)
+    np.testing.assert_allclose(many.value(model), one.value(model), rtol=1e-12)
+
+
+def test_taken_rows_keep_their_weights_and_a_given_scale_is_used() -> None:
+    form = MULTICLASS[-1]
+    X, y, s = rows(form, each=True)
+    s[:10] = 1e-300
+    whole = Dataset.of(X, y, s)
+    (block,) = whole.blocks()
+    few = np.array([9, 2, 5])
+    part = whole.take(block, few)
+    assert part.n_samples == 3
+    (taken,) = part.blocks()
+    np.testing.assert_array_equal(taken.s, s[few])
+    np.testing.assert_array_equal(taken.X.X, X[few])
+    scale = np.array([1.0, 2.0, 3.0])
+    objective = Objective(part, form.loss, ElasticNet(0.0, 0.0), scale=scale)
+    np.testing.assert_array_equal(objective.scale(B), scale)
+    np.testing.assert_array_equal(objective.select(np.array([2, 0])).scale(2), [3.0, 1.0])
+
+
+# --- what does not fit together ---
+
+
+def refused(words: str) -> Any:
+    return pytest.raises(ValueError, match=words)
+
+
+@pytest.mark.parametrize("shape", [(10,), (60,), (10, 2), (50, 2, 2), ()])
+def test_labels_and_weights_that_do_not_go_with_the_rows_are_refused(shape: Any) -> None:
+    X, y, _ = rows(BINARY[0])
+    for make in (Block.of, Dataset.of):
+        with refused(r"X has 50 rows: y must be of shape \(50,\), or \(50, B\) .*Got \("):
+            make(X, np.zeros(shape, int))
+        with refused(r"X has 50 rows: s must be of shape \(50,\), or \(50, B\) .*Got \("):
+            make(X, y, np.ones(shape))
+
+
+@pytest.mark.parametrize("wrong", [0.5, -1, np.nan, np.inf, 2**31, 1e300])
+def test_labels_that_are_no_class_numbers_are_refused(wrong: float) -> None:
+    for labels in ([0, 1, wrong], [[0, 1], [1, wrong], [0, 0]]):
+        with refused(r"y must hold whole class numbers >= 0\. Row [12] has .*Number the classes"):
+            Dataset.of(np.ones((3, 2)), labels)
+    with refused(r"y must hold class numbers 0, 1, \.\.\.\. Got type <U3.*Number the classes"):
+        Dataset.of(np.ones((2, 2)), ["yes", "no"])
+
+
+@pytest.mark.parametrize("kind", [float, np.uint8, np.int64, bool])
+def test_labels_of_any_type_are_taken_if_they_are_whole(kind: type) -> None:
+    (block,) = Dataset.of(np.ones((3, 2)), np.array([1, 0, 1], kind)).blocks()
+    assert block.y.dtype == np.int32
+    np.testing.assert_array_equal(block.y, [1, 0, 1])
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_weights_below_zero_or_not_finite_are_refused(wrong: float) -> None:
+    with refused(r"s must be finite and >= 0\. Row 1 has .*weight of 0\."):
+        Dataset.of(np.ones((3, 2)), [0, 1, 1], [1.0, wrong, 1.0])
+    with refused(r"s must hold numbers\. Got type object instead"):
+        Dataset.of(np.ones((2, 2)), [0, 1], np.array([1, None]))
+
+
+def test_labels_beyond_the_classes_are_refused() -> None:
+    X, y, _ = rows(BINARY[0])
+    y[7] = 10**7
+    words = r"numbers of the 3 classes, 0 to 2\. Row 7 has 10000000\. Name every class in 'classes'"
+    with refused(words):
+        Dataset.of(X, y, classes=[0, 1, 2])
+    with refused(words):
+        Dataset([Block.of(X, y)], np.arange(3))
+    y[7] = -1
+    with refused(r"Row 7 has -1"):
+        Dataset([Block(Matrix(X), y)], np.arange(3))
+
+
+def test_blocks_with_different_features_are_refused() -> None:
+    parts = [Block.of(np.ones((2, d)), [0, 1]) for d in (3, 5)]
+    with refused(r"the same features\. Got blocks of 3 and 5 columns instead"):
+        Dataset(parts, np.arange(2))
+    with refused(r"Got no blocks instead"):
+        Dataset([], np.arange(2))
+
+
+def test_a_block_made_by_hand_has_the_types_of_the_kernels() -> None:
+    X = Matrix(np.ones((3, 2)))
+    with refused(r"y must be int32 in C order\. Got int64 instead\. Use Block\.of"):
+        Block(X, np.zeros(3, np.int64))
+    with refused(r"s must be float64 in C order"):
+        Block(X, np.zeros(3, np.int32), np.ones((3, 4))[:, ::2])
+
+
+def test_a_single_column_of_labels_or_weights_stands_for_every_model() -> None:
+    form = BINARY[0]
+    X, y, s = rows(form)
+    model = random_model(form)
+    flat, column = (
+        Objective(data, form.loss, ElasticNet(0.0, 0.1)).evaluate(model)
+        for data in (Dataset.of(X, y, s), Dataset.of(X, y[:, None], s[:, None]))
+    )
+    np.testing.assert_array_equal(flat.GW, column.GW)
+    np.testing.assert_array_equal(flat.value, column.value)
+
+
+MISFITS = {
+    "W of other features": (Model.zeros(2, B, 1), r"6 features: a model must have W of shape \(6,"),
+    "b of other models": (Model(np.zeros((D, 1, 1)), np.zeros((300, 1))), r"Got \(6, 1, 1\) and"),
+    "W flat": (Model(np.zeros((D, B)), np.zeros((B, 1))), r"Got \(6, 3\) and \(3, 1\) instead"),
+    "no models": (Model.zeros(D, 0, 1), r"Got \(6, 0, 1\) and \(0, 1\) instead"),
+    "integers": (Model.zeros(D, B, 1, np.int64), r"float32 or both float64\. Got int64 and int64"),
+    "half": (Model.zeros(D, B, 1, np.float16), r"Got float16 and float16.*Model\.astype"),
+    "two types": (Model(np.zeros((D, B, 1)), np.zeros((B, 1), "f")), r"Got float64 and float32"),
+    "Fortran order": (Model(np.zeros((D, B, 1), order="F"), np.zeros((B, 1))), r"C order.*copy"),
+}
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "own loss"])
+def test_a_model_that_does_not_fit_the_data_is_refused(misfit: str, compiled: bool) -> None:
+    form = BINARY[0]
+    loss: Any = form.loss if compiled else Uncompiled(form.loss)
+    data = Dataset.of(*rows(form))
+    objective = Objective(data, loss, ElasticNet(0.0, 0.1))
+    model, words = MISFITS[misfit]
+    for look in (
+        objective.evaluate,
+        objective.loss_and_accuracy,
+        lambda m: objective.loss_gradient(next(data.blocks()), m),
+        lambda m: objective.hessian_times(m, m),
+    ):
+        with refused(words):
+            look(model)
+
+
+def test_a_direction_unlike_the_model_is_refused() -> None:
+    form = BINARY[0]
+    objective = Objective(Dataset.of(*rows(form)), form.loss, ElasticNet(0.0, 0.1))
+    with refused(r"direction must have the shapes of the model, W \(6, 3, 1\)"):
+        objective.hessian_times(random_model(form), Model.zeros(D, 2, 1))
+
+
+@pytest.mark.parametrize("what", ["labels", "weights"])
+def test_data_of_other_models_is_refused(what: str) -> None:
+    form = BINARY[0]
+    X, y, s = rows(form)
+    if what == "labels":
+        y = np.tile(y[:, None], 2)
+    else:
+        s = np.tile(s[:, None], 2)
+    objective = Objective(Dataset.of(X, y, s), form.loss, ElasticNet(0.0, 0.1))
+    with refused(rf"The {what} of the data must have .* one for each of 1000\. Got 2 instead"):
+        objective.evaluate(Model.zeros(D, 1000, 1))
+
+
+@every_form
+def test_labels_beyond_what_the_outputs_tell_apart_are_refused(form: Form) -> None:
+    X, y, _ = rows(form)
+    y[3] = form.classes
+    objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.0, 0.1))
+    words = rf"tells {form.classes} classes apart\. The data has the class number {form.classes}\."
+    with refused(words):
+        objective.evaluate(random_model(form))
+    legal = Dataset.of(X, np.minimum(y, form.classes - 1), classes=np.arange(9))
+    objective = Objective(legal, form.loss, ElasticNet(0.0, 0.1))
+    assert np.isfinite(objective.value(random_model(form))).all()
+    with refused(words):
+        objective.loss_gradient(Block.of(X, y), random_model(form))
+
+
+def test_a_penalty_of_other_models_or_features_is_refused() -> None:
+    form = BINARY[0]
+    data, model = Dataset.of(*rows(form)), random_model(form)
+    with refused(r"The l1 and l2 of the penalty must be .* one for each of 3\. Got 2 instead"):
+        Objective(data, form.loss, ElasticNet(0.0, [0.1, 0.2])).strengths(B)
+    for factors in (np.ones(D - 1), np.ones((D, 2))):
+        objective = Objective(data, form.loss, ElasticNet(0.0, 0.1, factors))
+        with refused(r"The 'factors' of the penalty must be of shape \(6,\) or \(6, 3\)\. Got"):
+            objective.evaluate(model)
 
 
 # --- a loss of one's own ---

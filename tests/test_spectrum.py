@@ -82,7 +82,7 @@ def test_smoothness_is_the_largest_eigenvalue_of_the_weighted_gram_matrix(
         x = features(X, f, m, bias)
         top = np.linalg.eigvalsh(x.T @ (x * own[:, None]) / own.sum())[-1]
         expected = form.loss.curvature_of(form.outputs) * top + L2[m]
-        assert found[m] == pytest.approx(expected, rel=2e-3)
+        assert expected <= found[m] <= expected * (1 + 2e-3)
 
 
 @smooth_form
@@ -110,7 +110,7 @@ def test_local_curvature_is_the_largest_eigenvalue_of_the_hessian(
         H = dense_hessian(form, x, y[:, m], s[:, m], Z[:, m], L2[m], bias)
         expected = np.linalg.eigvalsh(H)[-1]
         assert found[m] == pytest.approx(expected, rel=2e-3)
-        assert expected <= bound[m] * (1 + 2e-3)
+        assert expected <= bound[m]
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if not f.loss.smooth], ids=str)
@@ -135,7 +135,7 @@ def test_the_largest_eigenvalue_is_found_among_many(kind: str, dtype: type, seed
     x = np.column_stack([X.astype(float), np.ones(n)])
     expected = np.linalg.eigvalsh(x.T @ x / n)[-1]
     model = Model.zeros(d, 1, 1, dtype)
-    assert smoothness(objective, model)[0] == pytest.approx(expected, rel=1e-2)
+    assert expected <= smoothness(objective, model)[0] <= 1.01 * expected
     assert local_curvature(objective, model)[0] == pytest.approx(expected, rel=1e-2)
 
 
@@ -146,8 +146,35 @@ def test_the_largest_of_close_eigenvalues_is_found(seed: int) -> None:
     X, y = rng.standard_normal((n, d)), rng.integers(0, 2, n)
     objective = Objective(Dataset.of(X, y), LOSSES["squared"], ElasticNet(0.0, 0.0), bias=False)
     expected = np.linalg.eigvalsh(X.T @ X / n)[-1]
-    found = smoothness(objective, Model.zeros(d, 1, 1))[0]
-    assert 0.98 * expected <= found <= expected * (1 + 1e-9)
+    model = Model.zeros(d, 1, 1)
+    assert 0.98 * expected <= local_curvature(objective, model)[0] <= expected * (1 + 1e-9)
+    assert expected <= smoothness(objective, model)[0] <= 1.02 * expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bound_is_never_below_the_largest_eigenvalue(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(3, 300), rng.integers(1, 200)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-rng.uniform(0, 2), 0, d)
+    X, y = X + rng.integers(2), rng.integers(0, 2, n)
+    objective = Objective(Dataset.of(X, y), LOSSES["squared"], ElasticNet(0.0, 0.0), bias=False)
+    expected = np.linalg.eigvalsh(X.T @ X / n)[-1]
+    assert expected <= smoothness(objective, Model.zeros(d, 1, 1))[0] <= 1.01 * expected
+
+
+@pytest.mark.parametrize("measure", [smoothness, local_curvature])
+def test_the_curvature_of_a_model_does_not_depend_on_its_neighbours(measure: Any) -> None:
+    # The spectrum of the second model is settled by the 4th step, that of the others later.
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((80, 40)), rng.integers(0, 2, 80)
+    s = np.stack([np.ones(80), np.arange(80) < 2, rng.exponential(1.0, 80)], axis=1)
+    model = Model(rng.standard_normal((40, 3, 1)), np.zeros((3, 1)))
+    objective = Objective(Dataset.of(X, y, s), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    together = measure(objective, model)
+    for m in range(3):
+        data = Dataset.of(X, y, s[:, m])
+        alone = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+        assert together[m] == measure(alone, model.select(np.array([m])))[0]
 
 
 def test_curvature_of_blocks_equals_that_of_one_block() -> None:
@@ -173,7 +200,7 @@ def test_curvature_of_tiny_data(shape: tuple[int, int]) -> None:
     x = np.column_stack([X, np.ones(shape[0])])
     top = np.linalg.eigvalsh(x.T @ x / shape[0])[-1]
     model = Model.zeros(shape[1], 1, 1)
-    assert smoothness(objective, model)[0] == pytest.approx(0.25 * top + 0.5, rel=1e-6)
+    assert smoothness(objective, model)[0] == pytest.approx(0.25 * 1.001 * top + 0.5, rel=1e-9)
     empty = Objective(Dataset.of(0 * X, np.zeros(shape[0], int)), LOSSES["logistic"],
                       ElasticNet(0.0, 0.0), bias=False)  # fmt: skip
     assert smoothness(empty, model).tolist() == [0.0]
@@ -244,7 +271,7 @@ def test_three_classes_are_separable_when_each_leads_somewhere() -> None:
         assert endless(X, mixed, loss=loss) == [False]
 
 
-def test_weights_that_separate_are_the_proof_for_data_of_any_size() -> None:
+def test_weights_that_separate_are_the_proof_for_their_own_model_and_data_of_any_size() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 6))
     y = (X[:, 0] > 0).astype(int)
@@ -252,7 +279,7 @@ def test_weights_that_separate_are_the_proof_for_data_of_any_size() -> None:
     model = Model.zeros(6, 3, 1)
     assert without_finite_optimum(objective, model).tolist() == [False] * 3
     model.W[0, 1] = 1.0
-    assert without_finite_optimum(objective, model).tolist() == [True, True, False]
+    assert without_finite_optimum(objective, model).tolist() == [False, True, False]
     s = np.ones((9000, 3))
     s[:5], y[:5] = 0.0, 1 - y[:5]
     s[0, 0] = 1.0  # one row on the wrong side counts for the first model

@@ -3,13 +3,17 @@
     Matrix(X).scores(W, b)            Z (n, B, K) = X W + b
     Matrix(X).transpose_times(U)      G (d, B, K) = X^T U
 
-X may be dense, of any real type and order, or sparse. Neither is copied: an integer matrix is
-converted a few rows at a time inside the kernels, and a sparse one gets one copy in the other
-orientation when a product with X^T over all rows first asks for it.
+X may be dense, of any real type and order, or sparse. Read where they lie are dense float32,
+float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
+of floats. Everything else is copied once: float16, foreign byte orders and unaligned arrays, other
+sparse formats, sparse integers (their values), unsorted or repeated sparse entries. A sparse X
+gets a second copy, in the other orientation, when a product with X^T over all rows first asks for
+it.
 """
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -23,7 +27,9 @@ import separatrix._core as _core
 Array: TypeAlias = NDArray[Any]
 
 _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
+_SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
 _ENTRIES_AT_ONCE = 1 << 17
+_SPARSE_AT_ONCE = 1 << 20
 
 
 class Matrix:
@@ -37,13 +43,18 @@ class Matrix:
 
     def __init__(self, X: Any) -> None:
         self.is_sparse = sp.issparse(X)
+        X = X if self.is_sparse else np.asarray(X)
+        if X.ndim != 2 or X.dtype.kind not in "biufO":
+            raise ValueError(
+                "X must be a matrix of real numbers, of shape (n, d). "
+                f"Got an array of shape {X.shape} and type {X.dtype} instead."
+            )
         if self.is_sparse:
             self.X = _canonical(X)
             self._native = _core.Matrix.sparse(*self.X.shape)
             self._add(self.X)
         else:
-            X = np.asarray(X)
-            self.X = X if X.dtype in _READABLE else X.astype(working_type(X.dtype))
+            self.X = _readable(X)
             self._native = _core.Matrix.dense(self.X)
         self.shape: tuple[int, int] = self.X.shape
         self.dtype = working_type(self.X.dtype)
@@ -61,34 +72,96 @@ class Matrix:
         return self.by_sample()
 
     def scores(self, W: Array, b: Array) -> Array:
-        """Return X W + b, (n, B, K), in the type of W."""
-        Z = np.empty((self.shape[0], *b.shape), W.dtype)
-        flat = np.ascontiguousarray(W).reshape(self.shape[1], b.size)
-        _core.scores(self.by_sample(), flat, b.astype(W.dtype, copy=False).reshape(-1), Z)
+        """Return X W + b, (n, B, K), in the type of W (d, B, K)."""
+        W = _as_floats(W)
+        b = np.ascontiguousarray(b, W.dtype)
+        n, d = self.shape
+        if W.ndim != 3 or W.shape[0] != d or b.shape != W.shape[1:]:
+            raise ValueError(
+                f"X has {d} columns: W must be of shape ({d}, B, K) and b of shape (B, K). "
+                f"Got {W.shape} and {b.shape} instead."
+            )
+        Z = np.empty((n, *b.shape), W.dtype)
+        if Z.size:
+            _core.scores(self.by_sample(), W.reshape(d, b.size), b.reshape(-1), Z)
         return Z
 
     def transpose_times(self, U: Array) -> Array:
         """Return X^T U, (d, B, K), in the type of U (n, B, K)."""
-        G = np.zeros((self.shape[1], *U.shape[1:]), U.dtype)
+        U = _as_floats(U)
+        n, d = self.shape
+        if U.ndim != 3 or U.shape[0] != n:
+            raise ValueError(
+                f"X has {n} rows: U must be of shape ({n}, B, K). Got {U.shape} instead."
+            )
+        G = np.zeros((d, *U.shape[1:]), U.dtype)
         if G.size:
-            _core.transpose_times(self.by_both(), np.ascontiguousarray(U), G)
+            _core.transpose_times(self.by_both(), U, G)
         return G
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
-        """Return the weighted mean and standard deviation of every column, in float64."""
-        n, d = self.shape
+        """Return the weighted mean and standard deviation of every column, in float64.
+
+        Deviations are summed, not squares, and from a value of the column itself: digits survive
+        however far the column lies from zero, and a constant column has deviation 0, exactly.
+        """
+        n, _ = self.shape
         weights = np.ones(n) if s is None else np.asarray(s, np.float64)
+        if weights.shape != (n,):
+            raise ValueError(
+                f"X has {n} rows: s must be of shape ({n},). Got {weights.shape} instead."
+            )
         total = weights.sum() or 1.0
-        if self.is_sparse:
-            mean = np.asarray(self.X.T @ weights, np.float64) / total
-            squares = self.squares(weights)[:, 0] / total
-            return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
-        mean, spread = np.zeros(d), np.zeros(d)
-        for piece in _pieces(self.X):
-            mean += weights[piece] @ self.X[piece].astype(np.float64) / total
-        for piece in _pieces(self.X):
-            spread += weights[piece] @ np.square(self.X[piece] - mean) / total
-        return mean, np.sqrt(spread)
+        sums = self._sparse_moments if self.is_sparse else self._dense_moments
+        mean, variance = sums(weights, total)
+        spread = np.sqrt(variance)
+        return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
+
+    def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
+        X, d = self.X, self.shape[1]
+        first = np.flatnonzero(weights)[:1]
+        centre = X[first[0]].astype(np.float64) if len(first) else np.zeros(d)
+        shift, variance = np.zeros(d), np.zeros(d)
+        for piece in _pieces(X):
+            shift += weights[piece] @ (X[piece] - centre) / total
+        for piece in _pieces(X):
+            variance += weights[piece] @ np.square(X[piece] - centre - shift) / total
+        return centre + shift, variance
+
+    def _sparse_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
+        """The same over the entries that are there; the others are zeros of known weight."""
+        d = self.shape[1]
+        centre, counts, present, shift, variance = np.zeros((5, d))
+
+        def sums(column: Array, values: Array | None = None) -> Array:
+            return np.bincount(column, values, minlength=d)
+
+        for _, column, value in self._entries(weights):
+            centre[column] = value
+            counts += sums(column)
+        # A column that lacks no row is centred at one of its values, all others at their zeros.
+        full = counts == np.count_nonzero(weights)
+        centre[~full] = 0.0
+        for s, column, value in self._entries(weights):
+            shift += sums(column, s * (value - centre[column])) / total
+            present += sums(column, s) / total
+        mean = centre + shift
+        for s, column, value in self._entries(weights):
+            variance += sums(column, s * np.square(value - mean[column])) / total
+        zeros = np.where(full, 0.0, np.maximum(1.0 - present, 0.0))
+        return mean, variance + zeros * np.square(mean)
+
+    def _entries(self, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Weight, column and value of the entries of a sparse X in rows that have weight."""
+        X = self.X
+        for first in range(0, X.nnz, _SPARSE_AT_ONCE):
+            piece = slice(first, min(first + _SPARSE_AT_ONCE, X.nnz))
+            index = X.indices[piece]
+            line = np.searchsorted(X.indptr, np.arange(piece.start, piece.stop), side="right") - 1
+            row, column = (line, index) if X.format == "csr" else (index, line)
+            s = weights[row]
+            kept = s != 0.0
+            yield s[kept], column[kept], X.data[piece][kept].astype(np.float64)
 
     def squares(self, s: Array) -> Array:
         """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B)."""
@@ -108,12 +181,9 @@ class Matrix:
 
     def _add(self, X: Any) -> None:
         wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
-        self._native.set(
-            X.format == "csc",
-            X.indptr.astype(wide, copy=False),
-            X.indices.astype(wide, copy=False),
-            X.data,
-        )
+        # The kernels know no strides of these.
+        start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
+        self._native.set(X.format == "csc", start, index, np.require(X.data, None, ["C", "A"]))
 
 
 def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -127,6 +197,12 @@ def sum_samples(a: Array) -> Array:
     Each column is summed in the same order, whatever models stand beside it.
     """
     return np.ascontiguousarray(np.moveaxis(a, 0, -1)).sum(axis=-1, dtype=np.float64)
+
+
+def per_model(a: Array) -> Array:
+    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
+    a = np.asarray(a)
+    return a[:, None] if a.ndim == 1 else a
 
 
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
@@ -160,8 +236,11 @@ def set_threads(threads: int | None = None) -> None:
     """
     if threads is None:
         threads = _available_cores()
-    if threads < 1:
-        raise ValueError(f"The number of threads must be >= 1. Got {threads} instead.")
+    whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
+    if not whole or threads < 1:
+        raise ValueError(
+            f"The number of threads must be a whole number >= 1. Got {threads!r} instead."
+        )
     _core.set_threads(int(threads))
 
 
@@ -192,16 +271,40 @@ def _threads_from_environment() -> int | None:
     return int(text)
 
 
+def _as_floats(a: Any) -> Array:
+    """An array the kernels compute with: float32 stays, all else becomes float64; in C order."""
+    a = np.asarray(a)
+    return np.require(a, working_type(a.dtype), ["C", "A"])
+
+
+def _readable(X: Array) -> Array:
+    """X where it lies, if the kernels can read it there; otherwise a copy."""
+    if X.dtype not in _READABLE:
+        return X.astype(working_type(X.dtype))
+    whole_strides = all(stride % X.itemsize == 0 for stride in X.strides)
+    return X if X.flags.aligned and whole_strides else X.copy()
+
+
 def _canonical(X: Any) -> Any:
-    """CSR or CSC with sorted, unique indices and float values; the user's own where it is so."""
+    """CSR or CSC with sorted, unique indices and float values; the user's arrays where it is so."""
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(working_type(X.dtype))
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    try:
+        # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
+        view = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        view.indices, view.indptr = X.indices, X.indptr
+        view.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
+            "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
+        ) from error
+    if not view.has_canonical_format:
+        view = view.copy()
+        view.sum_duplicates()
+    return view
 
 
 def _pieces(X: Array) -> Iterator[slice]:

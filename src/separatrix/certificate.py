@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, sum_samples
+from separatrix.arrays import Array, per_model, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
 
 ENTRIES_AT_ONCE = 1 << 21
+CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,20 @@ class Certificate:
     relative_gap: float | None
     gradient_norm: float
 
+    @property
+    def certified(self) -> bool:
+        """Whether the model is proven to be as good as optimal: a relative gap of at most 1e-3."""
+        return self.relative_gap is not None and self.relative_gap <= CERTIFIED
+
     def __str__(self) -> str:
         if self.kind == "gradient_norm":
             return (
                 f"objective {self.primal:.6g}, gradient norm {self.gradient_norm:.2e} "
-                "(no penalty or not convex: no duality gap exists)"
+                "(no duality gap exists without a penalty and a convex loss)"
             )
         return (
             f"objective {self.primal:.6g}, within {self.gap:.2e} of the optimum "
-            f"(relative gap {self.relative_gap:.2e})"
+            f"(relative gap {self.relative_gap:.2e}{'' if self.certified else ', not certified'})"
         )
 
 
@@ -98,20 +104,24 @@ def dual_values(objective: Objective, model: Model, duals: list[Array] | None = 
     blocks = list(objective.data.blocks())
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
-    U = [_usable(u, _columns(block.weights)) for block, u in zip(blocks, duals)]
+    U = [_usable(u, per_model(block.weights)) for block, u in zip(blocks, duals)]
     if objective.bias:
         U = _balanced(objective, blocks, U)
     scale = objective.scale(model.n_models)
     V = np.zeros(model.W.shape)
     for block, u in zip(blocks, U):
-        V += block.X.transpose_times(u * (_columns(block.weights) * scale)[:, :, None])
+        V += block.X.transpose_times(u * (per_model(block.weights) * scale)[:, :, None])
     shrink = objective.penalty.dual_scale(V)
+    # At U = 0 the conjugate depends on the class alone.
+    classes = np.arange(len(objective.data.classes))
+    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
     for block, u in zip(blocks, U):
-        s = _columns(block.weights)
-        for total, duals_now in ((cost, u * shrink[:, None]), (cost_of_zero, np.zeros_like(u))):
-            each = objective.loss.conjugate(block.y, duals_now)
-            total += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
+        s = per_model(block.weights)
+        each = objective.loss.conjugate(block.y, u * shrink[:, None])
+        cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
+        if of_class.any():
+            cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
     dual = -cost - objective.penalty.conjugate(V * shrink[:, None])
     if not objective.bias:  # a bias that is fixed need not be balanced, but it counts
         dual += (model.b * _weighted_sums(blocks, U) * scale[:, None]).sum(axis=1) * shrink
@@ -126,7 +136,7 @@ def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
 
 def _weighted_sums(blocks: list[Block], U: list[Array]) -> Array:
     """sum_i s_i U_i of each model, (B, K)."""
-    parts = [sum_samples(_columns(block.weights)[:, :, None] * u) for block, u in zip(blocks, U)]
+    parts = [sum_samples(per_model(block.weights)[:, :, None] * u) for block, u in zip(blocks, U)]
     return np.sum(parts, axis=0)
 
 
@@ -135,7 +145,7 @@ def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list
     B = U[0].shape[1]
 
     def wide(a: Array) -> Array:
-        return np.broadcast_to(_columns(a), (len(a), B))
+        return np.broadcast_to(per_model(a), (len(a), B))
 
     y = np.concatenate([wide(block.y) for block in blocks])
     s = np.concatenate([wide(block.weights) for block in blocks])
@@ -157,7 +167,3 @@ def _usable(U: Array, s: Array) -> Array:
     """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
     U = np.asarray(U, np.float64)
     return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)
-
-
-def _columns(a: Array) -> Array:
-    return a[:, None] if a.ndim == 1 else a

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
 
 import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.certificate import Certificate
+from separatrix.data import Dataset
+from separatrix.losses import OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.separable import without_finite_optimum
@@ -22,6 +25,7 @@ STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the firs
 CERTIFIED = 1e-3  # a relative gap below which nothing is left to gain
 RISEN = 0.01  # relative rise of the validation loss above its lowest
 SCALE_RATIO = 1e3  # between the widest and the narrowest feature
+CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
 RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
 CUT_SHORT = ("epochs", "time_limit")  # ends that say nothing about convergence
@@ -29,11 +33,15 @@ CUT_SHORT = ("epochs", "time_limit")  # ends that say nothing about convergence
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a run went: its rate and momentum, and the stable rate times the curvature."""
+    """How fast a run went: its rate and momentum, and the stable rate times the curvature.
+
+    `formula` is the stable rate in words, lambda_max being the curvature.
+    """
 
     rate: float
     momentum: float
     stable_times: float
+    formula: str
     batch_size: int | None = None
 
 
@@ -82,11 +90,21 @@ class Trace:
         return len(self.rises()) >= max(RISING_SHARE * len(self.history["objective"]), 1)
 
 
-def diagnose(objective: Objective, model: Model, traces: list[Trace]) -> list[list[Diagnosis]]:
-    """Diagnose every model of a batch, sharing the passes over the data between them."""
+def diagnose(
+    objective: Objective, model: Model, traces: list[Trace], *, whole: bool = True
+) -> list[list[Diagnosis]]:
+    """Diagnose every model of a batch, sharing the passes over the data between them.
+
+    With `whole` False the rows are only a part of the data, and nothing is said of its classes.
+    """
+    B = len(traces)
     speed = _Limits(objective, model, traces)
-    data = _data_diagnoses(objective, traces)
-    separable = _separable(objective, model)
+    nothing: list[Diagnosis | None] = [None] * B
+    separable = _separable(objective, model) if whole else nothing
+    rare = _each(objective.data, B, _rare_class) if whole else nothing
+    scales = nothing
+    if any(trace.pace is not None for trace in traces) and objective.penalty.factors is None:
+        scales = _each(objective.data, B, _scales)
     out = []
     for m, trace in enumerate(traces):
         found = [
@@ -95,8 +113,11 @@ def diagnose(objective: Objective, model: Model, traces: list[Trace]) -> list[li
             _not_converged(trace, speed, m),
             _overfitting(trace),
             separable[m],
+            _zero_optimum(objective, m, B),
+            scales[m] if trace.pace is not None else None,
+            rare[m],
         ]
-        out.append([d for d in found if d is not None] + data)
+        out.append([d for d in found if d is not None])
     return out
 
 
@@ -124,15 +145,12 @@ class _Limits:
         """The safe rate and the local limit, saying which is which."""
         parts = []
         if self.L[m] > 0.0:
-            parts.append(f"the safe rate 2/L = {2.0 / self.L[m]:.2g}, from the data alone")
+            safe = _rounded_down(2.0 / self.L[m])
+            parts.append(f"the safe rate 2/L = {safe}, from the data alone")
         if pace is not None and self.local[m] > 0.0:
-            formula = {2.0: "2", 2.0 * (1.0 + pace.momentum): "2(1 + mu)"}.get(
-                pace.stable_times, "2(1 + mu)/(1 + 2 mu)"
-            )
             limit = pace.stable_times / self.local[m]
             parts.append(
-                f"the local limit {formula}/lambda_max = {limit:.2g}, of the Hessian at the "
-                "weights kept"
+                f"the local limit {pace.formula} = {limit:.2g}, of the Hessian at the weights kept"
             )
         return " and ".join(parts)
 
@@ -144,8 +162,14 @@ class _Limits:
     def lower(self, m: int) -> str:
         """What to set the rate to."""
         if self.L[m] > 0.0:
-            return f"Lower learning_rate to {2.0 / self.L[m]:.2g} or less"
+            return f"Lower learning_rate to {_rounded_down(2.0 / self.L[m])} or less"
         return "Lower learning_rate, or let it decay with schedule='inverse'"
+
+
+def _rounded_down(rate: float) -> str:
+    """Two digits of a rate, never above it."""
+    down = Context(prec=2, rounding=ROUND_DOWN).create_decimal_from_float(float(rate))
+    return f"{float(down):.2g}"
 
 
 def _diverged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
@@ -229,8 +253,10 @@ def _go_faster(pace: Pace | None, safe: float) -> str:
     if pace is None:
         return "Train for more epochs, or raise learning_rate."
     if pace.rate >= safe:
-        return f"Train for more epochs; learning_rate is already above 2/L = {safe:.2g}."
-    limit = f" (now {pace.rate:.3g}, safe up to 2/L = {safe:.2g})" if pace.rate < safe else ""
+        return f"Train for more epochs; learning_rate is already above 2/L = {_rounded_down(safe)}."
+    limit = ""
+    if pace.rate < safe:
+        limit = f" (now {pace.rate:.3g}, safe up to 2/L = {_rounded_down(safe)})"
     return f"Train for more epochs, or raise learning_rate{limit} or momentum."
 
 
@@ -266,18 +292,31 @@ def _overfitting(trace: Trace) -> Diagnosis | None:
     )
 
 
-def _data_diagnoses(objective: Objective, traces: list[Trace]) -> list[Diagnosis]:
-    """What is wrong with the data itself, the same for all models."""
-    found = []
-    if any(trace.pace is not None for trace in traces) and objective.penalty.factors is None:
-        found.append(_scales(objective))
-    found.append(_rare_class(objective))
-    return [d for d in found if d is not None]
+def _zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis | None:
+    loss = objective.loss.base if isinstance(objective.loss, OneVsRest) else objective.loss
+    l1, l2 = (strength[m] for strength in objective.strengths(n_models))
+    if loss.name != "perceptron" or l1 == l2 == 0.0:
+        return None
+    return Diagnosis(
+        "zero_optimum",
+        f"With a penalty (l1={l1:g}, l2={l2:g}) the optimum is W = 0: there the perceptron loss, "
+        "which has no margin, is 0 already, and the penalty too. What this fit learnt is what was "
+        "not yet shrunk away.",
+        "Use loss='hinge', whose margin holds against the penalty, or set l1 and l2 to 0.",
+    )
 
 
-def _scales(objective: Objective) -> Diagnosis | None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        spreads = np.stack([block.X.moments()[1] for block in objective.data.blocks()]).max(axis=0)
+def _each(
+    data: Dataset, n_models: int, look: Callable[[Dataset], Diagnosis | None]
+) -> list[Diagnosis | None]:
+    """What there is to say of every model's rows: said once where all models have the same."""
+    if all(block.y.ndim == 1 and block.weights.ndim == 1 for block in data.blocks()):
+        return [look(data)] * n_models
+    return [look(data.select(np.array([m]))) for m in range(n_models)]
+
+
+def _scales(data: Dataset) -> Diagnosis | None:
+    spreads = _spreads(data)
     moving = np.flatnonzero(spreads > 0.0)
     if len(moving) < 2:
         return None
@@ -293,19 +332,31 @@ def _scales(objective: Objective) -> Diagnosis | None:
     )
 
 
-def _rare_class(objective: Objective) -> Diagnosis | None:
-    counts = np.zeros(len(objective.data.classes), int)
-    for block in objective.data.blocks():
-        if block.y.ndim == 2 or block.weights.ndim == 2:
-            return None  # every model has classes of its own
-        counts += np.bincount(block.y[block.weights > 0.0], minlength=len(counts))
+@np.errstate(over="ignore", invalid="ignore")
+def _spreads(data: Dataset) -> Array:
+    """The weighted standard deviation of every column over all blocks; 0 for a constant one."""
+    weights = [block.weights.reshape(len(block.y)) for block in data.blocks()]
+    share = np.array([s.sum() for s in weights])
+    moments = [block.X.moments(s) for block, s in zip(data.blocks(), weights)]
+    means, spreads = (np.stack(part) for part in zip(*moments))
+    share = share[:, None] / (share.sum() or 1.0)
+    mean = (share * means).sum(axis=0)
+    pooled = np.sqrt((share * (spreads**2 + (means - mean) ** 2)).sum(axis=0))
+    return np.where(pooled > CONSTANT * np.abs(mean), pooled, 0.0)
+
+
+def _rare_class(data: Dataset) -> Diagnosis | None:
+    counts = np.zeros(len(data.classes), int)
+    for block in data.blocks():
+        y, s = (a.reshape(len(a)) for a in (block.y, block.weights))
+        counts += np.bincount(y[s > 0.0], minlength=len(counts))
     total, rarest = int(counts.sum()), int(counts.argmin())
     few = counts[rarest]
     if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):
         return None
     return Diagnosis(
         "rare_class",
-        f"Class {objective.data.classes[rarest]!s} has only {few} of {total} training rows.",
+        f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
         "Give its samples more weight (sample_weight), collect more, or merge it with another.",
     )
 

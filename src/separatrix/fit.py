@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.losses import Loss
+from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -41,11 +42,13 @@ def train(
     *,
     on_record: Callable[[Progress], None] | None = None,
     keep_state: bool = False,
+    whole: bool = True,
 ) -> list[Result]:
     """Train all tasks over the same rows, as few batches as possible.
 
     Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
-    one model, read off several times. `data` may hold weights (n, T), one column a task.
+    one model, read off several times. `data` may hold weights (n, T), one column a task. `whole` is
+    False if the rows are only a part of the data.
     """
     for task in tasks:
         refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
@@ -72,9 +75,10 @@ def train(
             Model.stack([_start(task, data) for task in first]),
             Stop.join([task.stop for task in first], epochs),
             validation=held_out,
-            on_record=on_record,
+            on_record=_for_members(on_record, runs.values()),
             state=first[0].state,
             keep_state=keep_state,
+            whole=whole,
         )
         for same, points, found in zip(runs.values(), epochs, readings):
             for t in same:
@@ -113,6 +117,16 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
     return [words[need] for need, holds in held.items() if need in needs and not holds]
 
 
+def _for_members(
+    on_record: Callable[[Progress], None] | None, runs: Iterable[Sequence[int]]
+) -> Callable[[Progress], None] | None:
+    """The callback, told which tasks each model of its batch is trained for."""
+    if on_record is None:
+        return None
+    members = tuple(tuple(same) for same in runs)
+    return lambda progress: on_record(replace(progress, members=members))
+
+
 def _start(task: Task, data: Dataset) -> Model:
     if task.state is not None:
         return task.state.model
@@ -125,13 +139,24 @@ def _batch_key(task: Task) -> Hashable:
     """What all models of a batch have in common."""
     alone = None if task.state is None else id(task)
     return (
-        task.loss,
+        _loss_key(task.loss),
         task.n_outputs,
         task.bias,
         task.solver.shared_key(),
         task.stop.shared_key(),
         alone,
     )
+
+
+def _loss_key(loss: Loss) -> Hashable:
+    """The loss itself; for one that cannot be hashed, which object it is."""
+    if isinstance(loss, OneVsRest):
+        return OneVsRest, _loss_key(loss.base)
+    try:
+        hash(loss)
+    except TypeError:
+        return id(loss)
+    return cast(Hashable, loss)
 
 
 def _run_key(task: Task) -> Hashable:

@@ -55,7 +55,7 @@ class Model:
 
     def astype(self, dtype: np.dtype | type) -> Model:
         """The models in another type of number."""
-        return Model(self.W.astype(dtype), self.b.astype(dtype))
+        return Model(self.W.astype(dtype, order="C"), self.b.astype(dtype, order="C"))
 
     def dot(self, other: Model) -> Array:
         """The inner product of each model with its namesake (B,), in float64.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, sum_samples
+from separatrix.arrays import Array, per_model, sum_samples
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.model import Model
@@ -71,6 +71,7 @@ class Objective:
     loss : Loss
     penalty : ElasticNet, for one or for B models
     bias : whether b is free; otherwise it stays where it is
+    scale : (B,), used instead of 1 / S: a mini-batch counts for all the rows it stands for
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
@@ -80,31 +81,32 @@ class Objective:
     """
 
     def __init__(
-        self, data: Dataset, loss: Loss, penalty: ElasticNet, *, bias: bool = True
+        self,
+        data: Dataset,
+        loss: Loss,
+        penalty: ElasticNet,
+        *,
+        bias: bool = True,
+        scale: Array | None = None,
     ) -> None:
         self.data = data
         self.loss = loss
         self.penalty = penalty
         self.bias = bias
-        self._scales: dict[int, Array] = {}
+        if scale is None:
+            total = data.total_weight()
+            scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
+        self._scale = np.atleast_1d(np.asarray(scale, np.float64))
 
     def scale(self, n_models: int) -> Array:
-        """1 / S of each model; 0 for a model without weight."""
-        if n_models not in self._scales:
-            total = self.data.total_weight(n_models)
-            self._scales[n_models] = np.divide(
-                1.0, total, out=np.zeros_like(total), where=total > 0.0
-            )
-        return self._scales[n_models]
-
-    def fix_scale(self, scale: Array) -> None:
-        """Use other factors than 1 / S: a mini-batch counts for all the rows it stands for."""
-        self._scales[len(scale)] = scale
+        """1 / S of each model (B,), or what was given instead; 0 for a model without weight."""
+        return _of_each("The weights", self._scale, n_models)
 
     def strengths(self, n_models: int) -> tuple[Array, Array]:
         """l1 and l2 of each model (B,)."""
-        l1, l2 = (np.broadcast_to(a, (n_models,)) for a in (self.penalty.l1, self.penalty.l2))
-        return np.ascontiguousarray(l1), np.ascontiguousarray(l2)
+        what = "The l1 and l2 of the penalty"
+        l1, l2 = (_of_each(what, a, n_models) for a in (self.penalty.l1, self.penalty.l2))
+        return l1, l2
 
     def factors(self, model: Model) -> Array | None:
         """The penalty's factors as the kernels take them: (d,) or one for every column of W."""
@@ -122,12 +124,14 @@ class Objective:
 
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """The mean loss and the weighted share of rows predicted right, (B,) each."""
+        self._require(model)
         scale = self.scale(model.n_models)
         loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
         return loss * scale, hits * scale
 
     def evaluate(self, model: Model) -> Evaluation:
         """Loss, accuracy, penalty and gradient of every model, in one pass over the data."""
+        self._require(model)
         loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
         scale = self.scale(model.n_models)
         gb = gb.astype(model.b.dtype)
@@ -147,6 +151,7 @@ class Objective:
 
     def loss_gradient(self, block: Block, model: Model) -> Array:
         """The gradient of each row's loss with respect to its scores, (n, B, K)."""
+        self._require(model, Dataset([block], self.data.classes))
         Z = model.scores(block.X)
         if not self.loss.compiled:
             return self.loss.gradient(block.y, Z)
@@ -157,10 +162,16 @@ class Objective:
 
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 term, times the direction V (as a model)."""
+        self._require(model)
+        if V.W.shape != model.W.shape or V.b.shape != model.b.shape:
+            raise ValueError(
+                f"The direction must have the shapes of the model, W {model.W.shape} and b "
+                f"{model.b.shape}. Got {V.W.shape} and {V.b.shape} instead."
+            )
         scale = self.scale(model.n_models)[:, None]
 
         def part(block: Block) -> tuple[Array, Array]:
-            s = _per_model(block.weights)
+            s = per_model(block.weights)
             Z, ZV = (_silence(m.scores(block.X), s) for m in (model, V))
             H = self.loss.hessian_times(block.y, Z, ZV) * (s[:, :, None] * scale)
             H = H.astype(model.W.dtype, copy=False)
@@ -174,7 +185,11 @@ class Objective:
     def select(self, models: Array) -> Objective:
         """The objective of some of the models."""
         return Objective(
-            self.data.select(models), self.loss, self.penalty.select(models), bias=self.bias
+            self.data.select(models),
+            self.loss,
+            self.penalty.select(models),
+            bias=self.bias,
+            scale=self._scale if len(self._scale) == 1 else self._scale[models],
         )
 
     def words(self, b: int = 0) -> str:
@@ -186,6 +201,43 @@ class Objective:
         parts.append(penalty)
         text = " + ".join(parts) if penalty != "no penalty" else ", ".join(parts)
         return f"{text}, {'bias free' if self.bias else 'no bias'}"
+
+    def _require(self, model: Model, data: Dataset | None = None) -> None:
+        """Raise unless a model fits the data, the loss and the penalty: kernels check nothing."""
+        data = self.data if data is None else data
+        W, b, d = model.W, model.b, data.n_features
+        if W.ndim != 3 or W.shape[0] != d or b.shape != W.shape[1:] or not b.size:
+            raise ValueError(
+                f"The data has {d} features: a model must have W of shape ({d}, B, K) and b of "
+                f"shape (B, K). Got {W.shape} and {b.shape} instead."
+            )
+        if W.dtype not in (np.float32, np.float64) or b.dtype != W.dtype:
+            raise ValueError(
+                "W and b of a model must both be float32 or both float64. "
+                f"Got {W.dtype} and {b.dtype} instead. Convert them with Model.astype."
+            )
+        if not (W.flags.c_contiguous and b.flags.c_contiguous):
+            raise ValueError("W and b of a model must lie in C order. Use Model.copy, which does.")
+        n_classes = _n_classes(self.loss, model.n_outputs)
+        if data.highest_label >= n_classes:
+            raise ValueError(
+                f"Loss '{self.loss.name}' with {model.n_outputs} outputs tells {n_classes} classes "
+                f"apart. The data has the class number {data.highest_label}. "
+                "Give the model an output for every class."
+            )
+        for block in data.blocks():
+            for name, a in (("labels", block.y), ("weights", block.s)):
+                if a is not None and a.ndim == 2 and a.shape[1] != model.n_models:
+                    raise ValueError(
+                        f"The {name} of the data must have one column for all models, or one for "
+                        f"each of {model.n_models}. Got {a.shape[1]} instead."
+                    )
+        f = self.penalty.factors
+        if f is not None and (len(f) != d or f[0].size not in (1, model.n_models)):
+            raise ValueError(
+                f"The 'factors' of the penalty must be of shape ({d},) or ({d}, {model.n_models}). "
+                f"Got {f.shape} instead."
+            )
 
     def _sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss."""
@@ -212,7 +264,7 @@ class Objective:
 
     def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """The same in numpy, for a loss that has no kernel."""
-        s, y = _per_model(block.weights), _per_model(block.y)
+        s, y = per_model(block.weights), per_model(block.y)
         Z = _silence(model.scores(block.X), s)
         loss = sum_samples(s * self.loss.value(block.y, Z))
         hits = sum_samples(s * (self.loss.predict(Z) == y))
@@ -223,9 +275,23 @@ class Objective:
         return loss, hits, block.X.transpose_times(U), sum_samples(U)
 
 
-def _per_model(a: Array) -> Array:
-    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
-    return a[:, None] if a.ndim == 1 else a
+def _n_classes(loss: Loss, n_outputs: int) -> int:
+    """How many classes so many outputs tell apart: one more where a score 0 stands for a class."""
+    try:
+        lifted = n_outputs == 1 or loss.n_outputs(n_outputs + 1) == n_outputs
+    except ValueError:  # a loss of two classes
+        lifted = False
+    return n_outputs + lifted
+
+
+def _of_each(what: str, a: Array, n_models: int) -> Array:
+    """One number for every model, of one for all or one each."""
+    if len(a) not in (1, n_models):
+        raise ValueError(
+            f"{what} must be one for all models, or one for each of {n_models}. Got {len(a)} "
+            "instead."
+        )
+    return np.ascontiguousarray(np.broadcast_to(a, (n_models,)))
 
 
 def _silence(Z: Array, s: Array) -> Array:

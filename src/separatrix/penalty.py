@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ElasticNet"]
+from separatrix.arrays import Array
 
-Array: TypeAlias = NDArray[Any]
+__all__ = ["ElasticNet"]
 
 # After scaling by `dual_scale` an entry may exceed its bound by rounding only.
 DOMAIN_TOLERANCE = 512 * float(np.finfo(np.float64).eps)

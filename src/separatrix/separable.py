@@ -13,13 +13,15 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 
 PROGRAMME_SIZE = 50_000  # entries of the linear programme that is worth solving
+NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
 
 
 def without_finite_optimum(objective: Objective, model: Model) -> Array:
     """Which models (B,) minimise a cross-entropy without a penalty over separable data.
 
-    Proven by the model itself where it puts every row strictly on its side and, for small data, by
-    a linear programme. False says only that nothing was proven.
+    Proven for each by the model itself, where it puts every row strictly on its side, and for small
+    data by a linear programme; never by another model, so that a model is told the same in every
+    company. False says only that nothing was proven.
     """
     B, loss = model.n_models, objective.loss
     endless = np.zeros(B, bool)
@@ -30,25 +32,27 @@ def without_finite_optimum(objective: Objective, model: Model) -> Array:
     free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
     if not len(free):
         return endless
-    blocks = list(objective.data.blocks())
-    if any(block.y.ndim == 2 or block.weights.ndim == 2 for block in blocks):
-        for m in free:
-            endless[m] = _proven(objective.select(np.array([m])), model.select(np.array([m])))
-        return endless
-    # All models have the same rows: one that separates them is the proof for all.
-    _, accuracy = objective.loss_and_accuracy(model)
-    best = free[[np.argmax(accuracy[free])]]
-    endless[free] = _proven(objective.select(best), model.select(best))
+    endless[free] = _separating(objective.select(free), model.select(free))
+    own_rows = any(b.y.ndim == 2 or b.weights.ndim == 2 for b in objective.data.blocks())
+    exists: bool | None = None
+    for m in free[~endless[free]]:
+        if exists is None or own_rows:
+            exists = _plane_exists(objective.select(np.array([m])))
+        endless[m] = exists
     return endless
 
 
-def _proven(objective: Objective, model: Model) -> bool:
-    blocks = list(objective.data.blocks())
-    strict = np.logical_and.reduce([_strict(objective, model, block) for block in blocks])
-    if strict.any():
-        return True
-    small = len(blocks) == 1 and not isinstance(objective.loss, OneVsRest)
-    return small and _plane_exists(objective, blocks[0])
+def _separating(objective: Objective, model: Model) -> Array:
+    """Which models (B,) put every row that counts strictly on its side."""
+    out = np.zeros(model.n_models, bool)
+    _, accuracy = objective.loss_and_accuracy(model)
+    # With one-vs-rest a single plane is enough, and the rows need not all be right.
+    one_plane = isinstance(objective.loss, OneVsRest)
+    for m in np.flatnonzero((accuracy > NEARLY_ALL) | one_plane):
+        one, alone = np.array([m]), objective.select(np.array([m]))
+        parts = [_strict(alone, model.select(one), block) for block in alone.data.blocks()]
+        out[m] = np.logical_and.reduce(parts).any()
+    return out
 
 
 def _strict(objective: Objective, model: Model, block: Block) -> Array:
@@ -66,8 +70,11 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
     return np.asarray(((own > P.max(axis=2)) | ~counts).all(axis=0))
 
 
-def _plane_exists(objective: Objective, block: Block) -> bool:
-    """Solve for W, b with z_y - z_j >= 1 for every row and every other class j."""
+def _plane_exists(objective: Objective) -> bool:
+    """Solve for W, b with z_y - z_j >= 1 for every row and every other class j, for one model."""
+    block, *more = objective.data.blocks()
+    if more or isinstance(objective.loss, OneVsRest):
+        return False
     C, (n, d) = max(len(objective.data.classes), 2), block.X.shape
     if n * (C - 1) * (d + 1) * 2 > PROGRAMME_SIZE:
         return False

@@ -6,21 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
 
 ITERATIONS = 24
-TOLERANCE = 1e-4
+TOLERANCE = 1e-5
 STEADY = 3  # steps within the tolerance: one alone may be a halt at a smaller eigenvalue
+SAFETY = 1e-3  # by which a bound is raised beyond the error that Lanczos itself knows of
 
 
 def smoothness(objective: Objective, model: Model) -> Array | None:
     """L of each model (B,): the gradient of the loss and l2 term changes by at most L per unit.
 
     L = curvature of the loss * lambda_max(X^T diag(s) X) / S + l2, X with a column of ones where
-    the bias is free: a rate of 2 / L is safe wherever the weights are. None for a loss with kinks.
+    the bias is free: a rate of 2 / L is safe wherever the weights are. The eigenvalue is found from
+    below and raised by its error, so that L is rather too large. None for a loss with kinks.
     """
     curvature = objective.loss.curvature_of(model.n_outputs)
     if curvature is None:
@@ -38,15 +40,15 @@ def smoothness(objective: Objective, model: Model) -> Array | None:
         def part(block: Block) -> tuple[Array, Array]:
             s = block.weights if block.weights.ndim == 2 else block.weights[:, None]
             Z = V.scores(block.X) * (s * scale[:B])[:, :, None]
-            return block.X.transpose_times(Z), Z.sum(axis=0)
+            return block.X.transpose_times(Z), sum_samples(Z)
 
         GW, gb = objective.data.sum_over_blocks(part)
         return Model(GW, gb if objective.bias else 0.0 * gb)
 
     start = Model.zeros(model.W.shape[0], B, 1)
-    largest = largest_eigenvalue(_scaled(times, f), start, objective.bias)
+    largest, error = largest_eigenvalue(_scaled(times, f), start, objective.bias)
     _, l2 = objective.strengths(model.n_models)
-    return curvature * largest + l2
+    return curvature * (1.0 + SAFETY) * (largest + error) + l2
 
 
 def local_curvature(objective: Objective, model: Model) -> Array | None:
@@ -60,15 +62,18 @@ def local_curvature(objective: Objective, model: Model) -> Array | None:
     def times(V: Model) -> Model:
         return objective.hessian_times(model, V)
 
-    return largest_eigenvalue(_scaled(times, f), start, objective.bias)
+    return largest_eigenvalue(_scaled(times, f), start, objective.bias)[0]
 
 
-def largest_eigenvalue(times: Callable[[Model], Model], like: Model, bias: bool) -> Array:
-    """The largest eigenvalue (B,) of symmetric operators, one for each model.
+def largest_eigenvalue(
+    times: Callable[[Model], Model], like: Model, bias: bool
+) -> tuple[Array, Array]:
+    """The largest eigenvalue (B,) of symmetric operators, one for each model, and its error (B,).
 
     Lanczos's three-term recurrence from one fixed random vector: without reorthogonalisation it
-    repeats eigenvalues, which does not harm the largest. Right to about 1e-3, from below; less so
-    where many eigenvalues lie close to the largest.
+    repeats eigenvalues, which does not harm the largest. It comes from below. The error is the
+    residual |A v - lambda v| of its vector: there is an eigenvalue within it, in practice the
+    largest. A model's numbers are final once they are steady, whatever models are beside it.
     See G. Golub and C. Van Loan, Matrix Computations, algorithm 10.1.1.
     """
     d, B, K = like.W.shape
@@ -81,7 +86,8 @@ def largest_eigenvalue(times: Callable[[Model], Model], like: Model, bias: bool)
     norm = np.sqrt(vector.dot(vector))
     alphas: list[Array] = []
     betas: list[Array] = []
-    largest, steady = np.zeros(B), 0
+    largest, error, steady = np.zeros(B), np.zeros(B), np.zeros(B, int)
+    final = np.zeros(B, bool)
     for _ in range(min(ITERATIONS, (d + bias) * K)):
         vector = vector.times(1.0 / np.where(norm > 0.0, norm, 1.0))
         image = times(vector)
@@ -89,18 +95,21 @@ def largest_eigenvalue(times: Callable[[Model], Model], like: Model, bias: bool)
         beta = betas[-1] if betas else np.zeros(B)
         image = image.plus(vector, -alpha).plus(previous, -beta)
         alphas.append(alpha)
-        before, largest = largest, _top_of_tridiagonal(alphas, betas)
         norm = np.sqrt(image.dot(image))
-        near = (np.abs(largest - before) <= TOLERANCE * np.abs(largest)).all()
-        steady = steady + 1 if near else 0
-        if steady == STEADY or not norm.any():
+        top, last = _top_of_tridiagonal(alphas, betas)
+        near = np.abs(top - largest) <= TOLERANCE * np.abs(top)
+        steady = np.where(near, steady + 1, 0)
+        largest, error = np.where(final, largest, top), np.where(final, error, norm * np.abs(last))
+        final |= (steady >= STEADY) | (norm == 0.0)
+        if final.all():
             break
         betas.append(norm)
         previous, vector = vector, image
-    return largest
+    return largest, error
 
 
-def _top_of_tridiagonal(alphas: list[Array], betas: list[Array]) -> Array:
+def _top_of_tridiagonal(alphas: list[Array], betas: list[Array]) -> tuple[Array, Array]:
+    """The largest eigenvalue (B,) and the last component of its unit eigenvector (B,)."""
     k = len(alphas)
     T = np.zeros((len(alphas[0]), k, k))
     T[:, range(k), range(k)] = np.stack(alphas, axis=1)
@@ -108,7 +117,8 @@ def _top_of_tridiagonal(alphas: list[Array], betas: list[Array]) -> Array:
         side = np.stack(betas[: k - 1], axis=1)
         T[:, range(k - 1), range(1, k)] = side
         T[:, range(1, k), range(k - 1)] = side
-    return np.linalg.eigvalsh(np.nan_to_num(T))[:, -1]
+    values, vectors = np.linalg.eigh(np.nan_to_num(T))
+    return values[:, -1], vectors[:, -1, -1]
 
 
 def _factors(objective: Objective, n_models: int) -> Array:

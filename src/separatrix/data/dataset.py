@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array, Matrix, sum_samples
+from separatrix.arrays import Array, Matrix, per_model, sum_samples
+
+# Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
+LARGEST_EXPONENT = 64
+LAST_CLASS = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of X (n, d), their class numbers y and their weights s, both (n,) or (n, B)."""
+    """Some rows of X (n, d), their class numbers y and their weights s, both (n,) or (n, B).
+
+    `Block.of` makes one of any arrays and checks every number; the constructor takes y (int32) and
+    s (float64) as they are and checks their shapes.
+    """
 
     X: Matrix
     y: Array
     s: Array | None = None
 
+    def __post_init__(self) -> None:
+        n = self.X.shape[0]
+        for name, a, kind in (("y", self.y, np.int32), ("s", self.s, np.float64)):
+            if a is None:
+                continue
+            if a.ndim not in (1, 2) or len(a) != n:
+                raise ValueError(
+                    f"X has {n} rows: {name} must be of shape ({n},), or ({n}, B) with a column "
+                    f"for each model. Got {a.shape} instead."
+                )
+            if a.dtype != kind or not a.flags.c_contiguous:
+                raise ValueError(
+                    f"{name} must be {np.dtype(kind)} in C order. Got {a.dtype} instead. "
+                    "Use Block.of, which converts it."
+                )
+
     @classmethod
     def of(cls, X: Any, y: Any, s: Any = None) -> Block:
-        """Make a block of arrays: y to int32, s to float64."""
+        """Make a block of arrays: y to int32, s to float64, a single column of them to (n,)."""
         return cls(
             X if isinstance(X, Matrix) else Matrix(X),
-            np.ascontiguousarray(y, np.int32),
-            None if s is None else np.ascontiguousarray(s, np.float64),
+            _one_or_many(_class_numbers(y)),
+            None if s is None else _one_or_many(_weights(s)),
         )
 
     @property
@@ -50,16 +75,19 @@ class Dataset:
     What a solver needs of the data is a sum over its rows; `sum_over_blocks` is the one way to get
     it, so that the same solvers run on one block in memory or on many elsewhere.
 
-    `classes` are the labels that the class numbers stand for.
+    `classes` are the labels that the class numbers stand for. Weights matter relative to each other
+    only: those of a model whose largest is beyond 2^64 or below 2^-64 are kept times a power of 2.
 
     >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
-    >>> data.n_samples, data.n_features, data.total_weight(1)
+    >>> data.n_samples, data.n_features, data.total_weight()
     (2, 1, array([2.]))
     """
 
     def __init__(self, blocks: Sequence[Block], classes: Array) -> None:
-        self._blocks = list(blocks)
-        self.classes = classes
+        _require_same_features(blocks)
+        self.classes = np.asarray(classes)
+        self.highest_label = max(_highest_label(block, len(self.classes)) for block in blocks)
+        self._blocks = _within_range(blocks)
         self.n_samples = sum(block.X.shape[0] for block in self._blocks)
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
@@ -69,7 +97,7 @@ class Dataset:
         """A data set of one block, in memory; the classes are 0, 1, ... unless named."""
         block = Block.of(X, y, s)
         names = np.arange(block.y.max(initial=0) + 1) if classes is None else classes
-        return cls([block], np.asarray(names))
+        return cls([block], names)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in their order."""
@@ -84,14 +112,97 @@ class Dataset:
         assert total is not None
         return total
 
-    def total_weight(self, n_models: int) -> Array:
-        """S, the sum of the weights of each model (B,)."""
+    def total_weight(self) -> Array:
+        """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
 
         def weigh(block: Block) -> tuple[Array]:
-            return (np.broadcast_to(sum_samples(block.weights), (n_models,)),)
+            return (np.atleast_1d(sum_samples(block.weights)),)
 
-        return np.array(self.sum_over_blocks(weigh)[0], np.float64)
+        return self.sum_over_blocks(weigh)[0]
 
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
-        return Dataset([block.select(models) for block in self._blocks], self.classes)
+        part = copy(self)
+        part._blocks = [block.select(models) for block in self._blocks]
+        return part
+
+    def take(self, block: Block, rows: Array) -> Dataset:
+        """The data set of some rows of one block, in their order, with the weights they have."""
+        part = copy(self)
+        s = None if block.s is None else block.s[rows]
+        part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s)]
+        part.n_samples = len(rows)
+        return part
+
+
+def _one_or_many(a: Array) -> Array:
+    """(n, 1) as (n,), which stands for every model; all else as it is."""
+    return np.ascontiguousarray(a[:, 0]) if a.ndim == 2 and a.shape[1] == 1 else a
+
+
+def _class_numbers(y: Any) -> Array:
+    given = np.asarray(y)
+    advice = "Number the classes first, for example with np.unique(y, return_inverse=True)."
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"y must hold class numbers 0, 1, .... Got type {given.dtype}. {advice}")
+    good = (given >= 0) & (given <= LAST_CLASS)
+    if given.dtype.kind == "f":
+        good &= given == np.rint(given)
+    _require("y must hold whole class numbers >= 0", given, good, advice)
+    return np.ascontiguousarray(given, np.int32)
+
+
+def _weights(s: Any) -> Array:
+    given = np.asarray(s)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"s must hold numbers. Got type {given.dtype} instead.")
+    good = (given >= 0) & np.isfinite(given)
+    _require("s must be finite and >= 0", given, good, "Leave a row out with a weight of 0.")
+    return np.ascontiguousarray(given, np.float64)
+
+
+def _require(rule: str, given: Array, good: Array, advice: str) -> None:
+    if not good.all():
+        at = np.argwhere(~good)[0]
+        raise ValueError(f"{rule}. Row {at[0]} has {given[tuple(at)]:g}. {advice}")
+
+
+def _require_same_features(blocks: Sequence[Block]) -> None:
+    found = sorted({block.X.shape[1] for block in blocks})
+    if len(found) != 1:
+        got = f"blocks of {' and '.join(map(str, found))} columns" if found else "no blocks"
+        raise ValueError(
+            f"A data set needs blocks of rows with the same features. Got {got} instead."
+        )
+
+
+def _highest_label(block: Block, n_classes: int) -> int:
+    """The highest class number in a block, which must be one of the classes."""
+    low, high = (int(f(initial=0)) for f in (block.y.min, block.y.max))
+    if low < 0 or high >= max(n_classes, 1):
+        wrong = low if low < 0 else high
+        row = int(np.argwhere(block.y == wrong)[0][0])
+        raise ValueError(
+            f"y must hold numbers of the {n_classes} classes, 0 to {n_classes - 1}. "
+            f"Row {row} has {wrong}. Name every class in 'classes', or leave the row out."
+        )
+    return high
+
+
+def _within_range(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks, with weights whose sums or inverse sums could overflow times a power of 2."""
+    if all(block.s is None for block in blocks):
+        return list(blocks)
+    largest = np.zeros(())
+    for block in blocks:
+        largest = np.maximum(largest, 1.0 if block.s is None else block.s.max(axis=0, initial=0.0))
+    exponent = np.frexp(largest)[1]
+    shift = np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT) - exponent
+    if not shift.any():
+        return list(blocks)
+
+    def shifted(block: Block) -> Block:
+        s = per_model(block.weights) if shift.ndim else block.weights
+        return replace(block, s=np.ldexp(s, shift))
+
+    return [shifted(block) for block in blocks]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.estimators.checks import (
     require_choice,
     require_count,
@@ -18,8 +17,7 @@ from separatrix.estimators.start import seed_of, starting_weights
 from separatrix.estimators.trained import TrainedClassifier
 from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
-from separatrix.solvers import RULES, SCHEDULES, Gradient, Stop
-from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
+from separatrix.solvers import RULES, SCHEDULES, Gradient
 
 
 class GradientDescentClassifier(TrainedClassifier):
@@ -30,7 +28,7 @@ class GradientDescentClassifier(TrainedClassifier):
     Parameters
     ----------
     loss : "auto" (logistic for two classes, softmax for more), a name in `LOSSES`, or a Loss
-    margin : of the hinge losses; None for 1
+    margin : of a hinge loss given by name; None for 1
     l1, l2 : strengths of the penalty
     learning_rate, schedule, decay : the rate of epoch e is learning_rate ("constant"),
         times exp(-decay (e - 1)) ("exponential") or divided by 1 + decay (e - 1) ("inverse")
@@ -49,8 +47,8 @@ class GradientDescentClassifier(TrainedClassifier):
         weight in an epoch, or the seconds reach this
     patience, patience_rule, monitor, validate_every : stop when the validation "loss" or
         "accuracy", measured every so many epochs, has not improved on its best `patience` times
-        running ("best") or has risen more than `patience` times running ("consecutive"); the best
-        weights are restored
+        running ("best"; 0 is the same as 1) or has risen more than `patience` times running
+        ("consecutive"); the best weights are restored
 
     Attributes
     ----------
@@ -142,18 +140,13 @@ class GradientDescentClassifier(TrainedClassifier):
         require_number("momentum", self.momentum, high=1.0)
         require_pair("betas", self.betas, high=1.0)
         require_count("batch_size", self.batch_size, optional=True)
-        require_count("epochs", self.epochs)
         require_choice("multiclass", self.multiclass, ("auto", "ovr"))
         require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
         require_number("tol", self.tol, optional=True)
         require_number("gradient_tol", self.gradient_tol, optional=True)
         require_number("step_tol", self.step_tol, optional=True)
-        require_number("time_limit", self.time_limit, open_low=True, optional=True)
-        require_count("patience", self.patience, low=0, optional=True)
-        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
-        require_choice("monitor", self.monitor, MONITORS)
-        require_count("validate_every", self.validate_every)
+        self._check_stop_parameters()
 
     def _task(self, n_classes: int, n_features: int) -> Task:
         self._check_parameters()
@@ -172,17 +165,7 @@ class GradientDescentClassifier(TrainedClassifier):
                 betas=(float(self.betas[0]), float(self.betas[1])),
                 seed=seed,
             ),
-            stop=Stop(
-                epochs=((int(self.epochs),),),
-                tol=_or_nan(self.tol),
-                gradient_tol=_or_nan(self.gradient_tol),
-                step_tol=_or_nan(self.step_tol),
-                patience=np.array([-1 if self.patience is None else self.patience]),
-                patience_rule=self.patience_rule,
-                monitor=self.monitor,
-                validate_every=self.validate_every,
-                time_limit=self.time_limit,
-            ),
+            stop=self._stop(tol=self.tol, gradient_tol=self.gradient_tol, step_tol=self.step_tol),
             l1=float(self.l1),
             l2=float(self.l2),
             bias=bool(self.fit_intercept),
@@ -200,22 +183,32 @@ def choose_loss(
     """
     if loss == "auto":
         loss = "logistic" if n_classes == 2 or multiclass == "ovr" else "softmax"
-    chosen = make_loss(loss, margin) if isinstance(loss, str) else loss
-    binary_only = False
-    if n_classes > 2:
-        try:
-            chosen.n_outputs(n_classes)
-        except ValueError:
-            binary_only = True
-    if n_classes > 2 and (multiclass == "ovr" or binary_only):
-        if chosen.n_outputs(2) != 1 or chosen.name == "softmax_reference":
-            raise ValueError(
-                f"multiclass='ovr' needs a loss with one output, and '{chosen.name}' has one for "
-                "every class. Use loss='logistic' or another binary loss, or multiclass='auto'."
-            )
-        return OneVsRest(chosen), n_classes
-    return chosen, chosen.n_outputs(n_classes)
+    if isinstance(loss, str):
+        chosen = make_loss(loss, margin)
+    elif margin is None:
+        chosen = loss
+    else:
+        raise ValueError(
+            f"The 'margin' parameter is for a loss given by its name. Got margin={margin!r} with "
+            f"the loss '{loss.name}' given as an object. Set the margin in the object, for example "
+            "by make_loss('hinge', margin=2.0), and leave margin=None."
+        )
+    if n_classes == 2:
+        return chosen, chosen.n_outputs(2)
+    outputs = _outputs_for_many(chosen, n_classes)
+    if multiclass != "ovr" and outputs is not None:
+        return chosen, outputs
+    if chosen.n_outputs(2) != 1 or outputs == n_classes - 1:
+        raise ValueError(
+            f"multiclass='ovr' needs a loss with one output, and '{chosen.name}' has one for "
+            "every class. Use loss='logistic' or another binary loss, or multiclass='auto'."
+        )
+    return OneVsRest(chosen), n_classes
 
 
-def _or_nan(value: float | None) -> Array:
-    return np.array([np.nan if value is None else value], float)
+def _outputs_for_many(loss: Loss, n_classes: int) -> int | None:
+    """The outputs of a loss for more than two classes; None if it takes two only, and says so."""
+    try:
+        return loss.n_outputs(n_classes)
+    except ValueError:
+        return None

@@ -98,8 +98,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
         X = as_numbers(X)
         require_finite("X", X)
-        model = Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None])
-        return model.scores(Matrix(X))
+        return self._model().scores(Matrix(X))
+
+    def _model(self) -> Model:
+        """The weights of the fit, as a batch of one."""
+        return Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None].copy())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

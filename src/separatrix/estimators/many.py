@@ -57,7 +57,8 @@ def fit_many(
     X, y : the training data, as for `fit`
     sample_weight : None, (n,) or (n, len(estimators)), a column for each
     X_val, y_val : a validation set, for the history and for patience
-    on_record : called with a `Progress` after every epoch
+    on_record : called with a `Progress` after every epoch of every batch; its `members` say which
+        estimators the batch is made of
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, fit_many

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from separatrix.estimators.checks import (
-    require_choice,
-    require_count,
-    require_flag,
-    require_number,
-)
+from separatrix.estimators.checks import require_flag, require_number
 from separatrix.estimators.start import seed_of, starting_weights
 from separatrix.estimators.trained import TrainedClassifier
 from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss
-from separatrix.solvers import PerceptronRule, Stop
-from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
+from separatrix.solvers import PerceptronRule
 
 
 class Perceptron(TrainedClassifier):
@@ -76,14 +68,9 @@ class Perceptron(TrainedClassifier):
         return LOSSES["perceptron"]
 
     def _check_parameters(self) -> None:
-        require_count("epochs", self.epochs)
+        self._check_stop_parameters()
         require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
-        require_number("time_limit", self.time_limit, open_low=True, optional=True)
-        require_count("patience", self.patience, low=0, optional=True)
-        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
-        require_choice("monitor", self.monitor, MONITORS)
-        require_count("validate_every", self.validate_every)
 
     def _task(self, n_classes: int, n_features: int) -> Task:
         self._check_parameters()
@@ -94,14 +81,7 @@ class Perceptron(TrainedClassifier):
             loss=loss,
             n_outputs=n_outputs,
             solver=PerceptronRule(seed=seed),
-            stop=Stop(
-                epochs=((int(self.epochs),),),
-                patience=np.array([-1 if self.patience is None else self.patience]),
-                patience_rule=self.patience_rule,
-                monitor=self.monitor,
-                validate_every=self.validate_every,
-                time_limit=self.time_limit,
-            ),
+            stop=self._stop(),
             bias=bool(self.fit_intercept),
             start=starting_weights(self.init, self.init_scale, seed, n_features, n_outputs),
         )

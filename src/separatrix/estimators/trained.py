@@ -10,17 +10,29 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.estimators.checks import in_words, require_two_classes
+from separatrix.estimators.checks import (
+    in_words,
+    require_choice,
+    require_count,
+    require_number,
+    require_two_classes,
+)
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import copy_feature_names, fit_many, prepare
 from separatrix.fit import Task, train
-from separatrix.model import Model
-from separatrix.solvers import Gradient, History, Stop
+from separatrix.solvers import Gradient, Stop
+from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
 
 
 class TrainedClassifier(LinearClassifier):
     """A linear classifier that is trained epoch by epoch."""
 
+    epochs: int
+    time_limit: float | None
+    patience: int | None
+    patience_rule: str
+    monitor: str
+    validate_every: int
     _state_of: Hashable
 
     def fit(
@@ -32,29 +44,58 @@ class TrainedClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One more epoch, on these rows, from where training stands.
 
-        Momentum and the schedule go on from the last call; after `fit`, or with another rule, they
-        begin anew from the weights. The history grows. The first call must name all `classes`.
+        Momentum and the schedule go on from the last call. They begin anew from the weights after
+        `fit`, after a divergence, with another rule, and where `coef_` or `intercept_` was changed.
+        The history grows. The first call must name all `classes`. Nothing is said of the classes as
+        a whole (`rare_class`, `separable`): these rows may be a small part of the data.
         """
         known = self._known_classes(classes)
-        before = self.history_ if hasattr(self, "classes_") else None
+        fitted = hasattr(self, "classes_")
+        before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)
         checked = copy(self)
         data = prepare(checked, X, y, sample_weight, classes=known)
         task = self._next_task(len(known), data.n_features)
-        result = train([task], data, keep_state=True)[0]
+        result = train([task], data, keep_state=True, whole=False)[0]
         copy_feature_names(checked, self)
         self._accept(result, task.loss, known)
         self._state_of = _kind(task)
         if before is not None:
-            grown = {name: np.concatenate([before[name], self.history_[name]]) for name in before}
-            self.history_ = History(grown)
-            self.n_iter_ = self.best_epoch_ = self.history_.epochs
+            self.history_ = before.followed_by(self.history_)
+            self.n_iter_ = self.history_.epochs
+            self.best_epoch_ = self.n_iter_ if result.best_epoch else best
         return self
+
+    def _check_stop_parameters(self) -> None:
+        require_count("epochs", self.epochs)
+        require_number("time_limit", self.time_limit, open_low=True, optional=True)
+        require_count("patience", self.patience, low=0, optional=True)
+        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
+        require_choice("monitor", self.monitor, MONITORS)
+        require_count("validate_every", self.validate_every)
+
+    def _stop(self, **tolerances: float | None) -> Stop:
+        """When to stop, by the parameters that all such estimators have and by tolerances."""
+        return Stop(
+            epochs=((int(self.epochs),),),
+            patience=np.array([-1 if self.patience is None else self.patience]),
+            patience_rule=self.patience_rule,
+            monitor=self.monitor,
+            validate_every=self.validate_every,
+            time_limit=self.time_limit,
+            **{name: np.array([np.nan if t is None else t]) for name, t in tolerances.items()},
+        )
 
     def _next_task(self, n_classes: int, n_features: int) -> Task:
         task = replace(self._task(n_classes, n_features), stop=Stop(epochs=((1,),)))
         if not hasattr(self, "coef_"):
             return task
-        if self._state is not None and self._state_of == _kind(task):
+        start = self._model()
+        if (
+            self._state is not None
+            and self._state_of == _kind(task)
+            and np.array_equal(self._state.model.W, start.W)
+            and np.array_equal(self._state.model.b, start.b)
+        ):
             return replace(task, state=self._state)
         if self.coef_.shape[0] != task.n_outputs:
             raise ValueError(
@@ -62,7 +103,6 @@ class TrainedClassifier(LinearClassifier):
                 f"partial_fit would go on from have {self.coef_.shape[0]}. Set the loss back, or "
                 "begin anew with fit."
             )
-        start = Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None])
         return replace(task, start=start)
 
     def _known_classes(self, classes: Any) -> Array:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, per_model
 from separatrix.balance import balance_flows
 from separatrix.losses.shapes import (
     close,
     count_outputs,
-    per_model,
     predict_class,
     prepend,
     quiet,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, per_model
 
 # Scores of +-1e300 overflow and underflow on the way to the right limits.
 quiet = np.errstate(all="ignore")
@@ -23,17 +23,6 @@ def count_outputs(name: str, outputs: str, n_classes: int) -> int:
     if outputs == "all but the first":
         return n_classes - 1
     return 1 if outputs != "all" and n_classes == 2 else n_classes
-
-
-def per_model(a: Array) -> Array:
-    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
-    a = np.asarray(a)
-    return a[:, None] if a.ndim == 1 else a
-
-
-def sum_samples(a: Array) -> Array:
-    """Sum (n, B, K) over the samples, each column in the same order whatever its neighbours."""
-    return np.ascontiguousarray(np.moveaxis(a, 0, 2)).sum(axis=2)
 
 
 def true_class(y: Array, Z: Array) -> Array:

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.losses.shapes import (
-    count_outputs,
-    per_model,
-    predict_class,
-    quiet,
-    sum_samples,
-    targets,
-)
+from separatrix.arrays import Array, per_model, sum_samples
+from separatrix.losses.shapes import count_outputs, predict_class, quiet, targets
 
 
 @dataclass(frozen=True)

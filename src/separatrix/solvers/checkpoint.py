@@ -6,7 +6,7 @@ The arrays hold numbers and short words only: `np.savez` writes them and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.model import Model
-from separatrix.objective import Evaluation
-from separatrix.solvers.protocol import State
+from separatrix.objective import Evaluation, Objective
+from separatrix.solvers.protocol import Solver, State
+
+SHOWN = 60  # characters of a setting that is quoted in a refusal
 
 
 @dataclass
@@ -86,6 +88,49 @@ class Standing:
     seconds: float
 
 
+def fingerprint(solver: Solver, objective: Objective, start: Model) -> dict[str, Array]:
+    """What a run can be told by without reading its data: an array of names and values, as words.
+
+    How long it goes on is no part of it: a run may be resumed with more epochs.
+    """
+    l1, l2 = objective.strengths(start.n_models)
+    settings = {k: v for k, v in vars(solver).items() if not k.startswith("_")}
+    facts = {
+        "solver": solver.name,
+        **{f"{solver.name}'s {name}": value for name, value in settings.items()},
+        "loss": objective.loss.name,
+        "margin": float(objective.loss.margin),
+        "l1": l1,
+        "l2": l2,
+        "bias": objective.bias,
+        "number of rows": objective.data.n_samples,
+        "number of features": objective.data.n_features,
+        "number of models": start.n_models,
+        "number of outputs": start.n_outputs,
+        "type of numbers": start.W.dtype.name,
+    }
+    words = [(k, str(np.asarray(v).tolist())) for k, v in facts.items()]
+    return {"fingerprint": np.array(words, "U")}
+
+
+def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> None:
+    """Raise if a checkpoint's fingerprint is not that of this run, naming what differs."""
+    if "fingerprint" not in arrays:
+        raise ValueError(
+            "The arrays to resume from are no checkpoint: they have no fingerprint. "
+            "Give what progress.checkpoint() returned."
+        )
+    there, now = ({str(k): str(v) for k, v in a["fingerprint"]} for a in (arrays, here))
+    for name in now:
+        theirs, ours = there.get(name, "none"), now[name]
+        if theirs != ours:
+            quoted = f": {theirs} there, {ours} here" if len(theirs + ours) <= SHOWN else ""
+            raise ValueError(
+                f"The checkpoint is of another run, with another {name}{quoted}. Resume with the "
+                "solver, objective and start it was taken with, or begin anew without resume."
+            )
+
+
 def pack(at: Standing) -> dict[str, Array]:
     """The standing as arrays of its own; what a pass over the data finds again is left out."""
     arrays = {
@@ -102,7 +147,12 @@ def pack(at: Standing) -> dict[str, Array]:
     }
     models = {"model": at.state.model}
     models |= {f"slot{k}": slot for k, slot in enumerate(at.state.slots)}
-    models |= {f"weights{k}": f.weights for k, f in enumerate(at.finished)}
+    for k, f in enumerate(at.finished):
+        models[f"weights{k}"] = f.weights
+        if f.state is not None:
+            models[f"state{k}"] = f.state.model
+            models |= {f"state{k}.slot{j}": slot for j, slot in enumerate(f.state.slots)}
+            arrays[f"state{k}"] = np.array([f.state.epoch, f.state.steps, f.state.done[0]])
     for name, part in vars(at.watch).items():
         if isinstance(part, Model):
             models[name] = part
@@ -113,11 +163,13 @@ def pack(at: Standing) -> dict[str, Array]:
     return arrays
 
 
-def unpack(arrays: Mapping[str, Array], evaluate: Callable[[Model], Evaluation]) -> Standing:
-    """The standing that `pack` was given; `evaluate` looks again at the running models."""
+def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
+    """The standing that `pack` was given; the objective, of all models, looks at them again."""
     epoch, steps, offset = (int(n) for n in arrays["counters"])
-    model = _model(arrays, "model")
-    slots = sum(name.startswith("slot") and name.endswith(".W") for name in arrays)
+    model, running = _model(arrays, "model"), np.array(arrays["running"])
+    found = _nothing_found(model)
+    if model.n_models:
+        found = objective.select(running).evaluate(model)
     finished = [
         Finished(
             model=int(number),
@@ -126,7 +178,7 @@ def unpack(arrays: Mapping[str, Array], evaluate: Callable[[Model], Evaluation])
             reason=str(arrays["reasons"][k]),
             epochs=int(epochs),
             kept_epoch=int(kept),
-            state=None,
+            state=_state(arrays, k, objective.select(np.array([number]))),
         )
         for k, (number, reading, epochs, kept) in enumerate(arrays["finished"])
     ]
@@ -135,15 +187,8 @@ def unpack(arrays: Mapping[str, Array], evaluate: Callable[[Model], Evaluation])
         for f in fields(Watch)
     }
     return Standing(
-        running=np.array(arrays["running"]),
-        state=State(
-            model,
-            tuple(_model(arrays, f"slot{k}") for k in range(slots)),
-            evaluate(model) if model.n_models else _nothing_found(model),
-            np.array(arrays["done"]),
-            epoch,
-            steps,
-        ),
+        running=running,
+        state=State(model, _slots(arrays, "slot"), found, np.array(arrays["done"]), epoch, steps),
         watch=Watch.of(watch),
         finished=finished,
         history=np.array(arrays["history"]),
@@ -155,6 +200,27 @@ def unpack(arrays: Mapping[str, Array], evaluate: Callable[[Model], Evaluation])
 
 def _model(arrays: Mapping[str, Array], name: str) -> Model:
     return Model(np.array(arrays[f"{name}.W"]), np.array(arrays[f"{name}.b"]))
+
+
+def _slots(arrays: Mapping[str, Array], name: str) -> tuple[Model, ...]:
+    count = sum(key.startswith(name) and key.endswith(".W") for key in arrays)
+    return tuple(_model(arrays, f"{name}{k}") for k in range(count))
+
+
+def _state(arrays: Mapping[str, Array], k: int, objective: Objective) -> State | None:
+    """The state of the k-th model read off, where it was kept."""
+    if f"state{k}" not in arrays:
+        return None
+    epoch, steps, done = (int(n) for n in arrays[f"state{k}"])
+    model = _model(arrays, f"state{k}")
+    return State(
+        model,
+        _slots(arrays, f"state{k}.slot"),
+        objective.evaluate(model),
+        np.array([done], bool),
+        epoch,
+        steps,
+    )
 
 
 def _nothing_found(model: Model) -> Evaluation:

@@ -130,12 +130,16 @@ class Gradient:
         """Rate and stable multiple of 1 / curvature; adam measures its steps otherwise."""
         if self.rule == "adam":
             return None
-        mu = float(self.momentum[model])
-        times = {"plain": 2.0, "momentum": 2.0 * (1.0 + mu)}.get(
-            self.rule, 2.0 * (1.0 + mu) / (1.0 + 2.0 * mu)
-        )
-        rate = float(self.rate(epoch)[model])
-        return Pace(rate, 0.0 if self.rule == "plain" else mu, times, self.batch_size)
+        mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
+        times, formula = {
+            "plain": (2.0, "2/lambda_max"),
+            "momentum": (2.0 * (1.0 + mu), "2(1 + mu)/lambda_max"),
+            "nesterov": (
+                2.0 * (1.0 + mu) / (1.0 + 2.0 * mu),
+                "2(1 + mu)/(1 + 2 mu)/lambda_max",
+            ),
+        }[self.rule]
+        return Pace(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
 
     def _rules(self, objective: Objective, state: State) -> _Rules:
         model = state.model
@@ -188,9 +192,13 @@ class Gradient:
             )
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]
-            part = Objective(_rows(block, rows, objective.data), loss, objective.penalty,
-                             bias=objective.bias)  # fmt: skip
-            part.fix_scale(scale * len(order) / len(rows))
+            part = Objective(
+                _rows(block, rows, objective.data),
+                loss,
+                objective.penalty,
+                bias=objective.bias,
+                scale=scale * len(order) / len(rows),
+            )
             found = part.evaluate(model)
             steps += 1
             rules.step(found.GW, found.gb, steps)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from separatrix.arrays import Array
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class History(Mapping[str, Array]):
     """A mapping of arrays, one value an epoch, each of the state after that epoch's update.
 
     `val_loss` and `val_accuracy` are NaN in epochs in which they were not measured; `seconds` is
-    the time since training began.
+    the time spent in training so far.
 
     >>> import numpy as np
     >>> history = History({"train_loss": np.array([0.7, 0.5])})
@@ -49,6 +51,16 @@ class History(Mapping[str, Array]):
     def epochs(self) -> int:
         """The number of epochs recorded."""
         return len(next(iter(self._columns.values())))
+
+    def followed_by(self, later: History) -> History:
+        """This history and then a later one, whose seconds are counted on from here."""
+        seconds = self["seconds"][-1] + later["seconds"] if self.epochs else later["seconds"]
+        return History(
+            {
+                name: np.concatenate([self[name], seconds if name == "seconds" else later[name]])
+                for name in self
+            }
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """The same as a pandas data frame, indexed by epoch from 1."""

@@ -17,7 +17,15 @@ from separatrix.certificate import certify
 from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.checkpoint import Finished, Standing, Watch, pack, unpack
+from separatrix.solvers.checkpoint import (
+    Finished,
+    Standing,
+    Watch,
+    fingerprint,
+    pack,
+    refuse_foreign,
+    unpack,
+)
 from separatrix.solvers.history import FIELDS, History
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
@@ -36,9 +44,11 @@ class Progress:
     ----------
     epoch : epochs done
     epochs : epochs at most
-    running : numbers of the models that are still trained
+    running : numbers of the models of this batch that are still trained
     records : the history's fields at this epoch, one value for each running model
     checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
+    members : for every model of this batch, the numbers of the estimators it is trained for: their
+        places in the list given to `fit_many`
     """
 
     epoch: int
@@ -46,6 +56,7 @@ class Progress:
     running: Array
     records: dict[str, Array]
     checkpoint: Callable[[], dict[str, Array]]
+    members: tuple[tuple[int, ...], ...]
 
 
 def run(
@@ -59,6 +70,7 @@ def run(
     state: State | None = None,
     keep_state: bool = False,
     resume: Mapping[str, Array] | None = None,
+    whole: bool = True,
 ) -> list[list[Result]]:
     """Train a batch of models until each has a reason to stop.
 
@@ -70,13 +82,14 @@ def run(
     on_record : called after every epoch
     state : go on from the state of an earlier run, instead of from `model`
     keep_state : whether results carry the state from which a later run can go on
-    resume : arrays of a checkpoint of this very run
+    resume : arrays of a checkpoint of this very run; those of another are refused
+    whole : False if the rows are only a part of the data, from which its classes cannot be judged
 
     Returns
     -------
     For every model a list with one result for each epoch at which it is read off.
     """
-    batch = _Batch(solver, objective, model, stop, validation, keep_state)
+    batch = _Batch(solver, objective, model, stop, validation, keep_state, whole)
     if resume is not None:
         batch.restore(resume)
     else:
@@ -98,8 +111,9 @@ class _Batch:
         stop: Stop,
         validation: Objective | None,
         keep_state: bool,
+        whole: bool,
     ) -> None:
-        self.keep_state = keep_state
+        self.keep_state, self.whole_data = keep_state, whole
         self.whole, self.start_model = objective, model
         self.all_stop, self.all_solver, self.all_validation = stop, solver, validation
         self.running = np.arange(model.n_models)
@@ -286,9 +300,9 @@ class _Batch:
         self._over = over
 
     def _read_off(self, i: int, reading: int, reason: str) -> Finished:
-        weights, kept = self.state.model, self.epoch
+        weights, kept, go_on = self.state.model, self.epoch, self.keep_state
         if reason == "diverged":
-            weights, kept = self.watch.sane, int(self.watch.sane_epoch[i])
+            weights, kept, go_on = self.watch.sane, int(self.watch.sane_epoch[i]), False
         elif self.watch.best_epoch[i] > 0:
             weights, kept = self.watch.best, int(self.watch.best_epoch[i])
         one = np.array([i])
@@ -299,7 +313,7 @@ class _Batch:
             reason,
             self.epoch,
             kept,
-            self.state.select(one) if self.keep_state else None,
+            self.state.select(one) if go_on else None,
         )
 
     def drop(self) -> None:
@@ -313,7 +327,10 @@ class _Batch:
         self._focus(self.running[keep])
 
     def progress(self) -> Progress:
-        return Progress(self.epoch, self.epochs, self.running, self.records, self.checkpoint)
+        members = tuple((m,) for m in range(self.start_model.n_models))
+        return Progress(
+            self.epoch, self.epochs, self.running, self.records, self.checkpoint, members
+        )
 
     def results(self) -> list[list[Result]]:
         """Certify and diagnose everything that was read off, as one batch."""
@@ -339,7 +356,7 @@ class _Batch:
             )
             for f, history, certificate in zip(self.finished, histories, certificates)
         ]
-        diagnoses = diagnose(objective, weights, traces)
+        diagnoses = diagnose(objective, weights, traces, whole=self.whole_data)
         for i, f in enumerate(self.finished):
             out[f.model][f.reading] = Result(
                 model=f.weights,
@@ -356,7 +373,7 @@ class _Batch:
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""
         keep = np.flatnonzero(~self._over)
-        return pack(
+        return fingerprint(self.all_solver, self.whole, self.start_model) | pack(
             Standing(
                 running=self.running[keep],
                 state=self.state.select(keep),
@@ -371,8 +388,15 @@ class _Batch:
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Stand where `checkpoint` was taken."""
+        refuse_foreign(arrays, fingerprint(self.all_solver, self.whole, self.start_model))
         self._focus(np.array(arrays["running"]))
-        there = unpack(arrays, self.objective.evaluate)
+        there = unpack(arrays, self.whole)
+        for f in there.finished:
+            if self.keep_state and f.state is None and f.reason != "diverged":
+                raise ValueError(
+                    f"Model {f.model} had ended when the checkpoint was taken, by a run with "
+                    "keep_state=False: its state was not kept. Resume with keep_state=False."
+                )
         self.state, self.watch, self.finished = there.state, there.watch, there.finished
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds

@@ -14,6 +14,8 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.protocol import State
 
+ENTRIES_AT_ONCE = 1 << 17
+
 
 @dataclass(frozen=True)
 class PerceptronRule:
@@ -34,7 +36,7 @@ class PerceptronRule:
     _keys: dict[int, tuple[Matrix, Array]] = field(default_factory=dict, repr=False, compare=False)
 
     name = "perceptron"
-    needs: frozenset[str] = frozenset({"perceptron", "l1=0", "l2=0", "rows in memory"})
+    needs: frozenset[str] = frozenset({"perceptron", "l1=0", "l2=0"})
     done_reason = "no mistakes"
     descends = False
 
@@ -96,14 +98,34 @@ class PerceptronRule:
 def _contents(X: Matrix) -> Array:
     """A number (n,) for every row that depends on its contents alone, dense or sparse.
 
-    Two random projections, cut to 24 bits each so that the rounding of one kernel or another does
-    not show.
+    The sum, modulo 2^64, of a hash of every entry that is not 0 by its column and its bits as a
+    float64. Rows are read in pieces: nothing the size of X is made.
     """
-    directions = np.random.default_rng(0).standard_normal((X.shape[1], 1, 2))
-    Z = X.scores(directions, np.zeros((1, 2)))[:, 0]
-    mantissa, exponent = np.frexp(Z)
-    parts = (np.round(mantissa * 2.0**24).astype(np.int64) * 4099 + exponent).astype(np.uint64)
-    return _mix(parts[:, 0]) ^ parts[:, 1]
+    keys = np.zeros(X.shape[0], np.uint64)
+    if X.is_sparse:
+        A = X.X
+        for first in range(0, A.nnz, ENTRIES_AT_ONCE):
+            at = np.arange(first, min(first + ENTRIES_AT_ONCE, A.nnz))
+            outer, inner = np.searchsorted(A.indptr, at, side="right") - 1, A.indices[at]
+            rows, columns = (outer, inner) if A.format == "csr" else (inner, outer)
+            np.add.at(keys, rows, _hash(A.data[at], _column_keys(columns)))
+        return keys
+    columns = _column_keys(np.arange(X.shape[1]))
+    height = max(ENTRIES_AT_ONCE // max(X.shape[1], 1), 1)
+    for first in range(0, X.shape[0], height):
+        piece = slice(first, first + height)
+        keys[piece] = _hash(X.X[piece], columns).sum(axis=1)
+    return keys
+
+
+def _hash(values: Array, columns: Array) -> Array:
+    """A number for each entry by its column's key and its bits; 0 for an entry of 0 or -0."""
+    bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
+    return np.where(values == 0, np.uint64(0), _mix(bits ^ columns))
+
+
+def _column_keys(columns: Array) -> Array:
+    return _mix(columns.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
 
 
 def _mix(keys: Array) -> Array:

@@ -25,7 +25,7 @@ class Result:
         or the solver's own, such as "no mistakes"
     best_epoch : the epoch whose weights were kept
     objective : the formula that was minimised, in words and numbers
-    state : where the solver stood, to go on from, if it was kept
+    state : where the solver stood, to go on from, if it was kept; None after a divergence
     """
 
     model: Model

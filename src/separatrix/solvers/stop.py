@@ -26,8 +26,8 @@ class Stop:
     gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
     step_tol : (B,), stop when no weight or bias changes by more than this in an epoch
     patience : (B,), measurements of the validation set to wait
-    patience_rule : "best", no improvement over the best `patience` times running, or
-        "consecutive", risen more than `patience` times running
+    patience_rule : "best", no improvement over the best `patience` times running (0 is the same
+        as 1), or "consecutive", risen more than `patience` times running
     monitor : what patience watches on the validation set, "loss" or "accuracy"
     validate_every : epochs between two measurements
     time_limit : seconds for the whole batch, or None
