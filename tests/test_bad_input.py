@@ -271,6 +271,31 @@ def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
 
 def test_a_number_of_threads_below_one_is_refused():
     refused("threads must be a whole number >= 1. Got 0 instead.", lambda: set_threads(0))
+    refused("At most 1024 threads are allowed. Got 5000 instead.", lambda: set_threads(5000))
+
+
+def test_numbers_given_as_text_are_refused_with_the_way_to_convert_them():
+    rows = [["1", "2"], ["3", "4"]] * 4
+    words = "X must hold numbers. Row 0, column 0 holds '1'. Convert it first, for example with np."
+    refused(words, lambda: G().fit(rows, Y))
+
+
+def test_labels_of_several_kinds_are_refused():
+    mixed = np.array([0, "a"] * 4, object)
+    refused("y mixes labels of different kinds, int and str", lambda: G().fit(X, mixed))
+
+
+def test_a_single_estimator_in_place_of_a_list_is_refused():
+    refused("Got a single GradientDescentClassifier", lambda: fit_many(G(), X, Y), TypeError)
+
+
+def test_a_loss_without_probabilities_says_where_to_get_them():
+    model = G("hinge").fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    words = "has no attribute 'predict_proba'"
+    with pytest.raises(AttributeError, match=words) as error:
+        model.predict_proba(X)
+    assert "Use loss='logistic' or 'softmax'" in str(error.value.__cause__)
 
 
 # Calls in the wrong order

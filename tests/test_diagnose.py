@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, Perceptron, fit_many
 from separatrix.certificate import Certificate
@@ -17,7 +18,7 @@ from separatrix.solvers import Gradient, Stop, run
 
 KINDS = {
     "diverged", "oscillating", "not_converged", "overfitting", "separable", "scales", "rare_class",
-    "zero_optimum",
+    "zero_optimum", "ended_higher",
 }  # fmt: skip
 TUMOURS, MALIGNANT = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
 
@@ -412,9 +413,9 @@ def test_the_perceptron_is_told_about_planes_and_not_about_rates():
 
 def test_adam_is_not_judged_by_limits_that_are_not_its_own():
     model = GradientDescentClassifier(rule="adam", learning_rate=5.0, l2=0.1, epochs=50).fit(X, Y)
-    message = the("oscillating", model).message
-    assert "For plain descent" in message
-    assert "lambda_max" not in message
+    found = the("oscillating", model)
+    assert "lambda_max" not in found.message
+    assert "2/L" not in found.message + found.remedy
 
 
 def test_the_models_of_a_batch_are_diagnosed_each_for_itself():
@@ -466,3 +467,54 @@ def test_the_scales_of_every_model_are_those_of_its_own_rows():
     models = [GradientDescentClassifier(learning_rate=1e-20, epochs=2) for _ in range(2)]
     told = ["scales" in kinds(m) for m in fit_many(models, A, Y, sample_weight=S)]
     assert told == [False, True]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [{"gradient_tol": 1e9}, {"step_tol": 1e9}, {"time_limit": 1e-9}, {"tol": 1e9, "l2": 1e-6}],
+    ids=lambda end: next(iter(end)),
+)
+def test_a_run_that_ends_far_above_its_start_has_diverged_however_it_ends(end):
+    A, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="diverged: The objective went from"):
+        model = GradientDescentClassifier("hinge", learning_rate=1e3, **end).fit(A, y)
+    assert model.stop_reason_ == "diverged"
+    assert model.best_epoch_ == 0
+    assert not model.coef_.any()
+
+
+def test_a_run_that_ends_above_its_start_without_swings_says_so():
+    A, y = load_iris(return_X_y=True)
+    model = GradientDescentClassifier("sigmoid_mse", learning_rate=5).fit(A, y)
+    found = the("ended_higher", model)
+    assert number("ended at", found.message) > number("above its start,", found.message)
+    assert "not convex" in found.message
+    lower = GradientDescentClassifier("sigmoid_mse", learning_rate=0.05).fit(A, y)
+    assert "ended_higher" not in kinds(lower)
+
+
+def test_overfitting_is_not_held_against_a_run_that_kept_the_best_weights():
+    A, y = make_data(n=30, d=20, noise=3.0)
+    A_val, y_val = make_data(n=200, d=20, noise=3.0, seed=1)
+    common = {"learning_rate": 0.5, "epochs": 400}
+    plain = GradientDescentClassifier(**common).fit(A, y, X_val=A_val, y_val=y_val)
+    patient = GradientDescentClassifier(**common, patience=20).fit(A, y, X_val=A_val, y_val=y_val)
+    assert "overfitting" in kinds(plain)
+    assert "overfitting" not in kinds(patient)
+
+
+def test_swings_that_have_died_out_do_not_hide_an_unfinished_run():
+    A, y = load_iris(return_X_y=True)
+    model = GradientDescentClassifier(
+        rule="nesterov", momentum=0.9, learning_rate=0.1, epochs=300, l2=0.01
+    ).fit(A, y)
+    assert model.certificate_.relative_gap > 0.1
+    assert "not_converged" in kinds(model)
+
+
+def test_a_bias_that_is_fixed_does_not_make_rows_separable():
+    A, y = np.array([[0.5], [1.5]]), [0, 1]
+    model = GradientDescentClassifier(
+        fit_intercept=False, init=([[10.0]], [-10.0]), epochs=5, learning_rate=1e-3
+    ).fit(A, y)
+    assert "separable" not in kinds(model)

@@ -32,6 +32,9 @@ _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
 
 
+MOST_THREADS = 1024
+
+
 class Matrix:
     """A data matrix X (n, d), read-only, ready for products with many columns.
 
@@ -241,6 +244,8 @@ def set_threads(threads: int | None = None) -> None:
         raise ValueError(
             f"The number of threads must be a whole number >= 1. Got {threads!r} instead."
         )
+    if threads > MOST_THREADS:
+        raise ValueError(f"At most {MOST_THREADS} threads are allowed. Got {threads} instead.")
     _core.set_threads(int(threads))
 
 

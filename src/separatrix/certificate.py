@@ -147,6 +147,8 @@ def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list
     def wide(a: Array) -> Array:
         return np.broadcast_to(per_model(a), (len(a), B))
 
+    if len(blocks) == 1:
+        return [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
     y = np.concatenate([wide(block.y) for block in blocks])
     s = np.concatenate([wide(block.weights) for block in blocks])
     together = objective.loss.balance(y, np.concatenate(U), s)

@@ -9,7 +9,7 @@ from decimal import ROUND_DOWN, Context
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.certificate import Certificate
+from separatrix.certificate import CERTIFIED, Certificate
 from separatrix.data import Dataset
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
@@ -22,7 +22,6 @@ DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverge
 RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises
 STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
 STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
-CERTIFIED = 1e-3  # a relative gap below which nothing is left to gain
 RISEN = 0.01  # relative rise of the validation loss above its lowest
 SCALE_RATIO = 1e3  # between the widest and the narrowest feature
 CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
@@ -70,6 +69,7 @@ class Trace:
     pace: Pace | None
     certificate: Certificate
     descends: bool = True
+    kept_epoch: int = 0
 
     @property
     def objective(self) -> Array:
@@ -82,6 +82,19 @@ class Trace:
         with np.errstate(invalid="ignore"):
             rose = values[1:] - values[:-1] > ROUNDING * np.abs(values[:-1])
         return np.flatnonzero(rose) + 1
+
+    def ended_higher(self) -> bool:
+        """Whether a run that did not diverge ended above its start."""
+        values = self.objective
+        return (
+            self.descends
+            and self.stop_reason != "diverged"
+            and bool(values[-1] > (1.0 + ROUNDING) * values[0] > 0.0)
+        )
+
+    def still_swings(self) -> bool:
+        """Whether an oscillating run rose in the second half of its epochs, too."""
+        return self.oscillates() and self.rises()[-1] > len(self.history["objective"]) // 2
 
     def oscillates(self) -> bool:
         """Whether the objective rose in at least a twentieth of the epochs."""
@@ -110,6 +123,7 @@ def diagnose(
         found = [
             _diverged(trace, speed, m),
             _oscillating(trace, speed, m),
+            _ended_higher(trace, speed, m, objective.loss.convex),
             _not_converged(trace, speed, m),
             _overfitting(trace),
             separable[m],
@@ -126,7 +140,9 @@ class _Limits:
 
     def __init__(self, objective: Objective, model: Model, traces: list[Trace]) -> None:
         B = len(traces)
-        troubled = np.array([t.stop_reason == "diverged" or t.oscillates() for t in traces])
+        troubled = np.array(
+            [t.stop_reason == "diverged" or t.oscillates() or t.ended_higher() for t in traces]
+        )
         slow = np.array([_unfinished(t) is not None for t in traces])
         self.L = np.full(B, np.nan)
         self.local = np.full(B, np.nan)
@@ -152,16 +168,16 @@ class _Limits:
             parts.append(
                 f"the local limit {pace.formula} = {limit:.2g}, of the Hessian at the weights kept"
             )
-        return " and ".join(parts)
+        return ", and ".join(parts)
 
     def exceeded(self, m: int, pace: Pace) -> bool:
         """Whether the rate is above the local limit or, where there is none, above 2/L."""
         limit = pace.stable_times / self.local[m] if self.local[m] > 0.0 else 2.0 / self.L[m]
         return bool(pace.rate > limit)
 
-    def lower(self, m: int) -> str:
-        """What to set the rate to."""
-        if self.L[m] > 0.0:
+    def lower(self, m: int, pace: Pace | None) -> str:
+        """What to set the rate to; 2/L is no limit for a rule that measures its steps otherwise."""
+        if self.L[m] > 0.0 and pace is not None:
             return f"Lower learning_rate to {_rounded_down(2.0 / self.L[m])} or less"
         return "Lower learning_rate, or let it decay with schedule='inverse'"
 
@@ -182,7 +198,7 @@ def _diverged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
     seen = f"The objective went from {trace.start:.3g} to {last:.3g}, too high since epoch {since}."
     return Diagnosis("diverged", f"{seen} {_rate_words(trace, speed, m)}".strip(),
-                     f"{speed.lower(m)}. The last sane weights were kept.")  # fmt: skip
+                     f"{speed.lower(m, trace.pace)}. The last sane weights were kept.")  # fmt: skip
 
 
 def _oscillating(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
@@ -190,7 +206,7 @@ def _oscillating(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
         return None
     rises, epochs = trace.rises(), len(trace.history["objective"])
     seen = f"The training objective rose in {len(rises)} of {epochs} epochs, last in {rises[-1]}."
-    cause, remedy = _rate_words(trace, speed, m), f"{speed.lower(m)}."
+    cause, remedy = _rate_words(trace, speed, m), f"{speed.lower(m, trace.pace)}."
     pace = trace.pace
     if pace is not None and not speed.exceeded(m, pace):
         if pace.batch_size is not None:
@@ -205,17 +221,34 @@ def _oscillating(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
     return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
 
 
+def _ended_higher(trace: Trace, speed: _Limits, m: int, convex: bool) -> Diagnosis | None:
+    if not trace.ended_higher() or trace.oscillates():
+        return None
+    values = trace.objective
+    seen = f"The objective ended at {values[-1]:.3g}, above its start, {values[0]:.3g}."
+    if not convex:
+        seen += (
+            " The loss is not convex: where the sigmoid saturates its gradient vanishes, and a "
+            "step that lands there does not come back."
+        )
+    return Diagnosis(
+        "ended_higher",
+        f"{seen} {_rate_words(trace, speed, m)}".strip(),
+        f"{speed.lower(m, trace.pace)}{'' if convex else ', or use a convex loss'}.",
+    )
+
+
 def _rate_words(trace: Trace, speed: _Limits, m: int) -> str:
-    limits = speed.words(m, trace.pace)
     if trace.pace is None:
-        return f"For plain descent, {limits}." if limits else ""
+        return ""
+    limits = speed.words(m, trace.pace)
     rate = f"The rate was {trace.pace.rate:.3g}"
     return f"{rate}; {limits}." if limits else f"{rate}."
 
 
 def _unfinished(trace: Trace) -> str | None:
     """What says that a run ended before it had converged, if anything does."""
-    if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.oscillates():
+    if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.still_swings():
         return None
     gap = trace.certificate.relative_gap
     if gap is not None and gap <= CERTIFIED:
@@ -231,7 +264,7 @@ def _unfinished(trace: Trace) -> str | None:
             f"The objective still fell by {fall:.2%} over the last {epochs}; "
             f"gradient norm {norms[-1]:.2g}."
         )
-    if norms[-1] > STILL_STEEP * norms[0]:
+    if norms[-1] > STILL_STEEP * norms[0] > 0.0:
         return (
             f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of what it "
             "was after the first epoch."
@@ -279,6 +312,8 @@ def _overfitting(trace: Trace) -> Diagnosis | None:
         return None
     lowest = measured[np.argmin(val[measured])]
     last = measured[-1]
+    if trace.kept_epoch == lowest + 1:
+        return None  # its weights were kept: nothing is left to do
     # The lowest of the last few, so that the upswing of an oscillation is not taken for a rise.
     late = val[measured[-max(len(measured) // 10, 2) :]].min()
     if not (late > (1.0 + RISEN) * val[lowest] and train[last] < train[lowest]):

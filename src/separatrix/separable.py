@@ -57,6 +57,8 @@ def _separating(objective: Objective, model: Model) -> Array:
 
 def _strict(objective: Objective, model: Model, block: Block) -> Array:
     """Whether every row that counts has its own class strictly ahead, for each plane of a model."""
+    if not objective.bias:  # a bias that is fixed does not grow with the weights
+        model = Model(model.W, np.zeros_like(model.b))
     loss, y, Z = objective.loss, block.y, model.scores(block.X).astype(np.float64)
     if isinstance(loss, OneVsRest):
         y, Z = loss.split(y, Z)

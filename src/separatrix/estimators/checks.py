@@ -85,14 +85,20 @@ def require_numbers(name: str, X: Any) -> None:
     array = np.asarray(X) if not hasattr(X, "to_numpy") else X.to_numpy()
     if array.dtype.kind not in "OSU" or array.ndim != 2:
         return
-    for row, column in np.ndindex(array.shape):
-        entry = array[row, column]
-        if isinstance(entry, (str, bytes)) and not _is_number(entry):
-            raise ValueError(
-                f"{name} must hold numbers. Row {row}, column {column} holds {str(entry)!r}. "
-                "Encode text and categories as numbers first, for example with scikit-learn's "
-                "OneHotEncoder."
-            )
+    text = [at for at in np.ndindex(array.shape) if isinstance(array[at], (str, bytes))]
+    if not text:
+        return
+    row, column = next((at for at in text if not _is_number(array[at])), text[0])
+    entry = array[row, column]
+    remedy = (
+        f"Convert it first, for example with np.asarray({name}, float)."
+        if _is_number(entry)
+        else "Encode text and categories as numbers first, for example with scikit-learn's "
+        "OneHotEncoder."
+    )
+    raise ValueError(
+        f"{name} must hold numbers. Row {row}, column {column} holds {str(entry)!r}. {remedy}"
+    )
 
 
 def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> None:
@@ -133,6 +139,20 @@ def require_weights(weights: Array) -> None:
         )
 
 
+def require_one_kind(name: str, y: Array) -> None:
+    """Raise if labels are of kinds that cannot be put in order, such as text and numbers."""
+    if y.dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"{name} mixes labels of different kinds, {' and '.join(kinds)}, which have no "
+            "common order. Give all labels as numbers or all as text."
+        ) from None
+
+
 def require_two_classes(classes: Array) -> None:
     """Raise if there is only one class to learn."""
     if len(classes) < 2:
@@ -169,7 +189,7 @@ def as_numbers(X: Any) -> Any:
     return X if sp.issparse(X) or X.dtype.kind != "O" else X.astype(np.float64)
 
 
-def _is_number(text: str | bytes) -> bool:
+def _is_number(text: Any) -> bool:
     try:
         float(text)
     except ValueError:

@@ -128,7 +128,7 @@ class GradientDescentClassifier(TrainedClassifier):
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.loss, Loss):
+        if not isinstance(self.loss, Loss) or isinstance(self.loss, type):
             require_choice("loss", self.loss, ["auto", *LOSSES])
         require_number("margin", self.margin, optional=True)
         require_number("l1", self.l1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -48,6 +50,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.diagnoses_ = result.diagnoses
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
+        for diagnosis in result.diagnoses:
+            if diagnosis.kind == "diverged":
+                warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=4)
 
     def objective(self) -> str:
         """The exact formula that was minimised, in words and numbers."""
@@ -70,7 +75,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _has_probabilities(self) -> bool:
         loss = self._loss if hasattr(self, "_loss") else self._likely_loss()
-        return loss is None or loss.probabilities(np.zeros((1, 1, 1))) is not None
+        if loss is None or loss.probabilities(np.zeros((1, 1, 1))) is not None:
+            return True
+        raise AttributeError(
+            f"Loss '{loss.name}' has no probabilities. Use loss='logistic' or 'softmax', or wrap "
+            "the classifier in scikit-learn's CalibratedClassifierCV."
+        )
 
     def _likely_loss(self) -> Loss | None:
         """The loss before fitting, if it is known."""

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -25,6 +26,7 @@ from separatrix.estimators.checks import (
     require_known_classes,
     require_labels,
     require_numbers,
+    require_one_kind,
     require_two_classes,
     require_weights,
 )
@@ -68,6 +70,11 @@ def fit_many(
     >>> [round(model.score(X, y), 2) for model in fit_many(models, X, y)]
     [0.98, 0.97, 0.67]
     """
+    if isinstance(estimators, BaseEstimator):
+        raise TypeError(
+            f"fit_many takes a list of estimators. Got a single {type(estimators).__name__} "
+            "instead: put it into a list, or call its fit."
+        )
     estimators = list(estimators)
     if not estimators:
         return []
@@ -118,6 +125,7 @@ def prepare(
     )
     X = as_numbers(X)
     require_finite("X", X)
+    require_one_kind("y", y)
     check_classification_targets(y)
     if classes is None:
         classes, numbers = np.unique(y, return_inverse=True)

@@ -34,12 +34,15 @@ __all__ = ["LOSSES", "Loss", "OneVsRest", "make_loss"]
 
 _ALL: tuple[Loss, ...] = (
     Margin(
-        "perceptron", 0, "perceptron loss max(0, z_j - z_y) over j != y; one output: max(0, -y z)"
+        "perceptron",
+        0,
+        "perceptron loss, the sum over j != y of max(0, z_j - z_y) (one output: max(0, -y z))",
     ),
     Margin(
         "hinge",
         0,
-        "hinge max(0, {margin} + z_j - z_y) over j != y; one output: max(0, {margin} - y z)",
+        "hinge, the sum over j != y of max(0, {margin} + z_j - z_y) "
+        "(one output: max(0, {margin} - y z))",
         margin=1.0,
     ),
     CrammerSinger(
@@ -52,8 +55,8 @@ _ALL: tuple[Loss, ...] = (
     Margin(
         "squared_hinge",
         1,
-        "squared hinge max(0, {margin} + z_j - z_y)^2 over j != y; "
-        "one output: max(0, {margin} - y z)^2",
+        "squared hinge, the sum over j != y of max(0, {margin} + z_j - z_y)^2 "
+        "(one output: max(0, {margin} - y z)^2)",
         margin=1.0,
         power=2,
     ),

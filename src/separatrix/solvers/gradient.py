@@ -24,8 +24,8 @@ from typing import TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix
-from separatrix.data import Block, Dataset
+from separatrix.arrays import Array
+from separatrix.data import Block
 from separatrix.diagnose import Pace
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -75,6 +75,13 @@ class Gradient:
         return self.learning_rate
 
     def start(self, objective: Objective, model: Model) -> State:
+        for name in ("learning_rate", "momentum", "decay"):
+            shape = np.shape(getattr(self, name))
+            if shape != (model.n_models,):
+                raise ValueError(
+                    f"The '{name}' of Gradient must have one entry for each of the "
+                    f"{model.n_models} models. Got shape {shape} instead."
+                )
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)
@@ -193,7 +200,7 @@ class Gradient:
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]
             part = Objective(
-                _rows(block, rows, objective.data),
+                objective.data.take(block, rows),
                 loss,
                 objective.penalty,
                 bias=objective.bias,
@@ -203,11 +210,6 @@ class Gradient:
             steps += 1
             rules.step(found.GW, found.gb, steps)
         return steps
-
-
-def _rows(block: Block, rows: Array, data: Dataset) -> Dataset:
-    s = None if block.s is None else block.s[rows]
-    return Dataset([Block.of(Matrix(block.X.X[rows]), block.y[rows], s)], data.classes)
 
 
 def _zeros_like(model: Model) -> Model:

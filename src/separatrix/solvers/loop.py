@@ -284,7 +284,9 @@ class _Batch:
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and those at one of their epochs."""
         over = np.zeros(len(self.running), bool)
-        for i, reason in enumerate(reasons):
+        for i, given in enumerate(reasons):
+            # However a run ends, it has diverged if it ends far above where it started.
+            reason = "diverged" if given and not sane[i] else given
             points = self.stop.epochs[i]
             due = [k for k, point in enumerate(points) if point >= self.epoch]
             if not reason and points[due[0]] == self.epoch:
@@ -353,6 +355,7 @@ class _Batch:
                 pace=self.all_solver.pace(f.model, self.offset + f.epochs),
                 certificate=certificate,
                 descends=self.all_solver.descends,
+                kept_epoch=f.kept_epoch,
             )
             for f, history, certificate in zip(self.finished, histories, certificates)
         ]
