@@ -36,7 +36,8 @@ SX_INLINE vec<T> square_root(vec<T> x) {
     return x;
 }
 
-template <class T>
+// The lanes are neighbouring columns of one row or, of a single column (`lone`), neighbouring rows.
+template <bool lone, class T>
 SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const T* g_at,
                           const T* f_at, index_t c, int count) {
     const auto read = [&](const T* at, T rest) {
@@ -45,11 +46,16 @@ SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const
     const auto write = [&](T* at, vec<T> x) {
         count == lanes<T> ? store<T>(at, x) : store_partial<T>(at, x, count);
     };
-    const vec<T> rate = read(p.rate + c, T(0)), l1 = read(p.l1 + c, T(0));
-    const vec<T> l2 = read(p.l2 + c, T(0)), mu = read(p.momentum + c, T(0));
-    vec<T> f = broadcast<T>(T(1));
-    if (f_at) f = p.factor_column ? read(f_at, T(1)) : broadcast<T>(*f_at);
-    const vec<T> inverse = T(1) / f;
+    const auto parameter = [&](const T* of) {
+        return lone ? broadcast<T>(*of) : read(of + c, T(0));
+    };
+    const vec<T> rate = parameter(p.rate), l1 = parameter(p.l1);
+    const vec<T> l2 = parameter(p.l2), mu = parameter(p.momentum);
+    vec<T> f = broadcast<T>(T(1)), inverse = f;
+    if (f_at) {
+        f = lone || p.factor_column ? read(f_at, T(1)) : broadcast<T>(*f_at);
+        inverse = T(1) / f;
+    }
     const vec<T> w = read(w_at, T(0)) * f;
     const vec<T> g = read(g_at, T(0)) * inverse + l2 * w;
     switch (p.rule) {
@@ -84,15 +90,20 @@ SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const
 // Steps rows [j0, j1) of W, in place.
 template <class T>
 void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
+    const auto step = [&]<bool lone>(index_t j, index_t c, index_t left) {
+        const int count = left < lanes<T> ? int(left) : lanes<T>;
+        const index_t at = j * p.columns + c;
+        const T* f = p.factors ? p.factors + j * p.factor_row + c * p.factor_column : nullptr;
+        step_lanes<lone, T>(p, p.W + at, p.V ? p.V + at : nullptr, p.M ? p.M + at : nullptr,
+                            p.G + j * p.ldg + c, f, c, count);
+    };
+    if (p.columns == 1 && p.ldg == 1) {
+        for (index_t j = j0; j < j1; j += lanes<T>) step.template operator()<true>(j, 0, j1 - j);
+        return;
+    }
     for (index_t j = j0; j < j1; ++j)
-        for (index_t c = 0; c < p.columns; c += lanes<T>) {
-            const index_t left = p.columns - c;
-            const int count = left < lanes<T> ? int(left) : lanes<T>;
-            const index_t at = j * p.columns + c;
-            const T* f = p.factors ? p.factors + j * p.factor_row + c * p.factor_column : nullptr;
-            step_lanes<T>(p, p.W + at, p.V ? p.V + at : nullptr, p.M ? p.M + at : nullptr,
-                          p.G + j * p.ldg + c, f, c, count);
-        }
+        for (index_t c = 0; c < p.columns; c += lanes<T>)
+            step.template operator()<false>(j, c, p.columns - c);
 }
 
 // Adds, per column, the penalty and the squared norm of the smallest subgradient, in double:
