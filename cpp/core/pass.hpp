@@ -35,14 +35,14 @@ class Pass {
         if (N == 0) return;
         prepare(w);
         const index_t chunk = this->chunk(N);
-        T* Z = Z_.reserve(std::min(chunk, count) * N);
-        double* row_value = row_value_.reserve(std::min(chunk, count) * B);
-        double* row_hit = row_hit_.reserve(std::min(chunk, count) * B);
+        T* Z = space_.Z.reserve(std::min(chunk, count) * N);
+        double* row_value = space_.row_value.reserve(std::min(chunk, count) * B);
+        double* row_hit = space_.row_hit.reserve(std::min(chunk, count) * B);
         for (index_t first = 0; first < count; first += chunk) {
             const index_t here = std::min(chunk, count - first);
             const index_t* list = rows ? rows + first : nullptr;
             const index_t need = loss_scratch<T>(w.outputs);
-            T* scratch = loss_scratch_.reserve(need * engine_.threads);
+            T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
             const Labels near = list ? listed(labels, B, list, here) : labels;
             const index_t origin = list ? 0 : first;
             forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
@@ -85,8 +85,10 @@ class Pass {
     // shape of X alone for the bits not to depend on the number of models. Sparse sums run on from
     // chunk to chunk: there it is as large as the cache likes, and has enough entries per feature.
     index_t chunk(index_t N) const {
-        if (!X_.sparse)
-            return std::clamp<index_t>((1 << 20) / std::max<index_t>(X_.columns, 1), 1024, 8192);
+        if (!X_.sparse) {
+            const index_t cached = (1 << 20) / std::max<index_t>(X_.columns, 1);
+            return std::clamp<index_t>(cached / 256 * 256, 1024, 8192);
+        }
         const index_t cached = (1 << 20) / (N * index_t(sizeof(T)));
         return std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
     }
@@ -110,8 +112,8 @@ class Pass {
     Labels listed(const Labels& from, index_t models, const index_t* list, index_t count) {
         Labels out = from;
         const index_t y_width = from.y_model ? models : 1, s_width = from.s_model ? models : 1;
-        std::int32_t* y = listed_y_.reserve(count * y_width);
-        double* s = from.s ? listed_s_.reserve(count * s_width) : nullptr;
+        std::int32_t* y = space_.listed_y.reserve(count * y_width);
+        double* s = from.s ? space_.listed_s.reserve(count * s_width) : nullptr;
         for (index_t i = 0; i < count; ++i) {
             for (index_t m = 0; m < y_width; ++m)
                 y[i * y_width + m] = from.y[list[i] * from.y_row + m * from.y_model];
@@ -123,6 +125,20 @@ class Pass {
         out.s = s;
         out.s_row = s_width;
         return out;
+    }
+
+    // Features of one task, so that the threads get shares as even as strips of 8 allow.
+    index_t even_block() const {
+        index_t best = k_.block_rows, least = X_.columns + k_.block_rows;
+        for (index_t block = k_.block_rows; block >= 24; block -= 8) {
+            const index_t tasks = (X_.columns + block - 1) / block;
+            const index_t longest = (tasks + engine_.threads - 1) / engine_.threads * block;
+            if (longest < least) {
+                best = block;
+                least = longest;
+            }
+        }
+        return best;
     }
 
     // Copies B (depth, N) to rows padded to whole vectors; N = 1 stays as it is.
@@ -149,12 +165,12 @@ class Pass {
 
     void prepare(const Columns<T>& w) {
         if (X_.sparse)
-            W_ = pad_rows(w.W, X_.columns, w.N(), weights_, ldw_);
+            W_ = pad_rows(w.W, X_.columns, w.N(), space_.weights, ldw_);
         else
-            W_ = pack(w.W, X_.columns, w.N(), weights_);
+            W_ = pack(w.W, X_.columns, w.N(), space_.weights);
     }
 
-    void* scratch() { return scratch_.reserve(k_.scratch * engine_.threads); }
+    void* scratch() { return space_.scratch.reserve(k_.scratch * engine_.threads); }
 
     // Z = X W + b, and then(i0, i1, worker) for every finished block of rows.
     template <class Then>
@@ -182,7 +198,7 @@ class Pass {
         engine_.read->backward += count;
         if (X_.sparse && rows) {
             index_t ldu;
-            const T* other = pad_rows(U, count, N, gradients_, ldu);
+            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             const index_t groups = (N + k_.lanes - 1) / k_.lanes;
             engine_.loop(groups, work(count, N), [&](index_t group, int) {
                 const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);
@@ -193,7 +209,7 @@ class Pass {
             index_t ldu;
             const Data::Bounds kept = X_.feature_bounds(chunk(N));
             const index_t* bounds = kept->data() + first / chunk(N) * X_.columns;
-            const T* other = pad_rows(U, count, N, gradients_, ldu);
+            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             constexpr index_t block = 256;
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
                 const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
@@ -201,10 +217,9 @@ class Pass {
                           other, ldu, 0, N, N, G, ldg);
             });
         } else {
-            const T* other = pack(U, count, N, gradients_);
+            const T* other = pack(U, count, N, space_.gradients);
             char* space = static_cast<char*>(scratch());
-            const index_t block =
-                k_.block_rows / 2;  // finer tasks than forward: features are fewer
+            const index_t block = even_block();
             engine_.loop((X_.columns + block - 1) / block, work(count, N),
                          [&](index_t task, int worker) {
                              const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
@@ -220,10 +235,18 @@ class Pass {
     double per_row_ = 1;
     const T* W_ = nullptr;
     index_t ldw_ = 0;
-    Buffer<T> Z_, weights_, gradients_, loss_scratch_;
-    Buffer<double> row_value_, row_hit_, listed_s_;
-    Buffer<std::int32_t> listed_y_;
-    Buffer<char> scratch_;
+    // What a pass works in is kept from call to call: fresh pages cost a twentieth of a pass.
+    struct Workspace {
+        Buffer<T> Z, weights, gradients, loss_scratch;
+        Buffer<double> row_value, row_hit, listed_s;
+        Buffer<std::int32_t> listed_y;
+        Buffer<char> scratch;
+    };
+    static Workspace& workspace() {
+        thread_local Workspace kept;
+        return kept;
+    }
+    Workspace& space_ = workspace();
 };
 
 }  // namespace sx

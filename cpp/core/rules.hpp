@@ -120,9 +120,9 @@ void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1,
             const double l1 = p.l1[c] * f, l2 = p.l2[c] * f * f;
             const double slope = g + l2 * w;
             const double outside = std::fabs(slope) - l1;
-            const double least = w > 0   ? slope + l1
-                                 : w < 0 ? slope - l1
-                                         : (outside > 0 || outside != outside ? outside : 0.0);
+            // Written without branches, so that it becomes vector code; NaN is not below 0.
+            const double inside = outside <= 0 ? 0.0 : outside;
+            const double least = w > 0 ? slope + l1 : (w < 0 ? slope - l1 : inside);
             penalty[c] += l1 * std::fabs(w) + 0.5 * l2 * w * w;
             norm[c] += least * least;
         }
