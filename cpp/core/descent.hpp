@@ -67,7 +67,7 @@ class Stepper {
     // Per column: the penalty and the squared norm of the smallest subgradient, bias included.
     void measure(const T* G, const T* gb, double* penalty, double* norm) {
         const RuleStep<T> at = weights(G, N_);
-        constexpr index_t block = 16;
+        constexpr index_t block = measured_columns;
         engine_.loop((N_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
             k_.measure(at, features_, task * block, std::min(N_, (task + 1) * block), penalty,
                        norm);

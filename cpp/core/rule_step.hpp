@@ -5,6 +5,9 @@
 
 namespace sx {
 
+// Columns that are measured at a time.
+constexpr index_t measured_columns = 16;
+
 enum class Rule : int { plain = 0, momentum = 1, nesterov = 2, adam = 3 };
 
 template <class T>

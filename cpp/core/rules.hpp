@@ -110,22 +110,37 @@ void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
 //   penalty += l1 f |w| + l2/2 f^2 w^2, NaN where w is not finite even without a penalty: such a
 //              model has diverged
 //   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or the part of |g| above l1 f where w = 0
+// At most measured_columns columns at a time: their sums stay in registers.
 template <class T>
 void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                      double* norm) {
-    for (index_t j = 0; j < rows; ++j)
-        for (index_t c = c0; c < c1; ++c) {
-            const double w = p.W[j * p.columns + c], g = p.G[j * p.ldg + c];
-            const double f = p.factors ? p.factors[j * p.factor_row + c * p.factor_column] : T(1);
-            const double l1 = p.l1[c] * f, l2 = p.l2[c] * f * f;
-            const double slope = g + l2 * w;
-            const double outside = std::fabs(slope) - l1;
+    const index_t width = c1 - c0;
+    double l1[measured_columns] = {}, l2[measured_columns] = {};
+    double strength[measured_columns] = {}, square[measured_columns] = {};
+    for (index_t c = 0; c < width; ++c) {
+        l1[c] = p.l1[c0 + c];
+        l2[c] = p.l2[c0 + c];
+    }
+    for (index_t j = 0; j < rows; ++j) {
+        const T* W = p.W + j * p.columns + c0;
+        const T* G = p.G + j * p.ldg + c0;
+        const T* F = p.factors ? p.factors + j * p.factor_row + c0 * p.factor_column : nullptr;
+        for (index_t c = 0; c < width; ++c) {
+            const double f = F ? double(F[c * p.factor_column]) : 1.0;
+            const double w = W[c], m1 = l1[c] * f, m2 = l2[c] * f * f;
+            const double slope = double(G[c]) + m2 * w;
+            const double outside = std::fabs(slope) - m1;
             // Written without branches, so that it becomes vector code; NaN is not below 0.
             const double inside = outside <= 0 ? 0.0 : outside;
-            const double least = w > 0 ? slope + l1 : (w < 0 ? slope - l1 : inside);
-            penalty[c] += l1 * std::fabs(w) + 0.5 * l2 * w * w;
-            norm[c] += least * least;
+            const double least = w > 0 ? slope + m1 : (w < 0 ? slope - m1 : inside);
+            strength[c] += m1 * std::fabs(w) + 0.5 * m2 * w * w;
+            square[c] += least * least;
         }
+    }
+    for (index_t c = 0; c < width; ++c) {
+        penalty[c0 + c] += strength[c];
+        norm[c0 + c] += square[c];
+    }
 }
 
 }  // namespace SX_ISA
