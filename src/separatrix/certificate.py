@@ -12,6 +12,7 @@ float64 whatever the fit was made in.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ class Certificate:
 
 
 def certify(
-    objective: Objective, model: Model, duals: list[Array] | None = None
+    objective: Objective, model: Model, duals: Sequence[Array] | None = None
 ) -> list[Certificate]:
     """Certify every model of a batch.
 
@@ -107,7 +108,7 @@ def certify(
     ]
 
 
-def dual_values(objective: Objective, model: Model, duals: list[Array] | None = None) -> Array:
+def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | None = None) -> Array:
     """The better of D(U) and D(0) of each model (B,)."""
     blocks = list(objective.data.blocks())
     if duals is None:

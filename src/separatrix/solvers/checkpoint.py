@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.certificate import Certificate
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.solvers.protocol import Solver, State
@@ -62,6 +63,7 @@ class Finished:
     epochs: int
     kept_epoch: int
     state: State | None = field(repr=False)
+    certificate: Certificate | None = None  # if the weights have been certified already
 
 
 @dataclass
@@ -144,7 +146,9 @@ def pack(at: Standing) -> dict[str, Array]:
             [(f.model, f.reading, f.epochs, f.kept_epoch) for f in at.finished], int
         ).reshape(-1, 4),
         "reasons": np.array([f.reason for f in at.finished], "U32"),
+        "certificates": np.array([_numbers(f.certificate) for f in at.finished]).reshape(-1, 5),
     }
+    arrays |= {f"duals{k}": U.copy() for k, U in enumerate(at.state.duals)}
     models = {"model": at.state.model}
     models |= {f"slot{k}": slot for k, slot in enumerate(at.state.slots)}
     for k, f in enumerate(at.finished):
@@ -153,6 +157,7 @@ def pack(at: Standing) -> dict[str, Array]:
             models[f"state{k}"] = f.state.model
             models |= {f"state{k}.slot{j}": slot for j, slot in enumerate(f.state.slots)}
             arrays[f"state{k}"] = np.array([f.state.epoch, f.state.steps, f.state.done[0]])
+            arrays |= {f"state{k}.duals{j}": U.copy() for j, U in enumerate(f.state.duals)}
     for name, part in vars(at.watch).items():
         if isinstance(part, Model):
             models[name] = part
@@ -179,6 +184,7 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
             epochs=int(epochs),
             kept_epoch=int(kept),
             state=_state(arrays, k, objective.select(np.array([number]))),
+            certificate=_certificate(arrays["certificates"][k]),
         )
         for k, (number, reading, epochs, kept) in enumerate(arrays["finished"])
     ]
@@ -188,7 +194,15 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
     }
     return Standing(
         running=running,
-        state=State(model, _slots(arrays, "slot"), found, np.array(arrays["done"]), epoch, steps),
+        state=State(
+            model,
+            _slots(arrays, "slot"),
+            found,
+            np.array(arrays["done"]),
+            epoch,
+            steps,
+            _duals(arrays, "duals"),
+        ),
         watch=Watch.of(watch),
         finished=finished,
         history=np.array(arrays["history"]),
@@ -220,7 +234,29 @@ def _state(arrays: Mapping[str, Array], k: int, objective: Objective) -> State |
         np.array([done], bool),
         epoch,
         steps,
+        _duals(arrays, f"state{k}.duals"),
     )
+
+
+def _duals(arrays: Mapping[str, Array], name: str) -> tuple[Array, ...]:
+    count = sum(key.startswith(name) for key in arrays)
+    return tuple(np.array(arrays[f"{name}{k}"]) for k in range(count))
+
+
+def _numbers(certificate: Certificate | None) -> list[float]:
+    """A certificate as numbers, NaN for what it lacks; a primal of NaN stands for none at all."""
+    c = certificate
+    found = [None] * 5 if c is None else [c.primal, c.dual, c.gap, c.relative_gap, c.gradient_norm]
+    return [np.nan if number is None else number for number in found]
+
+
+def _certificate(numbers: Array) -> Certificate | None:
+    primal, dual, gap, relative, norm = (float(number) for number in numbers)
+    if np.isnan(primal):
+        return None
+    if np.isnan(dual):
+        return Certificate("gradient_norm", primal, None, None, None, norm)
+    return Certificate("duality_gap", primal, dual, gap, relative, norm)
 
 
 def _nothing_found(model: Model) -> Evaluation:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.certificate import certify
+from separatrix.certificate import Certificate, certify
 from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -121,6 +121,7 @@ class _Batch:
         self.finished: list[Finished] = []
         self.history = np.full((len(FIELDS), model.n_models, min(self.epochs, 1024)), np.nan)
         self.seconds = 0.0
+        self.certificates: dict[int, Certificate] = {}
         self._focus(self.running)
 
     def _focus(self, running: Array) -> None:
@@ -240,12 +241,14 @@ class _Batch:
         """
         watch, tol, norm = self.watch, self.stop.tol, self.records["gradient_norm"]
         proven = np.zeros(len(self.running), bool)
-        look = np.flatnonzero(norm <= np.where(np.isnan(tol), -1.0, watch.certify_at))
+        # With dual variables the gap is no function of the gradient, and the proof costs less.
+        near = np.full(len(norm), np.inf) if self.state.duals else watch.certify_at
+        look = np.flatnonzero(norm <= np.where(np.isnan(tol), -1.0, near))
+        self.certificates = {}
         if not len(look):
             return proven
-        for i, certificate in zip(
-            look, certify(self.objective.select(look), self.state.model.select(look))
-        ):
+        for i, certificate in zip(look, self._certify(look)):
+            self.certificates[int(i)] = certificate
             gap = certificate.relative_gap
             if gap is None:  # nothing but the norm to go by
                 watch.certify_at[i] = tol[i] * watch.start_norm[i]
@@ -254,6 +257,12 @@ class _Batch:
                 proven[i] = gap <= tol[i]
                 watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
         return proven
+
+    def _certify(self, models: Array) -> list[Certificate]:
+        """The certificates of some of the running models (positions), as they stand."""
+        state = self.state if len(models) == len(self.running) else self.state.select(models)
+        objective = self.objective if state is self.state else self.objective.select(models)
+        return certify(objective, state.model, state.duals or None)
 
     def _reasons(self, waited_enough: Array, proven: Array, before: Model | None) -> list[str]:
         """Why each running model stops now; "" for those that go on."""
@@ -308,6 +317,11 @@ class _Batch:
         elif self.watch.best_epoch[i] > 0:
             weights, kept = self.watch.best, int(self.watch.best_epoch[i])
         one = np.array([i])
+        certificate = None
+        if weights is self.state.model:
+            certificate = self.certificates.get(i)
+            if certificate is None and self.state.duals:
+                (certificate,) = self._certify(one)
         return Finished(
             int(self.running[i]),
             reading,
@@ -316,6 +330,7 @@ class _Batch:
             self.epoch,
             kept,
             self.state.select(one) if go_on else None,
+            certificate,
         )
 
     def drop(self) -> None:
@@ -340,7 +355,7 @@ class _Batch:
         numbers = np.array([f.model for f in self.finished])
         weights = Model.stack([f.weights for f in self.finished])
         objective = self.whole.select(numbers)
-        certificates = certify(objective, weights)
+        certificates = self._all_certificates(objective, weights)
         histories = [
             History(
                 {name: self.history[k, f.model, : f.epochs].copy() for k, name in enumerate(FIELDS)}
@@ -372,6 +387,15 @@ class _Batch:
                 state=f.state,
             )
         return [[result for result in row if result is not None] for row in out]
+
+    def _all_certificates(self, objective: Objective, weights: Model) -> list[Certificate]:
+        """Those of the models that were certified when they were read off, and all others."""
+        open_ = np.array([k for k, f in enumerate(self.finished) if f.certificate is None], int)
+        known = {k: f.certificate for k, f in enumerate(self.finished) if f.certificate is not None}
+        if len(open_):
+            found = certify(objective.select(open_), weights.select(open_))
+            known |= dict(zip(open_.tolist(), found))
+        return [known[k] for k in range(len(self.finished))]
 
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""

@@ -24,6 +24,8 @@ class State:
     slots : what the solver remembers of each weight (a velocity, say), shaped like the model
     found : loss, accuracy and gradient at the weights
     done : (B,) whether the solver itself has reached its end, for a reason of its own
+    duals : U (n, B, K) of every block of the data, of a solver that has dual variables: they prove
+        how far the weights are from the optimum
     """
 
     model: Model
@@ -32,6 +34,7 @@ class State:
     done: Array
     epoch: int = 0
     steps: int = 0
+    duals: tuple[Array, ...] = ()
 
     def select(self, models: Array) -> State:
         """The state of some of the models."""
@@ -41,6 +44,7 @@ class State:
             slots=tuple(slot.select(models) for slot in self.slots),
             found=self.found.select(models),
             done=self.done[models],
+            duals=tuple(np.ascontiguousarray(U[:, models]) for U in self.duals),
         )
 
 
