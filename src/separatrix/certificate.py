@@ -4,9 +4,10 @@ For duals U with sum_i s_i U_i = 0 (what a free bias demands),
 
     D(U) = - sum_i s_i conjugate(U_i) / S - g*(X^T (s o U) / S)
 
-is a lower bound on the objective, so P - D bounds how much any model could still gain. U is the
-gradient of the loss at the scores, balanced, unless a solver has better duals. The arithmetic is
-float64 whatever the fit was made in.
+is a lower bound on the objective, so P - D bounds how much any model could still gain. (A penalised
+bias demands nothing of U and costs the conjugate of its own penalty.) U is the gradient of the loss
+at the scores, balanced, unless a solver has better duals. The arithmetic is float64 whatever the
+fit was made in.
 """
 
 from __future__ import annotations
@@ -114,8 +115,10 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
     U = [_usable(u, per_model(block.weights)) for block, u in zip(blocks, duals)]
-    if objective.bias:
-        U = _balanced(objective, blocks, U)
+    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+    if free.any():
+        balanced = _balanced(objective, blocks, U)
+        U = [np.where(free[:, None], even, u) for even, u in zip(balanced, U)]
     scale = objective.scale(model.n_models)
     V = np.zeros(model.W.shape)
     for block, u in zip(blocks, U):
@@ -132,8 +135,11 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
         if of_class.any():
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
     dual = -cost - objective.penalty.conjugate(V * shrink[:, None])
-    if not objective.bias:  # a bias that is fixed need not be balanced, but it counts
-        dual += (model.b * _weighted_sums(blocks, U) * scale[:, None]).sum(axis=1) * shrink
+    if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
+        sums = _weighted_sums(blocks, U) * scale[:, None]
+        fixed = (model.b * sums).sum(axis=1) * shrink
+        penalised = -objective.penalty.bias_conjugate(sums)
+        dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 

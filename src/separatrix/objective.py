@@ -2,7 +2,7 @@
 
     P(W, b) = sum_i s_i loss(y_i, x_i W + b) / S  +  l1 |W|_1  +  l2/2 |W|^2,    S = sum_i s_i
 
-for every model of a batch at once.
+for every model of a batch at once. The bias is free, unless the penalty says otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Evaluation:
     """What one pass over the data finds of each model; the arrays are (B,) but for the gradients.
 
     `gradient_norm` is the norm of the smallest subgradient of P, bias included: with l1 = 0 the
-    norm of the gradient. `GW` (d, B, K) and `gb` (B, K) are the gradient of the loss term alone.
+    norm of the gradient. `GW` (d, B, K) is the gradient of the loss term alone, `gb` (B, K) that of
+    the loss and of the penalty on the bias.
     """
 
     loss: Array
@@ -108,6 +109,11 @@ class Objective:
         l1, l2 = (_of_each(what, a, n_models) for a in (self.penalty.l1, self.penalty.l2))
         return l1, l2
 
+    def bias_curvature(self, n_models: int) -> Array:
+        """The second derivative of the penalty on the bias (B,): 0 where it is free or fixed."""
+        what = "The l2 and bias_factor of the penalty"
+        return _of_each(what, self.penalty.bias_curvature, n_models) * self.bias
+
     def factors(self, model: Model) -> Array | None:
         """The penalty's factors as the kernels take them: (d,) or one for every column of W."""
         f = self.penalty.factors
@@ -120,7 +126,7 @@ class Objective:
     def value(self, model: Model) -> Array:
         """P (B,)."""
         loss, _ = self.loss_and_accuracy(model)
-        return loss + self.penalty.value(model.W)
+        return loss + self.penalty.value(model.W) + self._bias_penalty(model)
 
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """The mean loss and the weighted share of rows predicted right, (B,) each."""
@@ -134,7 +140,7 @@ class Objective:
         self._require(model)
         loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
         scale = self.scale(model.n_models)
-        gb = gb.astype(model.b.dtype)
+        gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype)
         if not self.bias:
             gb[:] = 0
         l1, l2 = self.strengths(model.n_models)
@@ -142,6 +148,7 @@ class Objective:
         _core.measure(
             model.W, GW, gb, l1, l2, self.factors(model), self.bias, penalty, squares
         )  # fmt: skip
+        penalty += self._bias_penalty(model)
         return Evaluation(loss * scale, hits * scale, penalty, np.sqrt(squares), GW, gb)
 
     def gradient(self, model: Model) -> tuple[Array, Array]:
@@ -178,6 +185,7 @@ class Objective:
             return block.X.transpose_times(H), sum_samples(H)
 
         HW, hb = self.data.sum_over_blocks(part)
+        hb = hb + self._bias_gradient(V.b)
         return Model(
             HW + self.penalty.gradient(V.W), (hb if self.bias else 0 * hb).astype(model.b.dtype)
         )
@@ -200,7 +208,11 @@ class Objective:
         penalty = self.penalty.words(b)
         parts.append(penalty)
         text = " + ".join(parts) if penalty != "no penalty" else ", ".join(parts)
-        return f"{text}, {'bias free' if self.bias else 'no bias'}"
+        if not self.bias:
+            return f"{text}, no bias"
+        own = self.penalty.bias_curvature
+        penalised = own[b if len(own) > 1 else 0] > 0.0
+        return f"{text}, bias {'penalised' if penalised else 'free'}"
 
     def _require(self, model: Model, data: Dataset | None = None) -> None:
         """Raise unless a model fits the data, the loss and the penalty: kernels check nothing."""
@@ -238,6 +250,13 @@ class Objective:
                 f"The 'factors' of the penalty must be of shape ({d},) or ({d}, {model.n_models}). "
                 f"Got {f.shape} instead."
             )
+
+    def _bias_penalty(self, model: Model) -> Array:
+        return self.penalty.bias_value(model.b) if self.bias else np.zeros(model.n_models)
+
+    def _bias_gradient(self, b: Array) -> Array:
+        curvature = self.bias_curvature(len(b))[:, None]
+        return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 where free, though b be infinite
 
     def _sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss."""

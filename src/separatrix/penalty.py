@@ -17,7 +17,7 @@ DOMAIN_TOLERANCE = 512 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False, init=False)
 class ElasticNet:
-    """l1 * sum f |W| + l2/2 * sum f^2 W^2, for B models at once.
+    """l1 * sum f |W| + l2/2 * (sum f^2 W^2 + f_b^2 |b|^2), for B models at once.
 
     Parameters
     ----------
@@ -26,6 +26,9 @@ class ElasticNet:
     factors : None, (d,) or (d, B)
         The f of the formula, finite and > 0; 1 if None. With f the standard deviations of the
         features, the penalty is that of the standardised features.
+    bias_factor : a number, or (B,)
+        The f_b of the formula, finite and >= 0. The bias is free with 0; with 1 / c it is the
+        weight of a constant feature c, penalised like all others. It needs l1 = 0.
 
     Throughout, W and V are (d, B, K) and the bias is no part of them.
 
@@ -39,12 +42,24 @@ class ElasticNet:
 
     l1: NDArray[np.float64]
     l2: NDArray[np.float64]
-    factors: NDArray[np.float64] | None = None
+    factors: NDArray[np.float64] | None
+    bias_factor: NDArray[np.float64]
 
-    def __init__(self, l1: ArrayLike, l2: ArrayLike, factors: ArrayLike | None = None) -> None:
-        strengths = {"l1": _strength("l1", l1), "l2": _strength("l2", l2)}
+    def __init__(
+        self,
+        l1: ArrayLike,
+        l2: ArrayLike,
+        factors: ArrayLike | None = None,
+        bias_factor: ArrayLike = 0.0,
+    ) -> None:
+        strengths = {
+            name: _strength(name, given)
+            for name, given in (("l1", l1), ("l2", l2), ("bias_factor", bias_factor))
+        }
         f = None if factors is None else _factors(factors)
         sizes = {name: len(values) for name, values in strengths.items()}
+        if sizes["bias_factor"] == 1:  # one for all models, and of no interest in a refusal
+            del sizes["bias_factor"]
         if f is not None and f.ndim == 2:
             sizes["factors"] = f.shape[1]
         n_models = next((size for size in sizes.values() if size != 1), 1)
@@ -57,6 +72,13 @@ class ElasticNet:
         for name, values in strengths.items():
             object.__setattr__(self, name, _frozen(np.broadcast_to(values, (n_models,))))
         object.__setattr__(self, "factors", None if f is None else _frozen(f))
+        mixed = np.flatnonzero((self.bias_factor > 0.0) & (self.l1 > 0.0))
+        if len(mixed):
+            raise ValueError(
+                "A penalised bias needs l1 = 0. Got "
+                f"bias_factor={self.bias_factor[mixed[0]]:g} with l1={self.l1[mixed[0]]:g}. "
+                "Leave the bias free (bias_factor=0), or set l1 to 0."
+            )
 
     def value(self, W: Array) -> Array:
         """The penalty of each model (B,), summed in float64."""
@@ -72,6 +94,24 @@ class ElasticNet:
     def gradient(self, W: Array) -> Array:
         """Gradient of the l2 part, l2 f^2 W, in the type of W."""
         return W * (_across(self.l2) * self._f() ** 2).astype(W.dtype)
+
+    @property
+    def bias_curvature(self) -> Array:
+        """l2 f_b^2 of each model (B,): 0 where the bias is free."""
+        return self.l2 * self.bias_factor**2
+
+    def bias_value(self, b: Array) -> Array:
+        """The penalty on the biases b (B, K) of each model (B,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.square(b.astype(np.float64, copy=False)).sum(axis=1)
+            return np.where(self.bias_curvature > 0, 0.5 * self.bias_curvature * squares, 0.0)
+
+    def bias_conjugate(self, v: Array) -> Array:
+        """sup_b <v, b> - penalty(b) of each model (B,), for v (B, K); 0 where the bias is free."""
+        curvature = self.bias_curvature
+        penalised = curvature > 0
+        squares = np.square(v).sum(axis=1)
+        return np.where(penalised, squares / (2.0 * np.where(penalised, curvature, 1.0)), 0.0)
 
     def shrink_l1(self, W: Array, step: ArrayLike) -> Array:
         """Proximal step of the l1 part: sign(W) max(|W| - step l1 f, 0).
@@ -124,7 +164,12 @@ class ElasticNet:
             return a if a.shape[-1] == 1 else a[..., chosen]
 
         f = self.factors
-        return ElasticNet(pick(self.l1), pick(self.l2), f if f is None or f.ndim == 1 else pick(f))
+        return ElasticNet(
+            pick(self.l1),
+            pick(self.l2),
+            f if f is None or f.ndim == 1 else pick(f),
+            pick(self.bias_factor),
+        )
 
     def words(self, b: int = 0) -> str:
         """The penalty of model b as a reader writes it."""
@@ -135,6 +180,9 @@ class ElasticNet:
             terms.append(f"{l1:.12g} * |{W}|_1")
         if l2 > 0:
             terms.append(f"{l2:.12g}/2 * |{W}|^2")
+        c = float(self.bias_curvature[b if len(self.l2) > 1 else 0])
+        if c > 0:
+            terms.append(f"{c:.12g}/2 * |b|^2")
         return " + ".join(terms) or "no penalty"
 
     def _f(self) -> Array:

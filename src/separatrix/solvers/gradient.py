@@ -82,6 +82,12 @@ class Gradient:
                     f"The '{name}' of Gradient must have one entry for each of the "
                     f"{model.n_models} models. Got shape {shape} instead."
                 )
+        if self.batch_size is not None and objective.bias_curvature(model.n_models).any():
+            raise ValueError(
+                "Mini-batches cannot train a penalised bias. Got "
+                f"batch_size={self.batch_size} with a bias_factor > 0. Use all rows "
+                "(batch_size=None), another solver, or leave the bias free."
+            )
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)

@@ -115,7 +115,8 @@ def _diagonal(objective: Objective, model: Model) -> Model:
     W = curvature * np.broadcast_to(total * scale, model.W.shape[:2])[:, :, None]
     W = W + objective.penalty.gradient(np.ones(model.W.shape))
     W = np.where(W > 0.0, W, 1.0)  # an empty column has no gradient either
-    return Model(W, np.full(model.b.shape, curvature))
+    b = np.full(model.b.shape, curvature) + objective.bias_curvature(model.n_models)[:, None]
+    return Model(W, b)
 
 
 def _divide(a: Model, by: Model) -> Model:
