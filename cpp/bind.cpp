@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "core/descent.hpp"
+#include "core/flows.hpp"
 #include "core/perceptron.hpp"
 
 namespace nb = nanobind;
@@ -187,25 +188,42 @@ void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> 
     nb::gil_scoped_release release;
     const index_t outputs = Z.shape(2);
     const Labels labels = labels_of(y, s, scale);
-    Buffer<T> scratch;
     const LossForm form(loss, margin);
-    engine().kernels<T>().loss(form.loss, {.rows = index_t(Z.shape(0)),
-                                           .models = index_t(Z.shape(1)),
+    const index_t rows = Z.shape(0), models = Z.shape(1), N = models * outputs;
+    const Engine here = engine();
+    for_slabs(here, rows, 16.0 * rows * N, [&](index_t, index_t i0, index_t i1) {
+        Buffer<T> scratch;
+        here.kernels<T>().loss(form.loss, {.rows = i1 - i0,
+                                           .models = models,
                                            .outputs = outputs,
-                                           .y = labels.y,
+                                           .y = labels.y + i0 * labels.y_row,
                                            .y_row = labels.y_row,
                                            .y_model = labels.y_model,
-                                           .s = labels.s,
+                                           .s = labels.s ? labels.s + i0 * labels.s_row : nullptr,
                                            .s_row = labels.s_row,
                                            .s_model = labels.s_model,
                                            .scale = labels.scale,
                                            .margin = form.margin,
-                                           .Z = Z.data(),
-                                           .value = value.data(),
-                                           .hit = hits.data(),
+                                           .Z = Z.data() + i0 * N,
+                                           .value = value.data() + i0 * models,
+                                           .hit = hits.data() + i0 * models,
                                            .gradient = true,
                                            .one_vs_rest = form.one_vs_rest,
                                            .scratch = scratch.reserve(loss_scratch<T>(outputs))});
+    });
+}
+
+Duals duals_of(bool lifted, const In<std::int32_t>& y, const In<double>& U) {
+    const bool own = y.ndim() == 2;
+    const index_t width = own ? y.shape(1) : 1;
+    return {index_t(U.shape(0)),
+            index_t(U.shape(1)),
+            index_t(U.shape(2)),
+            lifted,
+            y.data(),
+            width,
+            own ? 1 : 0,
+            U.data()};
 }
 
 // Everything a gradient rule needs, bound to the arrays of one batch of models.
@@ -346,6 +364,32 @@ NB_MODULE(_core, m) {
         for (const KernelSet* set : runnable()) names.emplace_back(set->name);
         return names;
     });
+    m.def(
+        "flow_sums",
+        [](bool lifted, In<std::int32_t> y, In<double> s, In<double> U, Out<double> A) {
+            nb::gil_scoped_release release;
+            const bool each = s.ndim() == 2;
+            flow_sums(engine(), duals_of(lifted, y, U), s.data(), each ? s.shape(1) : 1,
+                      each ? 1 : 0, A.data());
+        },
+        "lifted"_a, "y"_a.noconvert(), "s"_a.noconvert(), "U"_a.noconvert(), "A"_a.noconvert());
+    m.def(
+        "scale_flows",
+        [](bool lifted, In<std::int32_t> y, In<double> U, In<double> F, Out<double> out) {
+            nb::gil_scoped_release release;
+            scale_flows(engine(), duals_of(lifted, y, U), F.data(), out.data());
+        },
+        "lifted"_a, "y"_a.noconvert(), "U"_a.noconvert(), "F"_a.noconvert(), "out"_a.noconvert());
+    m.def(
+        "conjugate_costs",
+        [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,
+           Out<double> cost) {
+            nb::gil_scoped_release release;
+            conjugate_costs(engine(), duals_of(lifted, y, U), LossForm(loss, margin).loss, margin,
+                            tolerance, cost.data());
+        },
+        "loss"_a, "margin"_a, "lifted"_a, "tolerance"_a, "y"_a.noconvert(), "U"_a.noconvert(),
+        "cost"_a.noconvert());
     m.def("use_instruction_set", &use_instruction_set, "name"_a);
     m.def("rows_read", [] {
         return std::tuple<std::int64_t, std::int64_t>(settings().read.forward,

@@ -3,6 +3,7 @@
 
 #include "core/compressed.hpp"
 #include "core/dense.hpp"
+#include "core/entropy.hpp"
 #include "core/losses.hpp"
 #include "core/rules.hpp"
 
@@ -26,6 +27,7 @@ constexpr Kernels<T> table() {
         .loss = loss_block<T>,
         .step = rule_block<T>,
         .measure = measure_columns<T>,
+        .times_log = times_log<T>,
     };
 }
 

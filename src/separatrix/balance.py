@@ -7,30 +7,21 @@ import numpy as np
 from separatrix.arrays import Array
 
 
-def balance_flows(flows: Array, own: Array, s: Array) -> Array:
-    """Shrink flows (n, B, C) so that each class receives as much as it gives.
-
-    `own` (n, 1 or B, C) marks the true class, s (n, 1 or B) weighs the samples.
+def balancing(A: Array) -> Array:
+    """The factors F (C, C) by which flows must shrink for each class to receive what it gives.
 
     A_cj, the weighted sum of the flows from the samples of class c to class j, is the generator
     of a Markov chain (less its diagonal). Scaling the samples of class c by pi_c balances the
     flows if pi is stationary, pi A = 0. Flows between classes that cannot reach each other back
     (to a class without weight, say) can never be balanced and are dropped. Both steps only
     shrink flows, under which the domain of every conjugate here is closed.
+
+    >>> balancing(np.array([[0.0, 1.0], [4.0, 0.0]]))
+    array([[1.  , 1.  ],
+           [0.25, 0.25]])
     """
-    weights = s.astype(np.float64, copy=False)
-    balanced = np.empty_like(flows)
-    for model in range(flows.shape[1]):
-        given = flows[:, model]
-        mine = own[:, min(model, own.shape[1] - 1)]
-        weight = weights[:, min(model, weights.shape[1] - 1)]
-        # The answer does not depend on these two scales; without them the sums can overflow.
-        shares = (weight / (weight.max(initial=0.0) or 1.0))[:, None]
-        A = mine.T.astype(np.float64) @ (shares * (given / (given.max(initial=0.0) or 1.0)))
-        groups = _communicating(A > 0.0)
-        factors = groups * _stationary(np.where(groups, A, 0.0), groups)[:, None]
-        balanced[:, model] = given * factors[mine.argmax(axis=1)]
-    return balanced
+    groups = _communicating(A > 0.0)
+    return groups * _stationary(np.where(groups, A, 0.0), groups)[:, None]
 
 
 def _communicating(links: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from separatrix.arrays import Array, get_threads, per_model, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
-from separatrix.objective import Objective
+from separatrix.objective import Evaluation, Objective
 
 ENTRIES_AT_ONCE = 1 << 20
 CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
@@ -67,7 +67,10 @@ class Certificate:
 
 
 def certify(
-    objective: Objective, model: Model, duals: Sequence[Array] | None = None
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    found: Evaluation | None = None,
 ) -> list[Certificate]:
     """Certify every model of a batch.
 
@@ -76,6 +79,7 @@ def certify(
     objective, model : B models and what they minimise
     duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
         the gradient of the loss
+    found : what the objective found of the models, if they have been looked at already
 
     >>> import numpy as np
     >>> from separatrix.data import Dataset
@@ -87,8 +91,9 @@ def certify(
     >>> certify(objective, Model(w, np.zeros((1, 1))))[0].gap < 0.01
     True
     """
-    model = model.astype(np.float64)
-    found = objective.evaluate(model)
+    if found is None or model.W.dtype != np.float64:
+        model = model.astype(np.float64)
+        found = objective.evaluate(model)
     primal, norm = found.value, found.gradient_norm
     l1, l2 = objective.strengths(model.n_models)
     bounded = (l1 > 0.0) | (l2 > 0.0)
@@ -125,7 +130,7 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
         V += block.X.transpose_times(u * (per_model(block.weights) * scale)[:, :, None])
     shrink = objective.penalty.dual_scale(V)
     # At U = 0 the conjugate depends on the class alone.
-    classes = np.arange(len(objective.data.classes))
+    classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
     for block, u in zip(blocks, U):

@@ -44,15 +44,6 @@ class CrossEntropy(ClassDifferences):
         P, _ = softmax(Z)
         return P * (V - (P * V).sum(axis=2, keepdims=True))
 
-    def _extent(self, flows: Array) -> Array:
-        return flows.sum(axis=2)
-
-    def _conjugate(self, flows: Array) -> Array:
-        total = np.minimum(flows.sum(axis=2), 1.0)
-        below = np.where(total < 1.0, total, 0.0)  # 0 log 0 is 0
-        wrong = flows * np.log(np.where(flows > 0.0, flows, 1.0))
-        return (1.0 - below) * np.log1p(-below) + wrong.sum(axis=2)
-
 
 @dataclass(frozen=True)
 class SigmoidSquared(ClassDifferences):

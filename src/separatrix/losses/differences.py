@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model
-from separatrix.balance import balance_flows
+import separatrix._core as _core
+from separatrix.arrays import Array
+from separatrix.balance import balancing
 from separatrix.losses.shapes import (
     close,
     count_outputs,
@@ -27,7 +28,7 @@ class ClassDifferences:
 
     Such a loss has a gradient of one shape: flows a_j >= 0 on the wrong classes and
     -sum_j a_j on the true one. Its conjugate is finite for such U only, and is a function of
-    the flows. A subclass says what its flows are, how large they may be and what they cost.
+    the flows: what they may be and what they cost is in the kernels (flows.hpp).
     """
 
     name: str
@@ -70,26 +71,30 @@ class ClassDifferences:
 
     @quiet
     def conjugate(self, y: Array, U: Array) -> Array:
-        duals = self._lift_duals(U)
-        own = true_class(y, duals)
-        size = np.maximum(1.0, np.abs(duals).max(axis=2))
-        tolerance = DOMAIN_TOLERANCE * np.finfo(duals.dtype).eps * size
-        raw = np.where(own, 0.0, duals)
-        flows = np.maximum(raw, 0.0)
-        inside = (
-            (np.abs(duals.sum(axis=2)) <= tolerance)
-            & (raw.min(axis=2) >= -tolerance)
-            & (self._extent(flows) <= 1.0 + tolerance)
+        cost = np.empty(U.shape[:2])
+        _core.conjugate_costs(
+            self.kernel,
+            self.margin,
+            self._is_lifted(U),
+            DOMAIN_TOLERANCE * float(np.finfo(U.dtype).eps),
+            _whole(y, U.shape[2] + self._is_lifted(U)),
+            np.ascontiguousarray(U, np.float64),
+            cost,
         )
-        return np.where(inside, self._conjugate(flows), np.inf).astype(U.dtype, copy=False)
+        return cost.astype(U.dtype, copy=False)
 
-    @quiet
     def balance(self, y: Array, U: Array, s: Array) -> Array:
-        duals = self._lift_duals(U)
-        own = true_class(y, duals)
-        flows = np.where(own, 0.0, np.maximum(duals, 0.0)).astype(np.float64, copy=False)
-        balanced = close(balance_flows(flows, own, per_model(s)), own)
-        return self._drop(balanced, U).astype(U.dtype, copy=False)
+        weights = np.asarray(s, np.float64)
+        largest = weights.max(axis=0, initial=0.0)  # a unit in which no sum overflows
+        weights = np.ascontiguousarray(weights / np.where(largest > 0.0, largest, 1.0))
+        lifted = self._is_lifted(U)
+        C = U.shape[2] + lifted
+        labels, duals = _whole(y, C), np.ascontiguousarray(U, np.float64)
+        A = np.zeros((U.shape[1], C, C))
+        _core.flow_sums(lifted, labels, weights, duals, A)
+        balanced = np.empty_like(duals)
+        _core.scale_flows(lifted, labels, duals, np.stack([balancing(a) for a in A]), balanced)
+        return balanced.astype(U.dtype, copy=False)
 
     def probabilities(self, Z: Array) -> Array | None:
         return None
@@ -102,9 +107,6 @@ class ClassDifferences:
 
     def _lift(self, Z: Array) -> Array:
         return prepend(np.zeros_like(Z[:, :, :1]), Z) if self._is_lifted(Z) else Z
-
-    def _lift_duals(self, U: Array) -> Array:
-        return prepend(-U.sum(axis=2, keepdims=True), U) if self._is_lifted(U) else U
 
     def _drop(self, lifted: Array, like: Array) -> Array:
         return lifted[:, :, 1:] if self._is_lifted(like) else lifted
@@ -119,9 +121,13 @@ class ClassDifferences:
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         raise NotImplementedError
 
-    def _extent(self, flows: Array) -> Array:
-        """The quantity (n, B) that is at most 1 inside the domain of the conjugate."""
-        raise NotImplementedError
 
-    def _conjugate(self, flows: Array) -> Array:
-        raise NotImplementedError
+def _whole(y: Array, n_classes: int) -> Array:
+    """Labels as the kernels take them, which check nothing."""
+    labels = np.ascontiguousarray(y, np.int32)
+    if labels.min(initial=0) < 0 or labels.max(initial=0) >= n_classes:
+        raise ValueError(
+            f"y must hold class numbers 0 to {n_classes - 1}. "
+            f"Got {labels.min()} to {labels.max()} instead."
+        )
+    return labels

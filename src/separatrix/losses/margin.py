@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,17 +62,6 @@ class Margin(ClassDifferences):
             )
         return close(np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own)
 
-    def _extent(self, flows: Array) -> Array:
-        return np.zeros_like(flows[:, :, 0]) if self.smooth else flows.max(axis=2)
-
-    def _conjugate(self, flows: Array) -> Array:
-        quadratic = 0.25 * flows**2 if self.smooth else 0.0
-        return (quadratic - self.margin * np.minimum(flows, self._cap)).sum(axis=2)
-
-    @property
-    def _cap(self) -> float:
-        return math.inf if self.smooth else 1.0
-
 
 @dataclass(frozen=True)
 class CrammerSinger(Margin):
@@ -97,9 +85,3 @@ class CrammerSinger(Margin):
         worst = np.where(own, -np.inf, Z).argmax(axis=2)[:, :, None]
         first = np.arange(Z.shape[2]) == worst
         return (first & (terms >= 0.0)).astype(Z.dtype)
-
-    def _extent(self, flows: Array) -> Array:
-        return flows.sum(axis=2)
-
-    def _conjugate(self, flows: Array) -> Array:
-        return -self.margin * np.minimum(flows.sum(axis=2), 1.0)

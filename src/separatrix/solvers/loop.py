@@ -262,7 +262,7 @@ class _Batch:
         """The certificates of some of the running models (positions), as they stand."""
         state = self.state if len(models) == len(self.running) else self.state.select(models)
         objective = self.objective if state is self.state else self.objective.select(models)
-        return certify(objective, state.model, state.duals or None)
+        return certify(objective, state.model, state.duals or None, state.found)
 
     def _reasons(self, waited_enough: Array, proven: Array, before: Model | None) -> list[str]:
         """Why each running model stops now; "" for those that go on."""
