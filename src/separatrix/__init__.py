@@ -3,7 +3,13 @@
 from separatrix.arrays import get_threads, set_threads
 from separatrix.certificate import Certificate
 from separatrix.diagnose import Diagnosis
-from separatrix.estimators import GradientDescentClassifier, Perceptron, fit_many
+from separatrix.estimators import (
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    Perceptron,
+    fit_many,
+)
 from separatrix.losses import LOSSES, Loss
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import History, Progress
@@ -17,6 +23,8 @@ __all__ = [
     "ElasticNet",
     "GradientDescentClassifier",
     "History",
+    "LinearSVC",
+    "LogisticRegression",
     "Loss",
     "Perceptron",
     "Progress",

@@ -120,6 +120,15 @@ class Matrix:
         spread = np.sqrt(variance)
         return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
 
+    def sum_of_squares(self) -> float:
+        """The sum of the squares of all entries; of a large dense X, by a sample of its rows."""
+        if self.is_sparse:
+            return float(np.einsum("i,i", self.X.data, self.X.data, dtype=np.float64))
+        step = max(self.X.size // _ENTRIES_AT_ONCE, 1)
+        some = self.X[::step]
+        total = float(np.einsum("ij,ij", some, some, dtype=np.float64))
+        return total * len(self.X) / max(len(some), 1)
+
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
         X, d = self.X, self.shape[1]
         first = np.flatnonzero(weights)[:1]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 import numpy as np
 
+from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
@@ -15,12 +16,18 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import SOLVERS, Progress, Result, Solver, State, Stop, run
 
+# Solvers that reach an optimum, the most generally useful first.
+OPTIMISERS = ("newton", "lbfgs", "dual", "coordinate")
+EXPLICIT_HESSIAN = 500  # weights up to which the Hessian is best formed
+DUAL_CONDITION = 25.0  # C * curvature * mean |x|^2 up to which dual steps are worth more
+
 
 @dataclass(frozen=True)
 class Task:
     """One model to train: what, how, when to stop and from where.
 
-    `solver` and `stop` are those of a single model; `start` is None for zero weights; `state` goes
+    `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
+    chosen; `factors` (d,) are those of the penalty; `start` is None for zero weights; `state` goes
     on from an earlier run instead.
     """
 
@@ -31,8 +38,10 @@ class Task:
     l1: float = 0.0
     l2: float = 0.0
     bias: bool = True
+    factors: Array | None = None
     start: Model | None = None
     state: State | None = None
+    why: str = ""
 
 
 def train(
@@ -64,8 +73,7 @@ def train(
             tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs.values()
         ]
         loss, bias = first[0].loss, first[0].bias
-        penalty = ElasticNet([task.l1 for task in first], [task.l2 for task in first])
-        objective = Objective(data.select(numbers), loss, penalty, bias=bias)
+        objective = Objective(data.select(numbers), loss, _penalty(first), bias=bias)
         held_out = None
         if validation is not None:
             held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
@@ -82,20 +90,85 @@ def train(
         )
         for same, points, found in zip(runs.values(), epochs, readings):
             for t in same:
-                results[t] = found[points.index(tasks[t].stop.epochs[0][0])]
+                reading = found[points.index(tasks[t].stop.epochs[0][0])]
+                results[t] = replace(reading, why=tasks[t].why)
     return [result for result in results if result is not None]
 
 
-def refuse_illegal(solver: str, loss: Loss, l1: float, l2: float) -> None:
-    """Raise if a solver cannot take a loss and penalty, naming those that can."""
+def refuse_illegal(
+    solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
+) -> None:
+    """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
     missing = _missing(solver, loss, l1, l2)
     if not missing:
         return
-    others = [name for name in SOLVERS if not _missing(name, loss, l1, l2)]
+    others = [name for name in among if not _missing(name, loss, l1, l2)]
     raise ValueError(
         f"Loss '{loss.name}' with l1={l1:g}, l2={l2:g} cannot be used with solver '{solver}': "
-        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others)}."
+        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
     )
+
+
+def choose_solver(
+    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset
+) -> tuple[str, str]:
+    """The solver for a model that is to be brought to its optimum, and why, in one sentence.
+
+    It depends on the model and its data alone, never on the models beside it: each is then solved
+    in the same way in every company.
+
+    >>> from separatrix.losses import LOSSES
+    >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
+    >>> choose_solver(LOSSES["logistic"], 1, 0.0, 0.0, data)[0] in OPTIMISERS
+    True
+    """
+    best, reason = _best_solver(loss, n_outputs, l1, l2, data)
+    for name in (best, *OPTIMISERS):
+        if name in SOLVERS and not _missing(name, loss, l1, l2):
+            return (
+                name,
+                f"{name}: {reason}." if name == best else f"{name}: it accepts {loss.name}.",
+            )
+    raise ValueError(
+        f"No solver brings loss '{loss.name}' with l1={l1:g}, l2={l2:g} to its optimum: a loss "
+        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a finite C "
+        "without L1."
+    )
+
+
+def make_solver(name: str, seed: int) -> Solver:
+    """A solver by its name, with the seed if it draws random numbers."""
+    kind: Any = SOLVERS[name]
+    return kind(seed=seed) if any(f.name == "seed" for f in fields(kind)) else kind()
+
+
+def _best_solver(
+    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset
+) -> tuple[str, str]:
+    if not loss.compiled:
+        return "lbfgs", "it needs no compiled kernel of the loss"
+    if l1 > 0.0:
+        return "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
+    if not loss.smooth:
+        return "dual", "the loss has kinks, and the dual problem has none"
+    if l2 == 0.0:
+        return "newton", "without a penalty only second derivatives tell the curvature"
+    size = (data.n_features + 1) * n_outputs
+    if size <= EXPLICIT_HESSIAN:
+        return "newton", f"{size} weights are few enough for an explicit Hessian"
+    if n_outputs > 1 and not isinstance(loss, OneVsRest):
+        return "dual", f"{size} weights are too many for an explicit Hessian"
+    condition = _dual_condition(loss, n_outputs, l2, data)
+    numbers = f"{size} weights, and C * curvature * mean |x|^2 = {condition:.2g}"
+    if condition <= DUAL_CONDITION:
+        return "dual", f"{numbers}, at most {DUAL_CONDITION:g}: the dual is easy"
+    return "newton", f"{numbers}, above {DUAL_CONDITION:g}: the dual is hard"
+
+
+def _dual_condition(loss: Loss, n_outputs: int, l2: float, data: Dataset) -> float:
+    """How far a dual step on one row is from independent of the others: C L |x|^2, C = 1/(l2 n)."""
+    total = sum(block.X.sum_of_squares() for block in data.blocks())
+    return (loss.curvature_of(n_outputs) or 1.0) * total / data.n_samples / (l2 * data.n_samples)
 
 
 def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
@@ -125,6 +198,15 @@ def _for_members(
         return None
     members = tuple(tuple(same) for same in runs)
     return lambda progress: on_record(replace(progress, members=members))
+
+
+def _penalty(tasks: Sequence[Task]) -> ElasticNet:
+    given = [task.factors for task in tasks]
+    factors = None
+    if any(f is not None for f in given):
+        d = next(len(f) for f in given if f is not None)
+        factors = np.stack([np.ones(d) if f is None else f for f in given], axis=1)
+    return ElasticNet([task.l1 for task in tasks], [task.l2 for task in tasks], factors)
 
 
 def _start(task: Task, data: Dataset) -> Model:
@@ -162,7 +244,8 @@ def _loss_key(loss: Loss) -> Hashable:
 def _run_key(task: Task) -> Hashable:
     """What one run of a model depends on, besides its batch and its number of epochs."""
     start = None if task.start is None else (task.start.W.tobytes(), task.start.b.tobytes())
-    return (task.l1, task.l2, start, task.solver.own_key(), task.stop.own_key())
+    factors = None if task.factors is None else task.factors.tobytes()
+    return (task.l1, task.l2, factors, start, task.solver.own_key(), task.stop.own_key())
 
 
 def _groups(

@@ -76,7 +76,8 @@ class Dataset:
     it, so that the same solvers run on one block in memory or on many elsewhere.
 
     `classes` are the labels that the class numbers stand for. Weights matter relative to each other
-    only: those of a model whose largest is beyond 2^64 or below 2^-64 are kept times a power of 2.
+    only: those of a model whose largest is beyond 2^64 or below 2^-64 are kept times a power of 2,
+    which `given_weight` takes out again.
 
     >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
     >>> data.n_samples, data.n_features, data.total_weight()
@@ -87,7 +88,7 @@ class Dataset:
         _require_same_features(blocks)
         self.classes = np.asarray(classes)
         self.highest_label = max(_highest_label(block, len(self.classes)) for block in blocks)
-        self._blocks = _within_range(blocks)
+        self._blocks, self._shift = _within_range(blocks)
         self.n_samples = sum(block.X.shape[0] for block in self._blocks)
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
@@ -120,10 +121,24 @@ class Dataset:
 
         return self.sum_over_blocks(weigh)[0]
 
+    def given_weight(self) -> Array:
+        """S of the weights as they were given."""
+        return np.ldexp(self.total_weight(), -self._shift)
+
+    def class_weight(self) -> Array:
+        """The weight of every class, (C,), for data of one model."""
+
+        def weigh(block: Block) -> tuple[Array]:
+            s = None if block.s is None else block.s.reshape(len(block.s))
+            return (np.bincount(block.y.reshape(len(block.y)), s, minlength=len(self.classes)),)
+
+        return self.sum_over_blocks(weigh)[0]
+
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
+        part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
         return part
 
     def take(self, block: Block, rows: Array) -> Dataset:
@@ -189,20 +204,23 @@ def _highest_label(block: Block, n_classes: int) -> int:
     return high
 
 
-def _within_range(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks, with weights whose sums or inverse sums could overflow times a power of 2."""
+def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
+    """The blocks, with weights whose sums or inverse sums could overflow times a power of 2.
+
+    Its exponent comes with them: () where all models have the same weights, else (B,).
+    """
     if all(block.s is None for block in blocks):
-        return list(blocks)
+        return list(blocks), np.zeros((), int)
     largest = np.zeros(())
     for block in blocks:
         largest = np.maximum(largest, 1.0 if block.s is None else block.s.max(axis=0, initial=0.0))
     exponent = np.frexp(largest)[1]
     shift = np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT) - exponent
     if not shift.any():
-        return list(blocks)
+        return list(blocks), shift
 
     def shifted(block: Block) -> Block:
         s = per_model(block.weights) if shift.ndim else block.weights
         return replace(block, s=np.ldexp(s, shift))
 
-    return [shifted(block) for block in blocks]
+    return [shifted(block) for block in blocks], shift

@@ -20,19 +20,27 @@ def require_number(
     low: float = 0.0,
     high: float = math.inf,
     open_low: bool = False,
+    closed_high: bool = False,
     optional: bool = False,
 ) -> None:
-    """Raise unless `value` is a finite number in [low, high), or (low, high) if `open_low`."""
+    """Raise unless `value` is a finite number in [low, high), or (low, high] if so said."""
     if optional and value is None:
         return
     good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    good = good and math.isfinite(value) and value < high
+    good = good and math.isfinite(value) and (value <= high if closed_high else value < high)
     good = good and (value > low if open_low else value >= low)
     if not good:
-        bound = f"{'>' if open_low else '>='} {low:g}" + (
-            f" and < {high:g}" if high < math.inf else ""
-        )
+        bound = f"{'>' if open_low else '>='} {low:g}"
+        if high < math.inf:
+            bound += f" and {'<=' if closed_high else '<'} {high:g}"
         _refuse(name, f"a finite number {bound}" + (" or None" if optional else ""), value)
+
+
+def require_strength(name: str, value: Any) -> None:
+    """Raise unless `value` is a number > 0; infinity stands for no penalty."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (good and value > 0.0):
+        _refuse(name, "a number > 0, np.inf for no penalty", value)
 
 
 def require_pair(name: str, value: Any, *, high: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data import Dataset
 from separatrix.estimators.checks import (
     require_choice,
     require_count,
@@ -148,8 +149,9 @@ class GradientDescentClassifier(TrainedClassifier):
         require_number("step_tol", self.step_tol, optional=True)
         self._check_stop_parameters()
 
-    def _task(self, n_classes: int, n_features: int) -> Task:
+    def _task(self, data: Dataset) -> Task:
         self._check_parameters()
+        n_classes = len(data.classes)
         loss, n_outputs = choose_loss(self.loss, self.margin, self.multiclass, n_classes)
         seed = seed_of(self.random_state)
         return Task(
@@ -169,7 +171,7 @@ class GradientDescentClassifier(TrainedClassifier):
             l1=float(self.l1),
             l2=float(self.l2),
             bias=bool(self.fit_intercept),
-            start=starting_weights(self.init, self.init_scale, seed, n_features, n_outputs),
+            start=starting_weights(self.init, self.init_scale, seed, data.n_features, n_outputs),
         )
 
 

@@ -12,6 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.arrays import Array, Matrix
+from separatrix.data import Dataset
+from separatrix.diagnose import Diagnosis
 from separatrix.estimators.checks import as_numbers, require_finite, require_numbers
 from separatrix.fit import Task
 from separatrix.losses import Loss
@@ -24,7 +26,7 @@ ACCEPTED = ("csr", "csc")
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A classifier with scores X coef_.T + intercept_.
 
-    A subclass says how it is trained, in `_task`.
+    A subclass says how it is trained on its own rows and weights, in `_task`.
     """
 
     classes_: Array
@@ -33,8 +35,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     history_: History
     _state: State | None
 
-    def _task(self, n_classes: int, n_features: int) -> Task:
+    # The kinds of diagnosis that are warned of.
+    _alarms = frozenset({"diverged"})
+
+    def _task(self, data: Dataset) -> Task:
         raise NotImplementedError
+
+    def _judge(self, result: Result) -> list[Diagnosis]:
+        """What is wrong with a fit, in the words of this estimator's parameters."""
+        return result.diagnoses
 
     def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
         """Take over what training found."""
@@ -47,11 +56,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = result.history.epochs
         self.best_epoch_ = result.best_epoch
         self.certificate_ = result.certificate
-        self.diagnoses_ = result.diagnoses
+        self.diagnoses_ = self._judge(result)
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
-        for diagnosis in result.diagnoses:
-            if diagnosis.kind == "diverged":
+        for diagnosis in self.diagnoses_:
+            if diagnosis.kind in self._alarms:
                 warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=4)
 
     def objective(self) -> str:

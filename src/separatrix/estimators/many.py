@@ -30,6 +30,7 @@ from separatrix.estimators.checks import (
     require_two_classes,
     require_weights,
 )
+from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.linear import ACCEPTED, LinearClassifier
 from separatrix.fit import Task, train
 from separatrix.solvers import Progress
@@ -86,9 +87,9 @@ def fit_many(
             )
     # A copy learns the features, so that a failed fit leaves all estimators as they were.
     checked = copy(estimators[0])
-    data = prepare(checked, X, y, sample_weight, n_columns=len(estimators))
-    n_classes = len(data.classes)
-    tasks = [estimator._task(n_classes, data.n_features) for estimator in estimators]
+    class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
+    data = prepare(checked, X, y, sample_weight, class_weights)
+    tasks = [estimator._task(data.select(np.array([k]))) for k, estimator in enumerate(estimators)]
     validation = prepare_validation(checked, X_val, y_val, data)
     _require_validation(tasks, validation)
     results = train(tasks, data, validation, on_record=on_record)
@@ -103,11 +104,14 @@ def prepare(
     X: Any,
     y: Any,
     sample_weight: Any,
+    class_weights: Sequence[Any] = (None,),
     *,
-    n_columns: int = 1,
     classes: Array | None = None,
 ) -> Dataset:
-    """Check training data, learn its classes and feature names, and make it a data set."""
+    """Check training data, learn its classes and feature names, and make it a data set.
+
+    `class_weights` has one entry for every model.
+    """
     require_equal_lengths(X, y)
     require_numbers("X", X)
     require_labels("y", y)
@@ -133,7 +137,9 @@ def prepare(
     else:
         require_known_classes(y, classes)
         numbers = np.searchsorted(classes, y)
-    return Dataset.of(X, numbers, _weights(sample_weight, X, n_columns), classes=classes)
+    weights = _weights(sample_weight, X, len(class_weights))
+    weights = with_class_weights(weights, numbers, classes, class_weights)
+    return Dataset.of(X, numbers, weights, classes=classes)
 
 
 def prepare_validation(

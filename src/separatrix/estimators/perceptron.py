@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.data import Dataset
 from separatrix.estimators.checks import require_flag, require_number
 from separatrix.estimators.start import seed_of, starting_weights
 from separatrix.estimators.trained import TrainedClassifier
@@ -72,10 +73,10 @@ class Perceptron(TrainedClassifier):
         require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
 
-    def _task(self, n_classes: int, n_features: int) -> Task:
+    def _task(self, data: Dataset) -> Task:
         self._check_parameters()
         loss = LOSSES["perceptron"]
-        n_outputs = loss.n_outputs(n_classes)
+        n_outputs = loss.n_outputs(len(data.classes))
         seed = seed_of(self.random_state)
         return Task(
             loss=loss,
@@ -83,5 +84,5 @@ class Perceptron(TrainedClassifier):
             solver=PerceptronRule(seed=seed),
             stop=self._stop(),
             bias=bool(self.fit_intercept),
-            start=starting_weights(self.init, self.init_scale, seed, n_features, n_outputs),
+            start=starting_weights(self.init, self.init_scale, seed, data.n_features, n_outputs),
         )

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.data import Dataset
 from separatrix.estimators.checks import (
     in_words,
     require_choice,
@@ -54,7 +55,7 @@ class TrainedClassifier(LinearClassifier):
         before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)
         checked = copy(self)
         data = prepare(checked, X, y, sample_weight, classes=known)
-        task = self._next_task(len(known), data.n_features)
+        task = self._next_task(data)
         result = train([task], data, keep_state=True, whole=False)[0]
         copy_feature_names(checked, self)
         self._accept(result, task.loss, known)
@@ -85,8 +86,8 @@ class TrainedClassifier(LinearClassifier):
             **{name: np.array([np.nan if t is None else t]) for name, t in tolerances.items()},
         )
 
-    def _next_task(self, n_classes: int, n_features: int) -> Task:
-        task = replace(self._task(n_classes, n_features), stop=Stop(epochs=((1,),)))
+    def _next_task(self, data: Dataset) -> Task:
+        task = replace(self._task(data), stop=Stop(epochs=((1,),)))
         if not hasattr(self, "coef_"):
             return task
         start = self._model()

@@ -384,6 +384,7 @@ class _Batch:
                 stop_reason=f.reason,
                 best_epoch=f.kept_epoch,
                 objective=objective.words(i),
+                solver=self.all_solver.name,
                 state=f.state,
             )
         return [[result for result in row if result is not None] for row in out]

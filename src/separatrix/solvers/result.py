@@ -24,6 +24,7 @@ class Result:
     stop_reason : "epochs", "tol", "gradient_tol", "step_tol", "patience", "time_limit", "diverged"
         or the solver's own, such as "no mistakes"
     best_epoch : the epoch whose weights were kept
+    solver, why : the solver's name, and how it was chosen if it was chosen for the user
     objective : the formula that was minimised, in words and numbers
     state : where the solver stood, to go on from, if it was kept; None after a divergence
     """
@@ -35,4 +36,6 @@ class Result:
     stop_reason: str
     best_epoch: int
     objective: str
+    solver: str
     state: State | None
+    why: str = ""

@@ -1,0 +1,75 @@
+"""Weights of classes, as scikit-learn understands them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.estimators.checks import in_words, require_number
+
+
+def with_class_weights(
+    s: Array | None, y: Array, classes: Array, class_weights: Sequence[Any]
+) -> Array | None:
+    """The sample weights (n,) or (n, B) of B models, each times its weights of the classes.
+
+    `class_weights` has for every model None, "balanced" or a mapping from labels to weights. The
+    class numbers y stand for `classes`. Balanced weights are S / (C S_c), S_c being the weight of
+    class c in the model's own rows: rows left out of a fold do not count.
+
+    >>> import numpy as np
+    >>> y, classes = np.array([0, 0, 0, 1]), np.array(["no", "yes"])
+    >>> with_class_weights(None, y, classes, ["balanced"]).round(3)
+    array([0.667, 0.667, 0.667, 2.   ])
+    """
+    if all(given is None for given in class_weights):
+        return s
+    same = all(given is class_weights[0] for given in class_weights[1:])
+    if same and (s is None or s.ndim == 1):
+        return _weighted(s, y, classes, class_weights[0])
+    columns = [
+        _weighted(s if s is None or s.ndim == 1 else s[:, k], y, classes, given)
+        for k, given in enumerate(class_weights)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _weighted(s: Array | None, y: Array, classes: Array, given: Any) -> Array:
+    if given is None:
+        return np.ones(len(y)) if s is None else s
+    by_class = _balanced(s, y, classes) if _is_balanced(given) else _named(given, classes)
+    return by_class[y] if s is None else s * by_class[y]
+
+
+def _balanced(s: Array | None, y: Array, classes: Array) -> Array:
+    # The largest weight is taken out first, so that no sum overflows.
+    shares = s if s is None or not s.any() else s / s.max()
+    weight = np.bincount(y, shares, minlength=len(classes))
+    present = weight > 0.0
+    return np.divide(weight.sum(), len(classes) * weight, out=np.ones(len(classes)), where=present)
+
+
+def _is_balanced(given: Any) -> bool:
+    return isinstance(given, str) and given == "balanced"
+
+
+def _named(given: Any, classes: Array) -> Array:
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            "The 'class_weight' parameter must be None, 'balanced' or a dict from labels to "
+            f"weights. Got {given!r} instead."
+        )
+    weights = np.ones(len(classes))
+    for label, weight in given.items():
+        at = np.flatnonzero(classes == label)
+        if not len(at):
+            raise ValueError(
+                f"The 'class_weight' parameter names the class {label!r}, which y does not have. "
+                f"Classes of y: {in_words(classes)}. Remove it, or correct the label."
+            )
+        require_number(f"class_weight[{label!r}]", weight)
+        weights[at[0]] = weight
+    return weights

@@ -1,0 +1,30 @@
+"""What is said of a fit that ended before its tolerance was reached."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.diagnose import Diagnosis
+from separatrix.solvers import Result
+
+
+def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
+    """What a fit lacks, why it ended and what to do about it; None if it reached `tol`."""
+    if result.stop_reason in ("tol", "diverged"):
+        return None
+    gap = result.certificate.relative_gap
+    if gap is not None and gap <= tol:  # proven by the last look, whatever ended the run
+        return None
+    if gap is None:
+        reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
+        asked = f"tol={tol:g} times that of the start"
+    else:
+        reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
+    if result.stop_reason == "epochs":
+        ended = f"stopped at max_iter={max_iter}"
+        remedy = "Raise max_iter, standardise the features, or lower C."
+    else:
+        ended = f"ended with '{result.stop_reason}', at the precision of {result.model.W.dtype},"
+        single = result.model.W.dtype == np.float32
+        remedy = f"{'Give X as float64, or raise' if single else 'Raise'} tol, or lower C."
+    return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
