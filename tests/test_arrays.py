@@ -493,12 +493,28 @@ def test_other_python_threads_run_during_compiled_code(name: str) -> None:
     assert during == 1
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3, 8, 16, 21, 40])
+def test_the_second_copy_of_a_sparse_matrix_changes_no_bit(
+    columns: int, dtype: str, threads: int
+) -> None:
+    X = sp.csr_array(values(3000, 70, density=0.2))
+    U = np.random.default_rng(columns).standard_normal((3000, columns, 1)).astype(dtype)
+    set_threads(threads)
+    copied = Matrix(X)
+    copied.by_both()
+    once = Matrix(X)
+    for product in range(12):  # on the way it makes its own copy
+        np.testing.assert_array_equal(once.transpose_times(U), copied.transpose_times(U))
+        assert once.by_sample().has_features == (product >= 8)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_products_from_several_python_threads_at_once_are_right(kind: Any) -> None:
     set_threads(4)
     X = values(3000, 200, density=0.3)
     shared = Matrix(kind(X))
-    shared.by_both()
     jobs = []
     for seed in range(4):
         rng = np.random.default_rng(seed)

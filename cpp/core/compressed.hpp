@@ -76,26 +76,37 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
     }
 }
 
-// Columns [c, c + width vectors) of C += A^T B, row by row of A: for the few rows of a mini-batch.
-// C has padded rows like B.
-template <class T, class V, int width, class Index, class Source>
+// Columns [c, c + width vectors) of C += A^T B, row by row of A: for the few rows of a mini-batch,
+// or where A is not there by columns. Every entry of C is summed in the order of the rows, as by
+// the gather from A's columns: the bits are the same. Rows of C may end within a vector.
+template <class T, class V, int width, bool whole, class Index, class Source>
 void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c,
-                  T* C, index_t ldc) {
+                  index_t present, T* C, index_t ldc) {
     constexpr index_t step = std::is_same_v<V, T> ? 1 : lanes<T>;
     const Index* start = static_cast<const Index*>(P.A.start);
     const Index* index = static_cast<const Index*>(P.A.index);
     const Source* value = static_cast<const Source*>(P.A.value);
     for (index_t i = 0; i < rows; ++i) {
         const index_t row = P.list ? P.list[i] : P.first + i;
+        const index_t begin = P.from ? P.from[row] : index_t(start[row]);
+        const index_t end = P.to ? P.to[row] : index_t(start[row + 1]);
         V r[width];
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) r[v] = load_as<T, V>(B + i * ldb + c + v * step);
-        for (index_t k = start[row]; k < index_t(start[row + 1]); ++k) {
+        for (index_t k = begin; k < end; ++k) {
+            if (k + look_ahead < end)
+                __builtin_prefetch(C + index_t(index[k + look_ahead]) * ldc + c, 1);
             const V x = spread<T, V>(static_cast<T>(value[k]));
             T* at = C + index_t(index[k]) * ldc + c;
 #pragma GCC unroll 4
-            for (int v = 0; v < width; ++v)
+            for (int v = 0; v < width - !whole; ++v)
                 store_as<T, V>(at + v * step, load_as<T, V>(at + v * step) + x * r[v]);
+            if constexpr (!whole) {
+                constexpr index_t last = (width - 1) * step;
+                const int left = int(present - last);
+                store_partial<T>(at + last,
+                                 load_partial<T>(at + last, left, T(0)) + x * r[width - 1], left);
+            }
         }
     }
 }
@@ -149,8 +160,13 @@ template <class T>
 void scatter_block(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
                    index_t c1, index_t N, T* C, index_t ldc) {
     with_types(P.A, [&]<class Index, class Source>(Index, Source) {
-        for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t) {
-            scatter_tile<T, V, width, Index, Source>(P, rows, B, ldb, c, C, ldc);
+        for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t present) {
+            constexpr bool single = std::is_same_v<V, T>;
+            if (single || present >= width * lanes<T> || ldc >= c + width * lanes<T>)
+                scatter_tile<T, V, width, true, Index, Source>(P, rows, B, ldb, c, present, C, ldc);
+            else if constexpr (!single)
+                scatter_tile<T, V, width, false, Index, Source>(P, rows, B, ldb, c, present, C,
+                                                                ldc);
         });
     });
 }

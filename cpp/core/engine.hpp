@@ -1,6 +1,7 @@
 // What a pass over X is given: the data, the labels, the columns of weights, and the machine.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -45,11 +46,44 @@ struct Data {
         return kept->bounds;
     }
 
+    // Where, in every row, the entries of each of `parts` ranges of features begin: (parts + 1,
+    // rows). The ranges hold about as many entries each, by a sample of the rows.
+    Bounds range_bounds(index_t parts) const {
+        std::lock_guard<std::mutex> lock(kept->guard);
+        if (kept->parts == parts) return kept->ranges;
+        std::vector<index_t> seen;
+        for (index_t i = 0; i < rows; i += 1 + rows / 1024)
+            for (index_t k = by_sample.offset(i); k < by_sample.offset(i + 1); ++k)
+                seen.push_back(by_sample.column(k));
+        std::sort(seen.begin(), seen.end());
+        auto bounds = std::make_shared<std::vector<index_t>>((parts + 1) * rows);
+        for (index_t p = 0; p <= parts; ++p) {
+            const std::size_t share = seen.size() * p / parts;
+            const index_t first = p == 0       ? 0
+                                  : p == parts ? columns
+                                               : (seen.empty() ? 0 : seen[share]);
+            for (index_t i = 0; i < rows; ++i) {
+                index_t low = by_sample.offset(i), high = by_sample.offset(i + 1);
+                while (low < high) {
+                    const index_t middle = (low + high) / 2;
+                    if (by_sample.column(middle) < first)
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                (*bounds)[p * rows + i] = low;
+            }
+        }
+        kept->parts = parts;
+        kept->ranges = std::move(bounds);
+        return kept->ranges;
+    }
+
   private:
     struct Kept {
         std::mutex guard;
-        index_t chunk = 0;
-        Bounds bounds;
+        index_t chunk = 0, parts = 0;
+        Bounds bounds, ranges;
     };
     std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };

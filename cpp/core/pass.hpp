@@ -205,6 +205,16 @@ class Pass {
                 k_.scatter({X_.by_sample, rows, first, nullptr, nullptr, 0}, count, other, ldu, c0,
                            c1, N, G, ldg);
             });
+        } else if (X_.sparse && !X_.has_features) {
+            index_t ldu;
+            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
+            const index_t parts = engine_.threads;
+            const Data::Bounds kept = X_.range_bounds(parts);
+            engine_.loop(parts, work(count, N), [&](index_t part, int) {
+                const index_t* from = kept->data() + part * X_.rows;
+                k_.scatter({X_.by_sample, nullptr, first, from, from + X_.rows, 0}, count, other,
+                           ldu, 0, N, N, G, ldg);
+            });
         } else if (X_.sparse) {
             index_t ldu;
             const Data::Bounds kept = X_.feature_bounds(chunk(N));

@@ -7,8 +7,7 @@ X may be dense, of any real type and order, or sparse. Read where they lie are d
 float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
 of floats. Everything else is copied once: float16, foreign byte orders and unaligned arrays, other
 sparse formats, sparse integers (their values), unsorted or repeated sparse entries. A sparse X
-gets a second copy, in the other orientation, when a product with X^T over all rows first asks for
-it.
+gets a second copy, in the other orientation, once products with X^T would have paid for it.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
 _SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
 _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
+_COPY_PAYS = 8  # products with X^T; a copy takes as long as some of them
 
 
 MOST_THREADS = 1024
@@ -54,25 +54,38 @@ class Matrix:
             )
         if self.is_sparse:
             self.X = _canonical(X)
-            self._native = _core.Matrix.sparse(*self.X.shape)
-            self._add(self.X)
+            self._forms, self._native = _native({self.X.format: self.X})
         else:
             self.X = _readable(X)
             self._native = _core.Matrix.dense(self.X)
         self.shape: tuple[int, int] = self.X.shape
         self.dtype = working_type(self.X.dtype)
+        self._products = 0  # with X^T, so far
 
     def by_sample(self) -> _core.Matrix:
-        """The native matrix, able to be multiplied by W."""
-        if self.is_sparse and not self._native.has_samples:
-            self._add(self.X.tocsr())
-        return self._native
+        """The native matrix, able to be multiplied by W and, transposed, by U."""
+        return self._with("csr")
 
     def by_both(self) -> _core.Matrix:
-        """The native matrix, able to be multiplied by W and, transposed, by U."""
-        if self.is_sparse and not self._native.has_features:
-            self._add(self.X.tocsc())
-        return self.by_sample()
+        """The same, with the entries of a sparse X by features as well."""
+        self._with("csr")
+        return self._with("csc")
+
+    def for_transpose(self) -> _core.Matrix:
+        """The native matrix for one more product with X^T.
+
+        A sparse X gives the same bits with or without its entries by features, but products with
+        X^T are slower without: the second copy is made once it would have paid.
+        """
+        self._products += 1
+        return self.by_both() if self._products > _COPY_PAYS else self.by_sample()
+
+    def _with(self, form: str) -> _core.Matrix:
+        """The native matrix with the entries of a sparse X in this form beside those it has."""
+        if self.is_sparse and form not in self._forms:
+            # A matrix of its own: other threads may be reading the one there is.
+            self._forms, self._native = _native({**self._forms, form: self.X.asformat(form)})
+        return self._native
 
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W (d, B, K)."""
@@ -99,7 +112,7 @@ class Matrix:
             )
         G = np.zeros((d, *U.shape[1:]), U.dtype)
         if G.size:
-            _core.transpose_times(self.by_both(), U, G)
+            _core.transpose_times(self.for_transpose(), U, G)
         return G
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
@@ -191,11 +204,16 @@ class Matrix:
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
         return total
 
-    def _add(self, X: Any) -> None:
+
+def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
+    """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
+    native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
+    for X in forms.values():
         wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
         # The kernels know no strides of these.
         start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
-        self._native.set(X.format == "csc", start, index, np.require(X.data, None, ["C", "A"]))
+        native.set(X.format == "csc", start, index, np.require(X.data, None, ["C", "A"]))
+    return forms, native
 
 
 def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

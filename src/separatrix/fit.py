@@ -131,8 +131,8 @@ def choose_solver(
             )
     raise ValueError(
         f"No solver brings loss '{loss.name}' with l1={l1:g}, l2={l2:g} to its optimum: a loss "
-        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a finite C "
-        "without L1."
+        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
+        "finite C without L1."
     )
 
 
