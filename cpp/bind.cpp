@@ -16,6 +16,7 @@
 
 #include "core/descent.hpp"
 #include "core/flows.hpp"
+#include "core/gram_pass.hpp"
 #include "core/perceptron.hpp"
 
 namespace nb = nanobind;
@@ -169,6 +170,11 @@ template <class T>
 void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
     nb::gil_scoped_release release;
     Pass<T>(engine(), X.data).transpose_times(U.data(), index_t(U.shape(1) * U.shape(2)), G.data());
+}
+
+void gram(const Matrix& X, In<double> h, Out<double> H) {
+    nb::gil_scoped_release release;
+    GramPass(engine(), X.data).run(h.data(), index_t(h.shape(1)), H.data());
 }
 
 template <class T>
@@ -354,6 +360,7 @@ NB_MODULE(_core, m) {
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
+    m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");
     m.def("set_threads", [](int threads) { settings().threads = threads; }, "threads"_a);

@@ -31,8 +31,9 @@ constexpr Kernels<T> table() {
     };
 }
 
+extern const GramKernels gram_kernels;
 extern const KernelSet kernel_set;
-const KernelSet kernel_set = {SX_TEXT(SX_ISA), table<float>(), table<double>()};
+const KernelSet kernel_set = {SX_TEXT(SX_ISA), table<float>(), table<double>(), &gram_kernels};
 
 }  // namespace SX_ISA
 }  // namespace sx

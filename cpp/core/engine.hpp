@@ -79,11 +79,27 @@ struct Data {
         return kept->ranges;
     }
 
+    // How many products of two entries of a row, the constant 1 counted as the last entry, have
+    // their later entry in a feature before j: (columns + 2). What a Gram matrix of X costs.
+    Bounds pair_counts() const {
+        std::lock_guard<std::mutex> lock(kept->guard);
+        if (kept->pairs) return kept->pairs;
+        auto pairs = std::make_shared<std::vector<index_t>>(columns + 2);
+        for (index_t i = 0; i < rows; ++i) {
+            const index_t begin = by_sample.offset(i), count = by_sample.offset(i + 1) - begin;
+            for (index_t k = 0; k < count; ++k) (*pairs)[by_sample.column(begin + k) + 1] += k + 1;
+            (*pairs)[columns + 1] += count + 1;
+        }
+        for (index_t j = 0; j <= columns; ++j) (*pairs)[j + 1] += (*pairs)[j];
+        kept->pairs = std::move(pairs);
+        return kept->pairs;
+    }
+
   private:
     struct Kept {
         std::mutex guard;
         index_t chunk = 0, parts = 0;
-        Bounds bounds, ranges;
+        Bounds bounds, ranges, pairs;
     };
     std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };

@@ -2,6 +2,7 @@
 // files built for a particular instruction set to the rest.
 #pragma once
 
+#include "gram_kernels.hpp"
 #include "loss_block.hpp"
 #include "matrix.hpp"
 #include "rule_step.hpp"
@@ -34,6 +35,7 @@ struct KernelSet {
     const char* name;
     Kernels<float> f32;
     Kernels<double> f64;
+    const GramKernels* gram;
 };
 
 }  // namespace sx

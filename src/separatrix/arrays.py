@@ -2,6 +2,7 @@
 
     Matrix(X).scores(W, b)            Z (n, B, K) = X W + b
     Matrix(X).transpose_times(U)      G (d, B, K) = X^T U
+    Matrix(X).gram(h)                 H (P, d + 1, d + 1) = [X, 1]^T diag(h_p) [X, 1]
 
 X may be dense, of any real type and order, or sparse. Read where they lie are dense float32,
 float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
@@ -114,6 +115,25 @@ class Matrix:
         if G.size:
             _core.transpose_times(self.for_transpose(), U, G)
         return G
+
+    def gram(self, h: Array) -> Array:
+        """Return H (P, d + 1, d + 1), sum_i h_ip [x_i; 1] [x_i; 1]^T for each column p of h (n, P).
+
+        Whole and symmetric, in float64, the constant 1 last: H[p, :d, d] is X^T h_p and H[p, d, d]
+        the sum of h_p. The columns share the passes over X.
+
+        >>> Matrix(np.array([[1.0, 2.0]])).gram(np.array([[0.5]]))[0]
+        array([[0.5, 1. , 0.5],
+               [1. , 2. , 1. ],
+               [0.5, 1. , 0.5]])
+        """
+        h = np.require(h, np.float64, ["C", "A"])
+        n, d = self.shape
+        if h.ndim != 2 or len(h) != n:
+            raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
+        H = np.empty((h.shape[1], d + 1, d + 1))
+        _core.gram(self.by_sample(), h, H)
+        return H
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
         """Return the weighted mean and standard deviation of every column, in float64.

@@ -1,0 +1,127 @@
+// The pass that makes weighted Gram matrices. Orchestration only: the arithmetic is in the kernels.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace sx {
+
+// H (columns, d + 1, d + 1), H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, whole and symmetric.
+class GramPass {
+  public:
+    GramPass(const Engine& engine, const Data& X) : engine_(engine), k_(*engine.set->gram), X_(X) {}
+
+    void run(const double* h, index_t columns, double* H) {
+        if (columns == 0) return;
+        if (X_.sparse)
+            sparse(h, columns, H);
+        else
+            dense(h, columns, H);
+        engine_.read->backward += X_.rows;
+    }
+
+  private:
+    static constexpr index_t tile_bytes = 1 << 19;  // the sums of a task stay in the cache
+    static constexpr index_t depth = 384;           // rows of a dense chunk, weighed at a time
+
+    index_t order() const { return X_.columns + 1; }
+
+    static void put(double* H, index_t order, index_t j, index_t k, double value) {
+        H[j * order + k] = value;
+        H[k * order + j] = value;
+    }
+
+    // The columns in tiles as wide as fit, each cut into ranges of rows of the triangle.
+    void sparse(const double* h, index_t columns, double* H) {
+        struct Task {
+            index_t c, width, j0, j1;
+        };
+        const index_t lanes = engine_.set->f64.lanes, D = order();
+        const Data::Bounds work = X_.pair_counts();
+        const double all = double((*work)[D]);
+        std::vector<Task> tasks;
+        for (index_t c = 0; c < columns;) {
+            index_t width = columns == 1 ? 1 : lanes;
+            while (width > 1 && width < k_.widest && 2 * width <= columns - c + lanes - 1)
+                width *= 2;
+            // Ranges of even work, several for a thread, but no larger than the cache.
+            const index_t shares = engine_.threads == 1 ? 1 : 2 * engine_.threads;
+            const double share = all / double(std::max<index_t>(1, shares * width / columns));
+            for (index_t j0 = 0, j1; j0 < D; j0 = j1) {
+                for (j1 = j0 + 1; j1 < D; ++j1) {
+                    const index_t entries = ((j1 + 1) * (j1 + 2) - j0 * (j0 + 1)) / 2;
+                    if (entries * width * index_t(sizeof(double)) > tile_bytes) break;
+                    if (double((*work)[j1 + 1] - (*work)[j0]) > share) break;
+                }
+                tasks.push_back({c, width, j0, j1});
+            }
+            c += width;
+        }
+        std::vector<Buffer<double>> space(engine_.threads);
+        engine_.loop(index_t(tasks.size()), all * columns, [&](index_t number, int worker) {
+            const Task& task = tasks[number];
+            const index_t entries = (task.j1 * (task.j1 + 1) - task.j0 * (task.j0 + 1)) / 2;
+            double* sums = space[worker].reserve(entries * task.width);
+            std::fill_n(sums, entries * task.width, 0.0);
+            k_.sparse(X_.by_sample, {h, columns, task.c, task.width, task.j0, task.j1, sums});
+            for (index_t p = 0; p < std::min(task.width, columns - task.c); ++p) {
+                const double* from = sums + p;
+                for (index_t j = task.j0; j < task.j1; ++j)
+                    for (index_t k = 0; k <= j; ++k, from += task.width)
+                        put(H + (task.c + p) * D * D, D, j, k, *from);
+            }
+        });
+    }
+
+    // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.
+    void dense(const double* h, index_t columns, double* H) {
+        const Kernels<double>& k = engine_.set->f64;
+        const index_t D = order(), d = X_.columns, block = strip_rows(columns);
+        const index_t strips = (d + block - 1) / block;
+        struct Space {
+            Buffer<double> panels, sums;
+            Buffer<char> scratch;
+        };
+        std::vector<Space> space(engine_.threads);
+        const double multiply_adds = 0.5 * double(X_.rows) * d * d * columns;
+        engine_.loop(strips * columns, multiply_adds, [&](index_t task, int worker) {
+            const index_t p = task % columns, j1 = d - task / columns * block;  // long strips first
+            const index_t j0 = std::max<index_t>(0, j1 - block);
+            const index_t N = j1 + 1;
+            double* panels = space[worker].panels.reserve(std::min(depth, X_.rows) * k.padded(N));
+            double* sums = space[worker].sums.reserve(block * N);
+            char* scratch = space[worker].scratch.reserve(k.scratch);
+            std::fill_n(sums, block * N, 0.0);
+            for (index_t first = 0; first < X_.rows; first += depth) {
+                const index_t here = std::min(depth, X_.rows - first);
+                k_.weigh(X_.dense, first, here, h + first * columns + p, columns, j1, panels);
+                k.multiply({X_.dense, nullptr, first, true}, j0, j1, here, panels, N, sums - j0 * N,
+                           N, scratch);
+            }
+            double* out = H + p * D * D;
+            for (index_t j = j0; j < j1; ++j) {
+                const double* row = sums + (j - j0) * N;
+                for (index_t m = 0; m <= j; ++m) put(out, D, j, m, row[m]);
+                put(out, D, d, j, row[j1]);
+            }
+        });
+        for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] = 0;
+        for (index_t i = 0; i < X_.rows; ++i)
+            for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] += h[i * columns + p];
+    }
+
+    // Rows of a strip: as many as the product packs at once, fewer where threads would idle.
+    index_t strip_rows(index_t columns) const {
+        index_t block = engine_.set->f64.block_rows;
+        while (block > 16 && columns * X_.columns < 2 * block * engine_.threads) block /= 2;
+        return block;
+    }
+
+    const Engine engine_;
+    const GramKernels& k_;
+    const Data& X_;
+};
+
+}  // namespace sx
