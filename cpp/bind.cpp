@@ -14,6 +14,7 @@
 #include <string>
 #include <tuple>
 
+#include "core/coordinate_pass.hpp"
 #include "core/descent.hpp"
 #include "core/flows.hpp"
 #include "core/gram_pass.hpp"
@@ -315,6 +316,59 @@ void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<dou
                         index_t(b.shape(0)), index_t(b.shape(1)), free_bias, mistakes.data());
 }
 
+LossGradient loss_gradient_of(const In<std::int32_t>& y, const Maybe<In<double>>& s,
+                              const In<double>& scale, int loss, const In<double>& U) {
+    return {U.data(),
+            index_t(U.shape(0)),
+            index_t(U.shape(1)),
+            index_t(U.shape(2)),
+            labels_of(y, s, scale),
+            LossForm(loss, 0.0)};
+}
+
+// The weights h (n, P) of the Gram matrices of a batch's second derivatives.
+nb::object curvature(In<std::int32_t> y, Maybe<In<double>> s, In<double> scale, int loss,
+                     In<double> U) {
+    const LossGradient from = loss_gradient_of(y, s, scale, loss, U);
+    const std::size_t columns = gram_columns(from), rows = from.rows;
+    double* h = new double[std::max<std::size_t>(rows * columns, 1)];
+    nb::capsule owner(h, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    {
+        nb::gil_scoped_release release;
+        gram_weights(engine(), from, h);
+    }
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::c_contig>(h, {rows, columns}, owner));
+}
+
+// Writes the way PW, pb of every model to the minimum of its quadratic model, and `fall`: by the
+// columns of X, or by its Gram matrices H where given.
+void coordinate_step(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                     int loss, In<double> U, Maybe<In<double>> H, In<double> W, In<double> b,
+                     In<double> G, In<double> gb, In<double> value, In<double> l1, In<double> l2,
+                     In<double> bias_ridge, Maybe<In<double>> factors, bool free_bias,
+                     Out<double> PW, Out<double> pb, Out<double> fall) {
+    nb::gil_scoped_release release;
+    const LossGradient from = loss_gradient_of(y, s, scale, loss, U);
+    const CoordinateStep step{W.data(),
+                              b.data(),
+                              G.data(),
+                              gb.data(),
+                              value.data(),
+                              l1.data(),
+                              l2.data(),
+                              bias_ridge.data(),
+                              factors ? factors->data() : nullptr,
+                              factors && factors->ndim() > 1,
+                              free_bias,
+                              PW.data(),
+                              pb.data(),
+                              fall.data()};
+    if (H)
+        step_by_gram(engine(), X.data.columns, H->data(), from, step);
+    else
+        step_by_columns(engine(), X.data, from, step);
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* rules) {
     m.def("scores", &scores<T>, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
@@ -360,6 +414,14 @@ NB_MODULE(_core, m) {
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
+    m.def("curvature", &curvature, "y"_a.noconvert(), "s"_a.none().noconvert(),
+          "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert());
+    m.def("coordinate_step", &coordinate_step, "X"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert(),
+          "H"_a.none().noconvert(), "W"_a.noconvert(), "b"_a.noconvert(), "G"_a.noconvert(),
+          "gb"_a.noconvert(), "value"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
+          "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
+          "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");

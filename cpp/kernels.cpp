@@ -31,9 +31,11 @@ constexpr Kernels<T> table() {
     };
 }
 
+extern const CoordinateKernels coordinate_kernels;
 extern const GramKernels gram_kernels;
 extern const KernelSet kernel_set;
-const KernelSet kernel_set = {SX_TEXT(SX_ISA), table<float>(), table<double>(), &gram_kernels};
+const KernelSet kernel_set = {SX_TEXT(SX_ISA), table<float>(), table<double>(), &gram_kernels,
+                              &coordinate_kernels};
 
 }  // namespace SX_ISA
 }  // namespace sx

@@ -95,8 +95,22 @@ struct Data {
         return kept->pairs;
     }
 
+    // A dense X with neighbouring rows side by side, made by make(memory, count) when first asked
+    // for and then kept; `count` numbers of `type`.
+    template <class Make>
+    DenseView turned(Type type, const Make& make) const {
+        std::lock_guard<std::mutex> lock(kept->guard);
+        if (kept->turned.empty()) {
+            std::vector<char> memory(rows * columns * (type == Type::f32 ? 4 : 8));
+            make(memory.data());
+            kept->turned = std::move(memory);
+        }
+        return {kept->turned.data(), type, rows, columns, 1, rows};
+    }
+
   private:
     struct Kept {
+        std::vector<char> turned;
         std::mutex guard;
         index_t chunk = 0, parts = 0;
         Bounds bounds, ranges, pairs;

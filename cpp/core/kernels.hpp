@@ -2,6 +2,7 @@
 // files built for a particular instruction set to the rest.
 #pragma once
 
+#include "coordinate_kernels.hpp"
 #include "gram_kernels.hpp"
 #include "loss_block.hpp"
 #include "matrix.hpp"
@@ -36,6 +37,7 @@ struct KernelSet {
     Kernels<float> f32;
     Kernels<double> f64;
     const GramKernels* gram;
+    const CoordinateKernels* coordinate;
 };
 
 }  // namespace sx

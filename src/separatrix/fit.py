@@ -176,6 +176,7 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
         "perceptron": loss.name == "perceptron",
         "smooth": loss.smooth,
         "convex": loss.convex,
+        "compiled": loss.compiled,
         "l1=0": l1 == 0.0,
         "l2=0": l2 == 0.0,
     }
@@ -183,6 +184,7 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
         "perceptron": "the perceptron loss",
         "smooth": "a smooth loss",
         "convex": "a convex loss",
+        "compiled": "a compiled loss, one of LOSSES",
         "l1=0": "l1 = 0",
         "l2=0": "l2 = 0",
     }

@@ -1,5 +1,6 @@
 """How the objective is minimised: solvers, and the one loop that runs them."""
 
+from separatrix.solvers.coordinate import Coordinate
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
 from separatrix.solvers.lbfgs import LBFGS
@@ -10,6 +11,7 @@ from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
 SOLVERS: dict[str, type[Solver]] = {
+    "coordinate": Coordinate,
     "gradient": Gradient,
     "lbfgs": LBFGS,
     "perceptron": PerceptronRule,
@@ -20,6 +22,7 @@ __all__ = [
     "RULES",
     "SCHEDULES",
     "SOLVERS",
+    "Coordinate",
     "Gradient",
     "History",
     "PerceptronRule",

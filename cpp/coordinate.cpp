@@ -1,0 +1,14 @@
+// Built once for every instruction set, with SX_ISA naming it.
+#include "core/coordinate.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+extern const CoordinateKernels coordinate_kernels;
+const CoordinateKernels coordinate_kernels = {
+    .by_columns = minimise_by_columns,
+    .by_gram = minimise_by_gram,
+};
+
+}  // namespace SX_ISA
+}  // namespace sx
