@@ -1,4 +1,4 @@
-"""The largest curvatures equal dense eigenvalues; separable data is proven to be so."""
+"""The largest curvatures equal dense eigenvalues."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from forms import BINARY, FORMS, SMOOTH, Form
+from forms import FORMS, SMOOTH, Form
 from separatrix.data import Block, Dataset
-from separatrix.losses import LOSSES, OneVsRest
+from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.separable import without_finite_optimum
 from separatrix.spectrum import local_curvature, smoothness
 
 N, D, B = 30, 5, 3
@@ -205,117 +204,3 @@ def test_curvature_of_tiny_data(shape: tuple[int, int]) -> None:
                       ElasticNet(0.0, 0.0), bias=False)  # fmt: skip
     assert smoothness(empty, model).tolist() == [0.0]
     assert local_curvature(empty, model).tolist() == [0.0]
-
-
-# --- separable data ---
-
-TUMOURS = np.array([[10.0, 52.0], [2.0, 73.0], [5.0, 55.0], [12.0, 49.0]])
-MALIGNANT = np.array([1, 0, 0, 1])
-CROSS = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])  # exclusive or
-CROSS_CLASS = np.array([0, 0, 1, 1])
-
-
-def endless(
-    X: Any, y: Any, s: Any = None, loss: str = "logistic", bias: bool = True, l2: float = 0.0
-) -> list[bool]:
-    """What is said of zero weights, which separate nothing themselves."""
-    data = Dataset.of(X, y, s)
-    form = LOSSES[loss]
-    objective = Objective(data, form, ElasticNet(0.0, l2), bias=bias)
-    outputs = form.n_outputs(len(data.classes))
-    models = 1 if s is None or np.ndim(s) == 1 else np.shape(s)[1]
-    model = Model.zeros(data.n_features, models, outputs)
-    return without_finite_optimum(objective, model).tolist()
-
-
-@pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_table_of_tumours_is_separable(loss: str, kind: str) -> None:
-    assert endless(KINDS[kind](TUMOURS), MALIGNANT, loss=loss) == [True]
-    assert endless(KINDS[kind](TUMOURS.astype(int)), MALIGNANT, loss=loss) == [True]
-
-
-@pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
-def test_the_exclusive_or_is_not_separable(loss: str) -> None:
-    assert endless(CROSS, CROSS_CLASS, loss=loss) == [False]
-
-
-def test_only_rows_with_weight_need_to_be_separated() -> None:
-    assert endless(CROSS, CROSS_CLASS, np.array([1.0, 1.0, 0.0, 1.0])) == [True]
-    s = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0]], float)
-    assert endless(CROSS, CROSS_CLASS, s)[:2] == [False, True]
-
-
-def test_a_plane_through_the_origin_may_not_be_enough() -> None:
-    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
-    assert endless(X, y) == [True]
-    assert endless(X, y, bias=False) == [False]
-
-
-def test_a_penalty_or_another_loss_has_a_finite_optimum() -> None:
-    assert endless(TUMOURS, MALIGNANT, l2=1e-9) == [False]
-    for form in BINARY:
-        expected = form.loss.name in ("logistic", "softmax_reference")
-        assert endless(TUMOURS, MALIGNANT, loss=form.loss.name) == [expected]
-
-
-def test_three_classes_are_separable_when_each_leads_somewhere() -> None:
-    centres = np.array([[0.0, 5.0], [-4.0, -3.0], [4.0, -3.0]])
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(3), 10)
-    X = centres[y] + rng.uniform(-1, 1, (30, 2))
-    for loss in ("softmax", "softmax_reference"):
-        assert endless(X, y, loss=loss) == [True]
-        mixed = y.copy()
-        mixed[0], mixed[10] = 1, 0
-        assert endless(X, mixed, loss=loss) == [False]
-
-
-def test_weights_that_separate_are_the_proof_for_their_own_model_and_data_of_any_size() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((9000, 6))
-    y = (X[:, 0] > 0).astype(int)
-    objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet([0, 0, 1], 0.0))
-    model = Model.zeros(6, 3, 1)
-    assert without_finite_optimum(objective, model).tolist() == [False] * 3
-    model.W[0, 1] = 1.0
-    assert without_finite_optimum(objective, model).tolist() == [False, True, False]
-    s = np.ones((9000, 3))
-    s[:5], y[:5] = 0.0, 1 - y[:5]
-    s[0, 0] = 1.0  # one row on the wrong side counts for the first model
-    model.W[0] = 1.0
-    objective = Objective(Dataset.of(X, y, s), LOSSES["logistic"], ElasticNet([0, 0, 1], 0.0))
-    assert without_finite_optimum(objective, model).tolist() == [False, True, False]
-
-
-def test_one_class_apart_from_the_rest_is_enough_for_one_vs_rest() -> None:
-    X, y = np.array([[0.0], [0.1], [0.2], [5.0]]), np.array([0, 1, 0, 2])
-    objective = Objective(Dataset.of(X, y), OneVsRest(LOSSES["logistic"]), ElasticNet(0.0, 0.0))
-    model = Model.zeros(1, 1, 3)
-    assert without_finite_optimum(objective, model).tolist() == [False]
-    model.W[0, 0, 2], model.b[0, 2] = 1.0, -2.0
-    assert without_finite_optimum(objective, model).tolist() == [True]
-
-
-def test_data_in_blocks_is_separated_by_the_model_itself() -> None:
-    parts = [Block.of(TUMOURS[c], MALIGNANT[c]) for c in (slice(0, 2), slice(2, 4))]
-    objective = Objective(Dataset(parts, np.arange(2)), LOSSES["logistic"], ElasticNet(0.0, 0.0))
-    model = Model.zeros(2, 1, 1)
-    assert without_finite_optimum(objective, model).tolist() == [False]
-    model.W[0], model.b[0] = 1.0, -8.0
-    assert without_finite_optimum(objective, model).tolist() == [True]
-
-
-def test_rows_of_a_single_class_are_separable() -> None:
-    data = Dataset.of(TUMOURS, np.zeros(4, int), classes=[0, 1])
-    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
-    assert without_finite_optimum(objective, Model.zeros(2, 1, 1)).tolist() == [True]
-    unnamed = Objective(
-        Dataset.of(TUMOURS, np.zeros(4, int)), LOSSES["logistic"], ElasticNet(0.0, 0.0)
-    )
-    assert without_finite_optimum(unnamed, Model.zeros(2, 1, 1)).tolist() == [True]
-    s = np.array([[1.0, 0.0]] * 4)
-    weightless = Objective(
-        Dataset.of(CROSS, CROSS_CLASS, s), LOSSES["logistic"], ElasticNet(0.0, 0.0)
-    )
-    assert without_finite_optimum(weightless, Model.zeros(2, 2, 1)).tolist()[0] is False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Context
 
 import numpy as np
@@ -14,7 +14,7 @@ from separatrix.data import Dataset
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.separable import without_finite_optimum
+from separatrix.separable import separating_directions
 from separatrix.spectrum import local_curvature, smoothness
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
@@ -46,11 +46,16 @@ class Pace:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding: its `kind`, what was seen and why (`message`), and what to do (`remedy`)."""
+    """One finding: its `kind`, what was seen and why (`message`), and what to do (`remedy`).
+
+    `direction` is the proof of a "separable": weights and biases, shaped like coef_ and intercept_,
+    along which no row's loss rises and some fall for ever.
+    """
 
     kind: str
     message: str
     remedy: str
+    direction: tuple[Array, Array] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message} {self.remedy}"
@@ -403,8 +408,9 @@ def _separable(objective: Objective, model: Model) -> list[Diagnosis | None]:
             "A plane separates the classes of the training data: without a penalty the loss falls "
             "towards 0 for ever while the weights grow, and there is no finite optimum.",
             "Add a penalty (l2), or stop by the validation set (patience).",
+            direction=(np.ascontiguousarray(found.W[:, 0].T), found.b[0].copy()),
         )
-        if endless
+        if found is not None
         else None
-        for endless in without_finite_optimum(objective, model)
+        for found in separating_directions(objective, model)
     ]

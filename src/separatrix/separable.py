@@ -1,6 +1,17 @@
-"""Whether a plane separates the classes, so that a cross-entropy has no finite optimum."""
+"""Whether a plane separates the classes, so that a cross-entropy has no finite optimum.
+
+A direction (W, b) separates if, with D = X W + b, every row that counts has D_y >= D_j for every
+other class j, and some row has more: along it no row's loss rises, some row's falls for ever, and
+no weights are the best. If all rows have more, the separation is complete. Without such a direction
+there is an optimum. See A. Albert and J. Anderson, On the existence of maximum likelihood estimates
+in logistic regression models, Biometrika 1984.
+"""
 
 from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,51 +25,61 @@ from separatrix.objective import Objective
 
 PROGRAMME_SIZE = 50_000  # entries of the linear programme that is worth solving
 NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
+DENOMINATOR = 1000  # of the fractions among which the corners of a linear programme are looked for
+LARGEST_WHOLE = 2**53  # up to which floats hold every whole number
 
 
-def without_finite_optimum(objective: Objective, model: Model) -> Array:
-    """Which models (B,) minimise a cross-entropy without a penalty over separable data.
+def separating_directions(objective: Objective, model: Model) -> list[Model | None]:
+    """For each model that minimises a cross-entropy without a penalty, a separating direction.
 
-    Proven for each by the model itself, where it puts every row strictly on its side, and for small
-    data by a linear programme; never by another model, so that a model is told the same in every
-    company. False says only that nothing was proven.
+    Proven for each by the model itself, where it puts every row strictly on its side; by one of the
+    features alone; and for small data by a linear programme. Never by another model, so that a
+    model is told the same in every company. None says only that nothing was proven.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of([[1.0], [2.0], [4.0]], [0, 0, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    >>> found = separating_directions(objective, Model.zeros(1, 1, 1))[0]
+    >>> found.W.item(), found.b.item()
+    (1.0, -3.0)
     """
     B, loss = model.n_models, objective.loss
-    endless = np.zeros(B, bool)
+    out: list[Model | None] = [None] * B
     # Of the convex losses only the cross-entropies fall for ever on separable data.
     if not loss.convex or loss.probabilities(model.b[None]) is None:
-        return endless
+        return out
     l1, l2 = objective.strengths(B)
-    free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
-    if not len(free):
-        return endless
-    endless[free] = _separating(objective.select(free), model.select(free))
     own_rows = any(b.y.ndim == 2 or b.weights.ndim == 2 for b in objective.data.blocks())
-    exists: bool | None = None
-    for m in free[~endless[free]]:
-        if exists is None or own_rows:
-            exists = _plane_exists(objective.select(np.array([m])))
-        endless[m] = exists
-    return endless
-
-
-def _separating(objective: Objective, model: Model) -> Array:
-    """Which models (B,) put every row that counts strictly on its side."""
-    out = np.zeros(model.n_models, bool)
-    _, accuracy = objective.loss_and_accuracy(model)
-    # With one-vs-rest a single plane is enough, and the rows need not all be right.
-    one_plane = isinstance(objective.loss, OneVsRest)
-    for m in np.flatnonzero((accuracy > NEARLY_ALL) | one_plane):
-        one, alone = np.array([m]), objective.select(np.array([m]))
-        parts = [_strict(alone, model.select(one), block) for block in alone.data.blocks()]
-        out[m] = np.logical_and.reduce(parts).any()
+    searched, found = False, None
+    for m in np.flatnonzero((l1 == 0.0) & (l2 == 0.0)):
+        one = np.array([m])
+        alone = objective.select(one)
+        out[m] = _own_direction(alone, model.select(one))
+        if out[m] is None:
+            if own_rows or not searched:
+                searched, found = True, _search(alone, model.n_outputs)
+            out[m] = found
     return out
+
+
+def _own_direction(objective: Objective, model: Model) -> Model | None:
+    """The one model itself, if it puts every row that counts strictly on its side."""
+    # With one-vs-rest a single plane is enough, and the rows need not all be right.
+    if not isinstance(objective.loss, OneVsRest):
+        _, accuracy = objective.loss_and_accuracy(model)
+        if not accuracy[0] > NEARLY_ALL:
+            return None
+    if not objective.bias:  # a bias that is fixed does not grow with the weights
+        model = Model(model.W, np.zeros_like(model.b))
+    parts = [_strict(objective, model, block) for block in objective.data.blocks()]
+    planes = np.logical_and.reduce(parts)
+    return Model(model.W * planes, model.b * planes).astype(np.float64) if planes.any() else None
 
 
 def _strict(objective: Objective, model: Model, block: Block) -> Array:
     """Whether every row that counts has its own class strictly ahead, for each plane of a model."""
-    if not objective.bias:  # a bias that is fixed does not grow with the weights
-        model = Model(model.W, np.zeros_like(model.b))
     loss, y, Z = objective.loss, block.y, model.scores(block.X).astype(np.float64)
     if isinstance(loss, OneVsRest):
         y, Z = loss.split(y, Z)
@@ -72,34 +93,107 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
     return np.asarray(((own > P.max(axis=2)) | ~counts).all(axis=0))
 
 
-def _plane_exists(objective: Objective) -> bool:
-    """Solve for W, b with z_y - z_j >= 1 for every row and every other class j, for one model."""
+def _search(objective: Objective, n_outputs: int) -> Model | None:
+    """A direction for the one model of this objective, from its rows alone."""
     block, *more = objective.data.blocks()
-    if more or isinstance(objective.loss, OneVsRest):
-        return False
-    C, (n, d) = max(len(objective.data.classes), 2), block.X.shape
-    if n * (C - 1) * (d + 1) * 2 > PROGRAMME_SIZE:
-        return False
+    n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
-    if not counts.any():
-        return False
-    X = sp.csr_array(block.X.X[counts], dtype=np.float64)
-    y = block.y.reshape(n, -1)[counts, 0]
-    if objective.bias:
-        X = sp.hstack([X, np.ones((X.shape[0], 1))], format="csr")
-    pairs = [(i, j) for i in range(len(y)) for j in range(C) if j != y[i]]
-    rows = np.array([i for i, _ in pairs])
-    ahead = _one_hot(y[rows], C) - _one_hot(np.array([j for _, j in pairs]), C)
-    # Row r is the Kronecker product of ahead[r] and of its row of X.
-    A = sp.csr_array((ahead[:, :, None] * X[rows].toarray()[:, None, :]).reshape(len(rows), -1))
-    found = linprog(
-        np.zeros(A.shape[1]),
-        A_ub=-A,
-        b_ub=-np.ones(A.shape[0]),
-        bounds=(None, None),
-        method="highs",
+    if more or not counts.any():
+        return None
+    X = block.X.X if counts.all() else block.X.X[counts]
+    y, C = block.y.reshape(n, -1)[counts, 0], max(len(objective.data.classes), 2)
+    if not isinstance(objective.loss, OneVsRest):
+        D = _direction(X, y, C, objective.bias)
+        if D is None:
+            return None
+        # One output is the score of the second class less that of the first, which is 0.
+        D = D[:, 1:] - D[:, :1] if n_outputs < C else D
+    else:
+        planes = [_direction(X, (y == k).astype(int), 2, objective.bias) for k in range(C)]
+        if all(plane is None for plane in planes):
+            return None
+        nothing = np.zeros(X.shape[1] + 1)
+        D = np.stack([nothing if p is None else p[:, 1] - p[:, 0] for p in planes], axis=1)
+    return Model(np.ascontiguousarray(D[:-1, None, :]), D[-1:].copy())
+
+
+def _direction(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """The scores of every class along a separating direction, (d + 1, C) with the bias last."""
+    found = _by_one_feature(X, y, n_classes, bias)
+    if found is None and X.shape[0] * (n_classes - 1) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE:
+        found = _by_programme(X, y, n_classes, bias)
+    return found
+
+
+def _by_one_feature(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """A feature whose values in one class all lie on one side of those in the others.
+
+    This compares values and computes nothing, so that it is exact. A category that occurs in one
+    class only is such a feature.
+    """
+    present = np.flatnonzero(np.bincount(y, minlength=n_classes))
+    X = X.tocsr() if sp.issparse(X) else X
+    low, high = (
+        np.stack([_dense(getattr(X[y == k], side)(axis=0)) for k in present])
+        for side in ("min", "max")
     )
-    return bool(found.status == 0)
+    for i, k in enumerate(present if len(present) > 1 else []):
+        rest = np.arange(len(present)) != i
+        for sign, (below, above) in (
+            (1.0, (high[rest].max(axis=0), low[i])),
+            (-1.0, (high[i], low[rest].min(axis=0))),
+        ):
+            moves = low.min(axis=0) < high.max(axis=0)
+            apart = below <= above if bias else (below <= 0.0) & (above >= 0.0)
+            good = np.flatnonzero(apart & moves)
+            if len(good):
+                j = good[np.argmax(above[good] - below[good])]
+                D = np.zeros((X.shape[1] + 1, n_classes))
+                D[j, k] = sign
+                D[-1, k] = -sign * (below[j] + 0.5 * (above[j] - below[j])) if bias else 0.0
+                return D
+    return None
+
+
+def _dense(a: Any) -> Array:
+    return np.asarray(a.toarray() if sp.issparse(a) else a, np.float64).ravel()
+
+
+def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """Solve for D_y - D_j >= 1 for every row and other class, else for some > 0 and none < 0."""
+    X = sp.csr_array(X, dtype=np.float64).toarray()
+    X = np.column_stack([X, np.full(len(X), float(bias))])
+    others = np.arange(n_classes) != y[:, None]
+    row, j = np.nonzero(others)
+    ahead = _one_hot(y[row], n_classes) - _one_hot(j, n_classes)
+    # Row r is the Kronecker product of ahead[r] and of its row of X.
+    A = (X[row][:, :, None] * ahead[:, None, :]).reshape(len(row), -1)
+    w = _solve(np.zeros(A.shape[1]), A, 1.0, np.inf)
+    if w is None or not (A @ w > 0.5).all():
+        w = _solve(-A.sum(axis=0), A, 0.0, 1.0)
+        w = None if w is None else _exact(A, w)
+    return None if w is None else w.reshape(X.shape[1], n_classes)
+
+
+def _solve(cost: Array, A: Array, low: float, high: float) -> Array | None:
+    """w that minimises cost.w with low <= A w <= high, if there is one."""
+    upper = [-np.full(len(A), low)] + ([np.full(len(A), high)] if np.isfinite(high) else [])
+    sides = np.concatenate([-A, A][: len(upper)])
+    found = linprog(cost, A_ub=sp.csr_array(sides), b_ub=np.concatenate(upper), bounds=(None, None))
+    return np.asarray(found.x) if found.status == 0 else None
+
+
+def _exact(A: Array, w: Array) -> Array | None:
+    """w in whole numbers, if they are proven in exact arithmetic: on the plane rounding decides."""
+    fractions = [Fraction(float(v)).limit_denominator(DENOMINATOR) for v in w]
+    common = math.lcm(*(f.denominator for f in fractions))
+    whole = [int(f * common) for f in fractions]
+    if max(map(abs, whole)) > LARGEST_WHOLE:
+        return None
+    used = np.flatnonzero(whole)
+    margins = [sum(Fraction(float(row[k])) * whole[k] for k in used if row[k]) for row in A]
+    proven = min(margins) >= 0 and max(margins) > 0
+    return np.array(whole, np.float64) if proven else None
 
 
 def _one_hot(classes: Array, n_classes: int) -> Array:
