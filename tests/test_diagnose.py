@@ -309,7 +309,9 @@ def test_data_that_no_plane_separates_is_not_called_separable():
     options = {"learning_rate": 1e-4, "epochs": 20}
     assert "separable" in kinds(GradientDescentClassifier(**options).fit(*apart))
     assert "separable" in kinds(GradientDescentClassifier(**options).fit(*mixed))
-    inside = [*TUMOURS, [3.5, 64]], [*MALIGNANT, 1]  # on the line between two benign ones
+    between = [*TUMOURS, [3.5, 64]], [*MALIGNANT, 1]  # on the line through two benign ones
+    assert "separable" in kinds(GradientDescentClassifier(**options).fit(*between))
+    inside = [*TUMOURS, [3.5, 64], [11, 50.5]], [*MALIGNANT, 1, 0]  # and the other way round
     assert "separable" not in kinds(GradientDescentClassifier(**options).fit(*inside))
 
 

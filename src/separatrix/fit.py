@@ -27,8 +27,8 @@ class Task:
     """One model to train: what, how, when to stop and from where.
 
     `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
-    chosen; `factors` (d,) are those of the penalty; `start` is None for zero weights; `state` goes
-    on from an earlier run instead.
+    chosen; `factors` (d,) and `bias_factor` are those of the penalty; `start` is None for zero
+    weights; `state` goes on from an earlier run instead.
     """
 
     loss: Loss
@@ -39,6 +39,7 @@ class Task:
     l2: float = 0.0
     bias: bool = True
     factors: Array | None = None
+    bias_factor: float = 0.0
     start: Model | None = None
     state: State | None = None
     why: str = ""
@@ -208,7 +209,8 @@ def _penalty(tasks: Sequence[Task]) -> ElasticNet:
     if any(f is not None for f in given):
         d = next(len(f) for f in given if f is not None)
         factors = np.stack([np.ones(d) if f is None else f for f in given], axis=1)
-    return ElasticNet([task.l1 for task in tasks], [task.l2 for task in tasks], factors)
+    l1, l2, bias = ([getattr(task, name) for task in tasks] for name in ("l1", "l2", "bias_factor"))
+    return ElasticNet(l1, l2, factors, bias)
 
 
 def _start(task: Task, data: Dataset) -> Model:
@@ -247,7 +249,8 @@ def _run_key(task: Task) -> Hashable:
     """What one run of a model depends on, besides its batch and its number of epochs."""
     start = None if task.start is None else (task.start.W.tobytes(), task.start.b.tobytes())
     factors = None if task.factors is None else task.factors.tobytes()
-    return (task.l1, task.l2, factors, start, task.solver.own_key(), task.stop.own_key())
+    own = (task.l1, task.l2, task.bias_factor)
+    return (*own, factors, start, task.solver.own_key(), task.stop.own_key())
 
 
 def _groups(

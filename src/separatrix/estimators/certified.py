@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.arrays import Array
 from separatrix.data import Dataset
@@ -14,13 +17,15 @@ from separatrix.estimators.checks import (
     in_words,
     require_choice,
     require_count,
+    require_equal_lengths,
     require_flag,
     require_number,
     require_strength,
 )
 from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.many import fit_many
+from separatrix.estimators.many import as_weights, fit_many
 from separatrix.estimators.start import seed_of
+from separatrix.estimators.threshold import Threshold, choose
 from separatrix.estimators.verdict import verdict
 from separatrix.fit import OPTIMISERS, Task, choose_solver, make_solver, refuse_illegal
 from separatrix.losses import Loss
@@ -49,8 +54,81 @@ class CertifiedClassifier(LinearClassifier):
         """Find the optimum for X (n, d) and y (n,)."""
         return fit_many([self], X, y, sample_weight)[0]
 
+    def choose_threshold(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        cost: tuple[float, float] | None = None,
+        precision: float | None = None,
+        recall: float | None = None,
+        sample_weight: Any = None,
+    ) -> Threshold:
+        """Set the decision value above which `predict` says the second of two classes.
+
+        State one aim, to be met on these rows, which should not be those of the training:
+
+        cost : (of a false positive, of a false negative); the cheapest threshold is taken
+        precision : the threshold of at least this precision that has the highest recall
+        recall : the threshold of at least this recall that has the highest precision
+
+        `threshold_` is set and what it gives on these rows is returned. The next fit sets it back
+        to 0. `decision_function` and probabilities stay as they are.
+
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from separatrix import LogisticRegression
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = LogisticRegression(C=1e-3).fit(X[::2], y[::2])
+        >>> found = model.choose_threshold(X[1::2], y[1::2], precision=0.99)
+        >>> found.precision >= 0.99, model.threshold_ == found.value
+        (True, True)
+        """
+        check_is_fitted(self)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                "choose_threshold draws the line between two classes. This model has "
+                f"{len(self.classes_)}: {in_words(self.classes_)}."
+            )
+        require_equal_lengths(X, y)
+        scores = self.decision_function(X)
+        labels = column_or_1d(y)
+        if not np.array_equal(np.unique(labels), self.classes_):
+            raise ValueError(
+                f"choose_threshold needs rows of both classes, {in_words(self.classes_)}, and of "
+                f"no other. Got rows of {in_words(np.unique(labels))}."
+            )
+        weights = as_weights(sample_weight, X, 1)
+        weights = np.ones(len(labels)) if weights is None else weights
+        aims = {"cost": cost, "precision": precision, "recall": recall}
+        found = choose(scores, labels == self.classes_[1], weights, **aims)
+        self.threshold_ = found.value
+        return found
+
+    def predict(self, X: Any) -> Array:
+        """The class of the highest score; of two, the second if its score is above `threshold_`."""
+        if not hasattr(self, "classes_") or len(self.classes_) != 2:
+            return super().predict(X)
+        above = self.decision_function(X).astype(np.float64) > self.threshold_
+        return self.classes_[above.astype(int)]
+
+    def sparsify(self) -> Self:
+        """Keep `coef_` as a sparse matrix, which takes less room where most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep `coef_` as an array again."""
+        check_is_fitted(self)
+        self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        return self
+
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
         raise NotImplementedError
+
+    def _bias_factor(self) -> float:
+        """By how much the bias is penalised, relative to the weights."""
+        return 0.0
 
     def _check_parameters(self) -> None:
         require_strength("C", self.C)
@@ -74,16 +152,18 @@ class CertifiedClassifier(LinearClassifier):
         return Task(
             loss=loss,
             n_outputs=n_outputs,
-            solver=make_solver(
-                name, 0 if self.random_state is None else seed_of(self.random_state)
-            ),
+            solver=make_solver(name, self._seed()),
             stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([self.tol], float)),
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),
+            bias_factor=self._bias_factor(),
             start=self._start(n_outputs, data) if self.warm_start else None,
             why=why,
         )
+
+    def _seed(self) -> int:
+        return 0 if self.random_state is None else seed_of(self.random_state)
 
     def _strengths(self, data: Dataset) -> tuple[float, float]:
         """l1 and l2 of the mean: shares of 1 / (C S), S being the weight of the model's rows."""
@@ -113,14 +193,26 @@ class CertifiedClassifier(LinearClassifier):
     def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._accept(result, loss, classes)
         self.solver_, self.solver_reason_ = result.solver, result.why
-        if self.stop_reason_ == "epochs":
+        self.threshold_ = 0.0
+        self.separating_direction_ = next(
+            (d.direction for d in self.diagnoses_ if d.kind == "separable"), None
+        )
+        if self.separating_direction_ is not None:
+            self.stop_reason_ = "separable"
+        elif self.stop_reason_ == "epochs":
             self.stop_reason_ = "max_iter"
 
     def _judge(self, result: Result) -> list[Diagnosis]:
         """The diagnoses, what was found of the convergence said in terms of `tol`."""
-        others = [d for d in result.diagnoses if d.kind != "not_converged"]
+        remedies = {"separable": "Use a finite C, which has an optimum."}
+        found = [
+            replace(d, remedy=remedies.get(d.kind, d.remedy))
+            for d in result.diagnoses
+            if d.kind != "not_converged"
+        ]
         missed = verdict(result, self.tol, self.max_iter)
-        return others if missed is None else [missed, *others]
+        separable = any(d.kind == "separable" for d in found)
+        return found if missed is None or separable else [missed, *found]
 
 
 def _solvers() -> list[str]:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -30,7 +31,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     """
 
     classes_: Array
-    coef_: Array
+    coef_: Any  # an array, or sparse after sparsify
     intercept_: Array
     history_: History
     _state: State | None
@@ -40,6 +41,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _task(self, data: Dataset) -> Task:
         raise NotImplementedError
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
+        """What is left to do after a fit, with the data it was given."""
 
     def _judge(self, result: Result) -> list[Diagnosis]:
         """What is wrong with a fit, in the words of this estimator's parameters."""
@@ -59,6 +63,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.diagnoses_ = self._judge(result)
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
+
+    def _warn(self) -> None:
+        """Warn of what makes the fit unfit for use, naming the line that called `fit`."""
         for diagnosis in self.diagnoses_:
             if diagnosis.kind in self._alarms:
                 warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=4)
@@ -83,6 +90,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self._loss.predict(Z)[:, 0]]
 
     def _has_probabilities(self) -> bool:
+        """Whether there are probabilities; an AttributeError says why not."""
         loss = self._loss if hasattr(self, "_loss") else self._likely_loss()
         if loss is None or loss.probabilities(np.zeros((1, 1, 1))) is not None:
             return True
@@ -95,15 +103,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The loss before fitting, if it is known."""
         return None
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of every class, (n, C)."""
-        Z = self._scores(X)
-        P = self._loss.probabilities(Z)
+    def _probabilities(self, X: Any) -> Array:
+        P = self._loss.probabilities(self._scores(X))
         assert P is not None
         return P[:, 0]
 
-    @available_if(_has_probabilities)
+    @available_if(lambda self: self._has_probabilities())
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of every class, (n, C)."""
+        return self._probabilities(X)
+
+    @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
@@ -121,7 +131,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _model(self) -> Model:
         """The weights of the fit, as a batch of one."""
-        return Model(np.ascontiguousarray(self.coef_.T[:, None, :]), self.intercept_[None].copy())
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        return Model(np.ascontiguousarray(coef.T[:, None, :]), self.intercept_[None].copy())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -96,6 +96,12 @@ def fit_many(
     for estimator, task, result in zip(estimators, tasks, results):
         copy_feature_names(checked, estimator)
         estimator._accept(result, task.loss, data.classes)
+        estimator._warn()
+    for k, estimator in enumerate(estimators):
+        own = sample_weight
+        if sample_weight is not None and np.ndim(sample_weight) == 2:
+            own = np.asarray(sample_weight)[:, k]
+        estimator._calibrate(X, y, own)
     return estimators
 
 
@@ -137,7 +143,7 @@ def prepare(
     else:
         require_known_classes(y, classes)
         numbers = np.searchsorted(classes, y)
-    weights = _weights(sample_weight, X, len(class_weights))
+    weights = as_weights(sample_weight, X, len(class_weights))
     weights = with_class_weights(weights, numbers, classes, class_weights)
     return Dataset.of(X, numbers, weights, classes=classes)
 
@@ -177,7 +183,8 @@ def prepare_validation(
     return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
 
 
-def _weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
+def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
+    """Check sample weights, (n,) or (n, n_columns); None stays None."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
@@ -187,7 +194,7 @@ def _weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
                 f"sample_weight must be of shape ({X.shape[0]},) or ({X.shape[0]}, {n_columns}), "
                 f"one column for each estimator. Got {given.shape} instead."
             )
-        columns = [_weights(given[:, k], X, 1) for k in range(n_columns)]
+        columns = [as_weights(given[:, k], X, 1) for k in range(n_columns)]
         return np.stack([c for c in columns if c is not None], axis=1)
     if given.ndim == 1:
         require_equal_lengths(X, given, ("X", "sample_weight"))

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from separatrix.arrays import Array
+from separatrix.data import Dataset
+from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.certified import CertifiedClassifier
-from separatrix.estimators.checks import require_choice
+from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.linear import ACCEPTED
+from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss, OneVsRest
 
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
@@ -23,6 +33,11 @@ class LinearSVC(CertifiedClassifier):
     loss : "squared_hinge" or "hinge"
     multiclass : "ovr" (one against the rest), "weston_watkins" (the sum over all wrong classes) or
         "crammer_singer" (the worst wrong class; loss="hinge")
+    intercept_scaling : None leaves the bias free. A number c makes it the weight of a constant
+        feature c, penalised like all others, as LIBLINEAR and scikit-learn do (with 1.0)
+    probability : False, or the number of folds by whose held-out decision values probabilities are
+        calibrated (Platt's sigmoid for every score; of several classes, each against the rest and
+        divided by their sum)
 
     Attributes
     ----------
@@ -43,6 +58,8 @@ class LinearSVC(CertifiedClassifier):
         loss: str = "squared_hinge",
         multiclass: str = "ovr",
         l1_ratio: float = 0.0,
+        intercept_scaling: float | None = None,
+        probability: bool | int = False,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -55,6 +72,8 @@ class LinearSVC(CertifiedClassifier):
         self.loss = loss
         self.multiclass = multiclass
         self.l1_ratio = l1_ratio
+        self.intercept_scaling = intercept_scaling
+        self.probability = probability
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -73,8 +92,53 @@ class LinearSVC(CertifiedClassifier):
                 f"loss={self.loss!r}. Set loss='hinge', or multiclass='weston_watkins' or 'ovr'."
             )
 
-    def _likely_loss(self) -> Loss | None:
-        return LOSSES["hinge"]
+        require_number("intercept_scaling", self.intercept_scaling, open_low=True, optional=True)
+        if self.intercept_scaling is not None and self.l1_ratio > 0.0:
+            raise ValueError(
+                "A penalised bias needs an L2 penalty alone. Got "
+                f"intercept_scaling={self.intercept_scaling!r} with l1_ratio={self.l1_ratio!r}. "
+                "Set intercept_scaling=None, or l1_ratio=0."
+            )
+        if self.probability is not False:
+            require_count("probability", self.probability, low=2)
+
+    def _bias_factor(self) -> float:
+        return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
+
+    def _task(self, data: Dataset) -> Task:
+        task = super()._task(data)
+        if self.probability is not False:
+            _require_rows_for_folds(data, int(self.probability))
+        return task
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
+        if self.probability is False:
+            self._sigmoids = None
+            return
+        checked = validate_data(self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric")
+        y = np.searchsorted(self.classes_, column_or_1d(y))
+        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        models = [
+            clone(self).set_params(probability=False, warm_start=False)
+            for _ in range(int(self.probability))
+        ]
+        scores = held_out_scores(models, checked, y, s, self._seed())
+        rows = s > 0.0
+        self._sigmoids = Sigmoids(scores[rows], y[rows], s[rows])
+
+    def _has_probabilities(self) -> bool:
+        if self.probability is not False:
+            return True
+        raise AttributeError(
+            "A support vector machine has no probabilities of its own. Set probability=5 to "
+            "calibrate them by 5 folds, or use LogisticRegression."
+        )
+
+    def _probabilities(self, X: Any) -> Array:
+        scores = self.decision_function(X)
+        if self._sigmoids is None:
+            raise NotFittedError("The probabilities were not calibrated: fit with probability set.")
+        return self._sigmoids.probabilities(scores.reshape(len(scores), -1))
 
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
         crammer_singer = self.multiclass == "crammer_singer"
@@ -82,3 +146,16 @@ class LinearSVC(CertifiedClassifier):
         if self.multiclass == "ovr" and n_classes > 2:
             return OneVsRest(loss), n_classes
         return loss, loss.n_outputs(n_classes)
+
+
+def _require_rows_for_folds(data: Dataset, folds: int) -> None:
+    """Raise if a class has fewer rows that count than there are folds to hold some of them out."""
+    (block,) = data.blocks()
+    y, s = (a.reshape(len(a)) for a in (block.y, block.weights))
+    counts = np.bincount(y[s > 0.0], minlength=len(data.classes))
+    if counts.min() < folds:
+        raise ValueError(
+            f"probability={folds} holds out rows of every class in {folds} folds, and class "
+            f"{data.classes[counts.argmin()]!s} has {counts.min()} rows that count. Use fewer "
+            "folds, or probability=False."
+        )

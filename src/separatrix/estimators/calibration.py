@@ -1,0 +1,77 @@
+"""Probabilities for a classifier whose loss has none: Platt's scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from separatrix.arrays import Array
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.many import fit_many
+from separatrix.losses import LOSSES, OneVsRest
+
+
+class Sigmoids:
+    """p_k = sigma(a_k z_k + c_k) for every score z_k of a classifier.
+
+    With one score it is the probability of the second class; with more, every class's own
+    probability against the rest, divided by their sum.
+
+    See J. Platt, Probabilistic outputs for support vector machines, 1999: the targets are
+    (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so that the optimum is finite even if the scores separate
+    the classes. A target between 0 and 1 is a row given twice, with both labels.
+    """
+
+    def __init__(self, scores: Array, y: Array, s: Array) -> None:
+        K = scores.shape[1]
+        targets = [y == 1] if K == 1 else [y == k for k in range(K)]
+        fits = [_fit(scores[:, k], target, s) for k, target in enumerate(targets)]
+        self.slope, self.offset = np.array(fits).T
+
+    def probabilities(self, scores: Array) -> Array:
+        """(n, C) of scores (n, K)."""
+        Z = (scores * self.slope + self.offset)[:, None, :]
+        loss = LOSSES["logistic"] if Z.shape[2] == 1 else OneVsRest(LOSSES["logistic"])
+        P = loss.probabilities(Z)
+        assert P is not None
+        return P[:, 0]
+
+
+def _fit(z: Array, positive: Array, s: Array) -> tuple[float, float]:
+    many, few = float(s[positive].sum()), float(s[~positive].sum())
+    target = np.where(positive, (many + 1.0) / (many + 2.0), 1.0 / (few + 2.0))
+    model = LogisticRegression(C=np.inf, tol=1e-8).fit(
+        np.concatenate([z, z])[:, None],
+        np.repeat([1, 0], len(z)),
+        sample_weight=np.concatenate([s * target, s * (1.0 - target)]),
+    )
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def held_out_scores(
+    models: Sequence[LinearClassifier], X: Any, y: Array, s: Array, seed: int
+) -> Array:
+    """The decision values (n, K) of rows by models that were trained without them.
+
+    The folds are weights, and all models are trained as one batch. Rows without weight are in no
+    fold and get NaN.
+    """
+    n, counts = len(y), np.flatnonzero(s > 0.0)
+    folds = StratifiedKFold(len(models), shuffle=True, random_state=seed)
+    parts = [counts[held_out] for _, held_out in folds.split(np.zeros(len(counts)), y[counts])]
+    weights = np.repeat(s[:, None], len(models), axis=1)
+    for k, rows in enumerate(parts):
+        weights[rows, k] = 0.0
+    fit_many(models, X, y, sample_weight=weights)
+    out = np.full((n, _columns(models[0])), np.nan)
+    for model, rows in zip(models, parts):
+        out[rows] = model.decision_function(X[rows]).reshape(len(rows), -1)
+    return out
+
+
+def _columns(model: LinearClassifier) -> int:
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
