@@ -406,7 +406,8 @@ def _separable(objective: Objective, model: Model) -> list[Diagnosis | None]:
         Diagnosis(
             "separable",
             "A plane separates the classes of the training data (rows may lie on it): without a "
-            "penalty the loss falls for ever while the weights grow, and there is no finite optimum.",
+            "penalty the loss falls for ever while the weights grow, and there is no finite "
+            "optimum.",
             "Add a penalty (l2), or stop by the validation set (patience).",
             direction=(np.ascontiguousarray(found.W[:, 0].T), found.b[0].copy()),
         )

@@ -224,6 +224,6 @@ def _require_weight_of_classes(data: Dataset) -> None:
     missing = data.classes[data.class_weight() == 0.0]
     if len(missing):
         raise ValueError(
-            f"Class {missing[0]!s} has no weight: sample_weight or class_weight is 0 for all its "
-            "rows. Leave these rows out, or give some of them a positive weight."
+            f"The class {missing[0]!s} has no weight: sample_weight or class_weight is 0 for all "
+            "its rows. Leave these rows out, or give some of them a positive weight."
         )

@@ -104,7 +104,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return None
 
     def _probabilities(self, X: Any) -> Array:
-        P = self._loss.probabilities(self._scores(X))
+        Z = self._scores(X)
+        P = self._loss.probabilities(Z)
         assert P is not None
         return P[:, 0]
 

@@ -85,6 +85,8 @@ def fit_many(
                 "fit_many takes estimators of separatrix, such as GradientDescentClassifier. "
                 f"Got {type(estimator).__name__} instead."
             )
+    if sample_weight is not None:
+        sample_weight = np.asarray(sample_weight)
     # A copy learns the features, so that a failed fit leaves all estimators as they were.
     checked = copy(estimators[0])
     class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
@@ -98,10 +100,8 @@ def fit_many(
         estimator._accept(result, task.loss, data.classes)
         estimator._warn()
     for k, estimator in enumerate(estimators):
-        own = sample_weight
-        if sample_weight is not None and np.ndim(sample_weight) == 2:
-            own = np.asarray(sample_weight)[:, k]
-        estimator._calibrate(X, y, own)
+        each = sample_weight is not None and sample_weight.ndim == 2
+        estimator._calibrate(X, y, sample_weight[:, k] if each else sample_weight)
     return estimators
 
 
