@@ -5,10 +5,14 @@ from separatrix.certificate import Certificate
 from separatrix.diagnose import Diagnosis
 from separatrix.estimators import (
     GradientDescentClassifier,
+    Intervals,
     LinearSVC,
     LogisticRegression,
     Perceptron,
+    RegularizationPath,
+    confidence_intervals,
     fit_many,
+    regularization_path,
 )
 from separatrix.losses import LOSSES, Loss
 from separatrix.penalty import ElasticNet
@@ -23,12 +27,16 @@ __all__ = [
     "ElasticNet",
     "GradientDescentClassifier",
     "History",
+    "Intervals",
     "LinearSVC",
     "LogisticRegression",
     "Loss",
     "Perceptron",
     "Progress",
+    "RegularizationPath",
+    "confidence_intervals",
     "fit_many",
     "get_threads",
+    "regularization_path",
     "set_threads",
 ]

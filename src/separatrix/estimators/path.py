@@ -1,0 +1,302 @@
+"""The whole path from a strong penalty to a weak one, with a certificate for every point."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.arrays import Array
+from separatrix.certificate import Certificate
+from separatrix.data import Dataset
+from separatrix.estimators.certified import CertifiedClassifier
+from separatrix.estimators.checks import (
+    require_choice,
+    require_count,
+    require_flag,
+    require_number,
+    require_strength,
+)
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.many import copy_feature_names, prepare
+from separatrix.estimators.null_model import NullModel
+from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.table import coefficient_names, output_names
+from separatrix.fit import Task, train
+from separatrix.model import Model
+from separatrix.solvers import History, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAMILIES: dict[str, tuple[type[CertifiedClassifier], dict[str, str]]] = {
+    "logistic": (LogisticRegression, {}),
+    "softmax": (LogisticRegression, {"multiclass": "softmax"}),
+    "softmax_reference": (LogisticRegression, {"multiclass": "reference"}),
+    "squared_hinge": (LinearSVC, {}),
+    "hinge": (LinearSVC, {"loss": "hinge"}),
+    "crammer_singer": (LinearSVC, {"loss": "hinge", "multiclass": "crammer_singer"}),
+}
+# From the strongest penalty to the weakest: weights that are 0 come in over few powers of ten,
+# those that are only shrunk grow over many.
+RATIO_L1, RATIO_L2 = 1e-3, 1e-6
+ROUNDING = 1e3  # units in the last place by which the strongest penalty is raised
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath:
+    """A model for every strength of the penalty; P points, K outputs, d features.
+
+    Attributes
+    ----------
+    Cs, l1, l2 : (P,), the strengths as the estimators and as the objective know them
+    coefs, intercepts : (P, K, d) and (P, K)
+    certificates : how far from its optimum each point can be
+    histories : every iteration of each point
+    stop_reasons : why each point's run ended
+    n_nonzero : (P,), how many weights are not 0
+    n_iter : (P,), the iterations of each point
+    factors : (d,), the factors of the penalty if the features were standardised, else None
+    feature_names, classes : the names of the features and the classes of the outputs
+    """
+
+    Cs: Array
+    l1: Array
+    l2: Array
+    factors: Array | None
+    feature_names: list[str]
+    classes: list[Any]
+    _estimators: Sequence[CertifiedClassifier]
+    _tasks: Sequence[Task]
+    _results: Sequence[Result]
+    _checked: CertifiedClassifier
+    _all_classes: Array
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @property
+    def coefs(self) -> Array:
+        return np.stack([result.model.W[:, 0].T for result in self._results])
+
+    @property
+    def intercepts(self) -> Array:
+        return np.stack([result.model.b[0] for result in self._results])
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        return [result.certificate for result in self._results]
+
+    @property
+    def histories(self) -> list[History]:
+        return [result.history for result in self._results]
+
+    @property
+    def n_iter(self) -> Array:
+        return np.array([result.history.epochs for result in self._results])
+
+    @property
+    def n_nonzero(self) -> Array:
+        return np.array([np.count_nonzero(result.model.W) for result in self._results])
+
+    @property
+    def stop_reasons(self) -> list[str]:
+        return ["max_iter" if r.stop_reason == "epochs" else r.stop_reason for r in self._results]
+
+    def estimator(self, point: int) -> CertifiedClassifier:
+        """The fitted estimator of one point, to predict with."""
+        fitted: CertifiedClassifier = clone(self._estimators[point])
+        copy_feature_names(self._checked, fitted)
+        fitted._accept(self._results[point], self._tasks[point].loss, self._all_classes)
+        return fitted
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for every point: strengths, size, verdict."""
+        import pandas as pd
+
+        proofs = self.certificates
+        return pd.DataFrame(
+            {
+                "C": self.Cs,
+                "l1": self.l1,
+                "l2": self.l2,
+                "n_nonzero": self.n_nonzero,
+                "objective": [proof.primal for proof in proofs],
+                "gap": np.array([proof.gap for proof in proofs], float),
+                "relative_gap": np.array([proof.relative_gap for proof in proofs], float),
+                "n_iter": self.n_iter,
+                "stop_reason": self.stop_reasons,
+            }
+        ).rename_axis("point")
+
+    def coefs_to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for every C and one column for every weight.
+
+        The columns are the features, below the classes if there are several outputs.
+        """
+        import pandas as pd
+
+        columns: Any = pd.Index(self.feature_names, name="feature")
+        if len(self.classes) > 1:
+            columns = pd.MultiIndex.from_product(
+                [self.classes, self.feature_names], names=["class", "feature"]
+            )
+        index = pd.Index(self.Cs, name="C")
+        return pd.DataFrame(self.coefs.reshape(len(self), -1), index=index, columns=columns)
+
+
+def regularization_path(
+    X: Any,
+    y: Any,
+    estimator: str | CertifiedClassifier = "logistic",
+    *,
+    l1_ratio: float | None = None,
+    Cs: Any = 50,
+    ratio: float | None = None,
+    sample_weight: Any = None,
+    standardize: bool = False,
+) -> RegularizationPath:
+    """Solve for a whole range of strengths of the penalty.
+
+    Every point is what the estimator finds with that C alone, to its `tol`. Without L1 all points
+    are one batch; with L1 each starts from the one before it, where most weights are 0 already.
+
+    Parameters
+    ----------
+    X, y, sample_weight : the training data, as for `fit`
+    estimator : "logistic" (softmax for more than two classes), "softmax", "softmax_reference",
+        "squared_hinge", "hinge", "crammer_singer", or an estimator whose C is of no account
+    l1_ratio : the share of L1 in the penalty; that of the estimator if None
+    Cs : the values of C, or how many to choose from the data, evenly on the scale of the logarithm.
+        The first is then the smallest penalty at which all weights are 0; without L1, the penalty
+        at which no model can be more than 1 % better than the best constant one
+    ratio : what is left of the first penalty at the last point; 1e-3, and without L1 1e-6
+    standardize : whether each weight is penalised in units of its feature's standard deviation. The
+        weights themselves stay those of X
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = regularization_path(X, y, Cs=5, standardize=True)
+    >>> path.coefs.shape, all(proof.certified for proof in path.certificates)
+    ((5, 1, 30), True)
+    """
+    prototype = _prototype(estimator, l1_ratio)
+    require_flag("standardize", standardize)
+    require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
+    checked = copy(prototype)
+    data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
+    factors = _standard_deviations(data) if standardize else None
+    loss, n_outputs = prototype._loss_and_outputs(len(data.classes))
+    null = NullModel.of(loss, n_outputs, data, bias=bool(prototype.fit_intercept))
+    values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
+    estimators = [clone(prototype).set_params(C=float(C)) for C in values]
+    start = Model.zeros(data.n_features, 1, n_outputs)
+    start.b[:] = null.b
+    tasks = [replace(each._task(data), factors=factors, start=start) for each in estimators]
+    results = _solve(tasks, np.argsort(values, kind="stable"), data)
+    _warn(estimators, results)
+    return RegularizationPath(
+        Cs=values,
+        l1=np.array([task.l1 for task in tasks]),
+        l2=np.array([task.l2 for task in tasks]),
+        factors=factors,
+        feature_names=coefficient_names(checked),
+        classes=output_names(data.classes, n_outputs),
+        _estimators=estimators,
+        _tasks=tasks,
+        _results=results,
+        _checked=checked,
+        _all_classes=data.classes,
+    )
+
+
+def _prototype(estimator: Any, l1_ratio: float | None) -> CertifiedClassifier:
+    if isinstance(estimator, CertifiedClassifier):
+        prototype: CertifiedClassifier = clone(estimator)
+    else:
+        if not isinstance(estimator, str):
+            raise TypeError(
+                f"regularization_path takes the name of a loss ({', '.join(FAMILIES)}), or a "
+                f"LogisticRegression or LinearSVC. Got {type(estimator).__name__} instead."
+            )
+        require_choice("estimator", estimator, FAMILIES)
+        kind, options = FAMILIES[estimator]
+        prototype = kind(**options)
+    if l1_ratio is not None:
+        prototype.set_params(l1_ratio=l1_ratio)
+    prototype._check_parameters()
+    return prototype
+
+
+def _standard_deviations(data: Dataset) -> Array:
+    """The weighted standard deviation of every feature; 1 for a constant one."""
+    (block,) = data.blocks()
+    _, spread = block.X.moments(block.weights)
+    return np.where(spread > 0.0, spread, 1.0)
+
+
+def _values(
+    Cs: Any,
+    ratio: float | None,
+    l1_ratio: float,
+    null: NullModel,
+    factors: Array | None,
+    data: Dataset,
+) -> Array:
+    """The values of C, given or chosen."""
+    if np.ndim(Cs) > 0:
+        for C in Cs:
+            require_strength("Cs", C)
+        return np.asarray(Cs, np.float64)
+    require_count("Cs", Cs)
+    if l1_ratio > 0.0:
+        largest = null.largest_l1(factors) / l1_ratio
+        largest *= 1.0 + ROUNDING * float(np.finfo(data.dtype).eps)
+    else:
+        largest = null.largest_l2(factors)
+    if not largest > 0.0:
+        raise ValueError(
+            "The loss has no slope at weights of 0: no feature tells the classes apart, and all "
+            "weights are 0 at every C. Give the values of C as a list."
+        )
+    if ratio is None:
+        ratio = RATIO_L1 if l1_ratio > 0.0 else RATIO_L2
+    strengths = largest * np.geomspace(1.0, ratio, Cs)
+    return 1.0 / (strengths * data.given_weight()[0])
+
+
+def _solve(tasks: Sequence[Task], order: Array, data: Dataset) -> list[Result]:
+    """Train all tasks: together, or each from the one before it where many weights stay 0."""
+    if not any(task.l1 > 0.0 for task in tasks):
+        return train(tasks, data)
+    results: list[Result | None] = [None] * len(tasks)
+    start = tasks[0].start
+    for k in order:
+        (found,) = train([replace(tasks[k], start=start)], data)
+        results[k], start = found, found.model
+    return [result for result in results if result is not None]
+
+
+def _warn(estimators: Sequence[CertifiedClassifier], results: Sequence[Result]) -> None:
+    """Warn once of all points that miss what was asked of them."""
+    missed = [
+        (k, diagnosis)
+        for k, (each, result) in enumerate(zip(estimators, results))
+        for diagnosis in each._judge(result)
+        if diagnosis.kind in each._alarms
+    ]
+    if missed:
+        points = sorted({k for k, _ in missed})
+        warnings.warn(
+            f"{len(points)} of {len(results)} points of the path are not what was asked for. "
+            f"The first is point {points[0]}, C={estimators[points[0]].C:g}: {missed[0][1]}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,140 @@
+"""The covariance of maximum likelihood estimates, and when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.estimators.fitted import Fit
+from separatrix.losses import OneVsRest
+from separatrix.model import Model
+from separatrix.objective import Objective
+
+INSTEAD = "use method='bootstrap'"
+MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
+ENTRIES_AT_ONCE = 1 << 22
+SINGULAR = 1e-11  # share of the largest eigenvalue, the diagonal being 1, that is rounding
+INVOLVED = 1e-3  # share of the largest entry by which a column counts as part of a dependence
+OFF_OPTIMUM = 0.01  # standard errors that an estimate may be away from the optimum
+
+
+def covariance(fit: Fit, names: Sequence[str]) -> Array:
+    """The inverse of the information S H, (K p, K p), H being the Hessian of the mean loss.
+
+    Raises where it is not the covariance of the estimates, saying why and what to do.
+    """
+    _require_likelihood(fit)
+    H = hessian(fit.objective, fit.model)
+    size = np.sqrt(np.diag(H))
+    _require_information(size, names)
+    values, vectors = np.linalg.eigh(H / np.outer(size, size))
+    _require_full_rank(values, vectors, names)
+    vectors = vectors / size[:, None]
+    V = (vectors / values) @ vectors.T / fit.s.sum()
+    _require_optimum(fit, V)
+    return V
+
+
+def hessian(objective: Objective, model: Model) -> Array:
+    """The Hessian (K p, K p) of one model: for each output the bias, if it is free, and W."""
+    d, _, K = model.W.shape
+    p, free = d + objective.bias, int(objective.bias)
+    H = np.empty((K * p, K * p))
+    at_once = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * K))
+    for first in range(0, K * p, at_once):
+        some = np.arange(first, min(first + at_once, K * p))
+        V = Model.zeros(d, len(some), K)
+        for m, (k, j) in enumerate(zip(*np.divmod(some, p))):
+            if j < free:
+                V.b[m, k] = 1.0
+            else:
+                V.W[j - free, m, k] = 1.0
+        here = model.select(np.zeros(len(some), int))
+        times = objective.hessian_times(here, V)
+        parts = [times.b[:, :, None]] * free + [np.transpose(times.W, (1, 2, 0))]
+        H[some] = np.concatenate(parts, axis=2).reshape(len(some), K * p)
+    return 0.5 * (H + H.T)
+
+
+def _require_likelihood(fit: Fit) -> None:
+    """Raise unless the fit is the maximum of the likelihood of independent rows."""
+    task, estimator = fit.task, fit.estimator
+    base = task.loss.base if isinstance(task.loss, OneVsRest) else task.loss
+    if base.name == "softmax":
+        raise ValueError(
+            "Wald intervals need coefficients that the likelihood determines: softmax with an "
+            "output for every class does not change when all outputs shift together. Fit with "
+            f"multiclass='reference', or {INSTEAD}."
+        )
+    if base.name not in ("logistic", "softmax_reference"):
+        raise ValueError(
+            f"Wald intervals need a likelihood, and loss '{base.name}' is none. Use "
+            f"LogisticRegression(C=np.inf), or {INSTEAD}."
+        )
+    if task.l1 > 0.0 or task.l2 > 0.0:
+        raise ValueError(
+            "Wald intervals need C=np.inf: a penalty draws the coefficients towards 0, and "
+            "estimate +- standard errors would miss the true ones. Got "
+            f"C={estimator.C:g}. Fit with C=np.inf, or {INSTEAD}."
+        )
+    if estimator.class_weight is not None:
+        raise ValueError(
+            "Wald intervals need class_weight=None: weights of classes change the likelihood. Got "
+            f"{estimator.class_weight!r}. Fit without, or {INSTEAD}."
+        )
+    wrong = np.flatnonzero(fit.s != np.rint(fit.s))
+    if len(wrong):
+        raise ValueError(
+            "Wald intervals take sample_weight as counts of equal rows, since they shrink with the "
+            f"number of rows. Row {wrong[0]} has {fit.s[wrong[0]]:g}. Give whole numbers, or "
+            f"{INSTEAD}, which draws each row with its weight."
+        )
+    if any(diagnosis.kind == "separable" for diagnosis in estimator.diagnoses_):
+        raise ValueError(
+            "Wald intervals need a finite optimum, and a plane separates the classes: the "
+            "likelihood rises for ever while the coefficients grow. Leave out what separates "
+            f"them, or add a penalty (a finite C) and {INSTEAD}."
+        )
+    size = fit.coefficients(fit.model).size
+    if size > MOST_COEFFICIENTS:
+        raise ValueError(
+            f"Wald intervals need a matrix of {size} x {size} entries, and {MOST_COEFFICIENTS} "
+            f"coefficients are the most. Take fewer features, or {INSTEAD}."
+        )
+
+
+def _require_information(size: Array, names: Sequence[str]) -> None:
+    empty = np.flatnonzero(size == 0.0)
+    if len(empty):
+        raise ValueError(
+            f"Feature '{names[empty[0] % len(names)]}' is 0 in every row that counts: the data "
+            "say nothing of its coefficient. Leave it out."
+        )
+
+
+def _require_full_rank(values: Array, vectors: Array, names: Sequence[str]) -> None:
+    if values[0] > SINGULAR * values[-1]:
+        return
+    # The entries of the null vector, output by output, say which columns depend on each other.
+    share = np.abs(vectors[:, 0]).reshape(-1, len(names)).max(axis=0)
+    involved = [names[j] for j in np.flatnonzero(share > INVOLVED * share.max())]
+    some = ", ".join(involved[:8]) + (", ..." if len(involved) > 8 else "")
+    raise ValueError(
+        f"Wald intervals need features of full rank, and these are linearly dependent: {some}. "
+        f"Leave one of them out, or add a penalty (a finite C) and {INSTEAD}."
+    )
+
+
+def _require_optimum(fit: Fit, V: Array) -> None:
+    """Raise if a Newton step would move some coefficient by more than it is uncertain by."""
+    found = fit.objective.evaluate(fit.model)
+    g = fit.coefficients(Model(found.GW, found.gb)).ravel()
+    off = float(np.max(np.abs(V @ (fit.s.sum() * g)) / np.sqrt(np.diag(V))))
+    if off > OFF_OPTIMUM:
+        raise ValueError(
+            f"Wald intervals need the optimum, and a coefficient is still {off:.2g} standard "
+            f"errors away from it. Fit with a smaller tol (it was {fit.estimator.tol:g}) and "
+            "enough max_iter."
+        )
