@@ -14,6 +14,7 @@
 #include <string>
 #include <tuple>
 
+#include "core/cholesky_pass.hpp"
 #include "core/coordinate_pass.hpp"
 #include "core/descent.hpp"
 #include "core/flows.hpp"
@@ -173,6 +174,16 @@ void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
     Pass<T>(engine(), X.data).transpose_times(U.data(), index_t(U.shape(1) * U.shape(2)), G.data());
 }
 
+void factor(Out<double> A) {
+    nb::gil_scoped_release release;
+    factor_all(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)));
+}
+
+void solve(In<double> L, Out<double> x) {
+    nb::gil_scoped_release release;
+    solve_all(engine(), L.data(), index_t(L.shape(0)), index_t(L.shape(1)), x.data());
+}
+
 void gram(const Matrix& X, In<double> h, Out<double> H) {
     nb::gil_scoped_release release;
     GramPass(engine(), X.data).run(h.data(), index_t(h.shape(1)), H.data());
@@ -231,6 +242,37 @@ Duals duals_of(bool lifted, const In<std::int32_t>& y, const In<double>& U) {
             width,
             own ? 1 : 0,
             U.data()};
+}
+
+template <class T>
+void hessian_times(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                   int loss, double margin, In<T> Z, In<T> VW, In<T> Vb, Out<T> G, Out<double> gb) {
+    nb::gil_scoped_release release;
+    const Columns<T> v{VW.data(), Vb.data(), index_t(Vb.shape(0)), index_t(Vb.shape(1))};
+    Pass<T>(engine(), X.data)
+        .hessian_times(v, labels_of(y, s, scale), LossForm(loss, margin), Z.data(), G.data(),
+                       gb.data());
+}
+
+// The second derivatives at Z times V, in place of V, for every row alone.
+template <class T>
+void bend(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+          In<T> Z, Out<T> V) {
+    nb::gil_scoped_release release;
+    const index_t rows = Z.shape(0), models = Z.shape(1), outputs = Z.shape(2);
+    const Labels labels = labels_of(y, s, scale);
+    const LossForm form(loss, margin);
+    const Engine machine = engine();
+    constexpr index_t block = 1024, cost = 16;  // multiply-adds that an exponential is worth
+    const index_t need = curvature_scratch<T>(outputs), N = models * outputs;
+    Buffer<T> scratch;
+    T* space = scratch.reserve(need * machine.threads);
+    machine.loop(
+        (rows + block - 1) / block, double(cost) * rows * N, [&](index_t task, int worker) {
+            const index_t first = task * block, count = std::min(block, rows - first);
+            Pass<T>::bend(machine, models, outputs, labels, form, first, count,
+                          Z.data() + first * N, V.data() + first * N, space + worker * need);
+        });
 }
 
 // Everything a gradient rule needs, bound to the arrays of one batch of models.
@@ -382,6 +424,11 @@ void bind_type(nb::module_& m, const char* rules) {
     m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "Z"_a.noconvert(), "value"_a.noconvert(),
           "hits"_a.noconvert());
+    m.def("hessian_times", &hessian_times<T>, "X"_a.noconvert(), "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a, "Z"_a.noconvert(),
+          "VW"_a.noconvert(), "Vb"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert());
+    m.def("bend", &bend<T>, "loss"_a, "margin"_a, "y"_a.noconvert(), "s"_a.none().noconvert(),
+          "scale"_a.noconvert(), "Z"_a.noconvert(), "V"_a.noconvert());
     m.def("perceptron_epoch", &perceptron<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "order"_a.noconvert(), "W"_a.noconvert(),
           "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert());
@@ -422,6 +469,8 @@ NB_MODULE(_core, m) {
           "gb"_a.noconvert(), "value"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
           "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
           "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert());
+    m.def("factor", &factor, "A"_a.noconvert());
+    m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");

@@ -33,9 +33,18 @@ constexpr Kernels<T> table() {
 
 extern const CoordinateKernels coordinate_kernels;
 extern const GramKernels gram_kernels;
+extern const CurvatureKernels curvature_kernels;
+extern const CholeskyKernels cholesky_kernels;
 extern const KernelSet kernel_set;
-const KernelSet kernel_set = {SX_TEXT(SX_ISA), table<float>(), table<double>(), &gram_kernels,
-                              &coordinate_kernels};
+const KernelSet kernel_set = {
+    .name = SX_TEXT(SX_ISA),
+    .f32 = table<float>(),
+    .f64 = table<double>(),
+    .gram = &gram_kernels,
+    .coordinate = &coordinate_kernels,
+    .curvature = &curvature_kernels,
+    .cholesky = &cholesky_kernels,
+};
 
 }  // namespace SX_ISA
 }  // namespace sx

@@ -1,7 +1,7 @@
 // The steps of the coordinate solver for a batch of models, one subproblem to a task.
 #pragma once
 
-#include "curvature.hpp"
+#include "gradient_curvature.hpp"
 
 namespace sx {
 

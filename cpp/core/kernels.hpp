@@ -2,7 +2,9 @@
 // files built for a particular instruction set to the rest.
 #pragma once
 
+#include "cholesky_kernels.hpp"
 #include "coordinate_kernels.hpp"
+#include "curvature_kernels.hpp"
 #include "gram_kernels.hpp"
 #include "loss_block.hpp"
 #include "matrix.hpp"
@@ -38,6 +40,8 @@ struct KernelSet {
     Kernels<double> f64;
     const GramKernels* gram;
     const CoordinateKernels* coordinate;
+    const CurvatureKernels* curvature;
+    const CholeskyKernels* cholesky;
 };
 
 }  // namespace sx

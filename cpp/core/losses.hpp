@@ -296,16 +296,21 @@ SX_INLINE void write_results(const LossTile<T>& tile, std::int64_t count, double
     for (std::int64_t l = 0; l < count; ++l) hit[l] = tile.s[l] * double(tile.hit[l]);
 }
 
+// The rows of a single model as one row of many, which is read faster. Returns the stride of the
+// scale.
+template <class T>
+SX_INLINE std::int64_t one_long_row(LossBlock<T>& block) {
+    if (block.models != 1) return 1;
+    block.models = block.rows;
+    block.rows = 1;
+    block.y_model = block.y_row;
+    block.s_model = block.s_row;
+    return 0;
+}
+
 template <class Rule, bool binary, class T>
 void loss_over_tiles(LossBlock<T> block) {
-    std::int64_t scale_model = 1;
-    if (block.models == 1) {  // one long row of models is read faster than many short ones
-        block.models = block.rows;
-        block.rows = 1;
-        block.y_model = block.y_row;
-        block.s_model = block.s_row;
-        scale_model = 0;
-    }
+    const std::int64_t scale_model = one_long_row(block);
     const std::int64_t total = block.rows * block.models;
     LossCursor next = {0, 0};
     LossTile<T> tile;

@@ -72,6 +72,52 @@ class Pass {
         }
     }
 
+    // G += X^T U, gb += sum of U, with U = s scale d2loss(Z) (X V + c), the directions V and c
+    // given as columns and Z (rows, N) the scores at which the loss is bent.
+    void hessian_times(const Columns<T>& v, const Labels& labels, const LossForm& form, const T* Z,
+                       T* G, double* gb) {
+        const index_t N = v.N();
+        if (N == 0) return;
+        prepare(v);
+        const index_t chunk = this->chunk(N), need = curvature_scratch<T>(v.outputs);
+        T* U = space_.Z.reserve(std::min(chunk, X_.rows) * N);
+        T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
+        for (index_t first = 0; first < X_.rows; first += chunk) {
+            const index_t here = std::min(chunk, X_.rows - first);
+            forward(v, nullptr, first, here, U, [&](index_t i0, index_t i1, int worker) {
+                bend(engine_, v.models, v.outputs, labels, form, first + i0, i1 - i0,
+                     Z + (first + i0) * N, U + i0 * N, scratch + worker * need);
+            });
+            add_rows(U, here, N, gb);
+            backward(nullptr, first, here, U, N, G, N);
+        }
+    }
+
+    // V = s scale d2loss(Z) V for `count` rows from `first` on, whose scores are Z.
+    static void bend(const Engine& engine, index_t models, index_t outputs, const Labels& labels,
+                     const LossForm& form, index_t first, index_t count, const T* Z, T* V,
+                     T* scratch) {
+        engine.set->curvature->times(form.loss,
+                                     {.rows = count,
+                                      .models = models,
+                                      .outputs = outputs,
+                                      .y = labels.y + first * labels.y_row,
+                                      .y_row = labels.y_row,
+                                      .y_model = labels.y_model,
+                                      .s = labels.s ? labels.s + first * labels.s_row : nullptr,
+                                      .s_row = labels.s_row,
+                                      .s_model = labels.s_model,
+                                      .scale = labels.scale,
+                                      .margin = form.margin,
+                                      .Z = const_cast<T*>(Z),  // only read
+                                      .value = nullptr,
+                                      .hit = nullptr,
+                                      .gradient = false,
+                                      .one_vs_rest = form.one_vs_rest,
+                                      .scratch = scratch},
+                                     V);
+    }
+
     // G += X^T U for all rows, U (rows, N).
     void transpose_times(const T* U, index_t N, T* G) {
         if (N == 0) return;

@@ -1,0 +1,148 @@
+// The second derivatives of the losses, from their first ones.
+//
+// Of every smooth convex loss here the second derivative is a function of the gradient U and the
+// label: a (1 - a) for cross-entropies, a the probability of being wrong; 2 where the squared hinge
+// slopes at all; 1 for the squared error.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "coordinate_kernels.hpp"
+#include "engine.hpp"
+
+namespace sx {
+
+// Rows that are as right, or as wrong, as can be have no curvature. They are given this much, or a
+// model that starts from there would step to infinity.
+constexpr double least_curvature = 1e-8;
+
+// The gradients of the losses, U (rows, models, outputs), unweighed, and whose they are.
+struct LossGradient {
+    const double* U;
+    index_t rows, models, outputs;
+    Labels labels;
+    LossForm form;
+
+    // Whether each output is a model of its own.
+    bool split() const { return outputs == 1 || form.one_vs_rest; }
+    Coupling coupling() const {
+        if (split() || form.loss == Loss::squared) return Coupling::apart;
+        return form.loss == Loss::squared_hinge ? Coupling::star : Coupling::shares;
+    }
+    double weight(index_t i, index_t m) const {
+        return labels.scale[m] * (labels.s ? labels.s[i * labels.s_row + m * labels.s_model] : 1.0);
+    }
+    // The output of the true class, -1 for the class without one.
+    std::int32_t own(index_t i, index_t m) const {
+        const std::int32_t y = labels.y[i * labels.y_row + m * labels.y_model];
+        return form.loss == Loss::softmax_reference ? y - 1 : y;
+    }
+    double at(index_t i, index_t m, index_t k) const { return U[(i * models + m) * outputs + k]; }
+};
+
+// Of an output on its own, weighed, from its gradient.
+inline double single_curvature(Loss loss, double u, double weight) {
+    if (weight == 0) return 0;  // whatever u is
+    const double a = std::min(std::fabs(u), 1.0);
+    const double c = loss == Loss::squared_hinge ? (u != 0 ? 2.0 : 0.0)
+                     : loss == Loss::squared     ? 1.0
+                                                 : a * (1 - a);
+    return weight * std::max(c, least_curvature);
+}
+
+// What RowCurvature says of row i: c (outputs) of a model whose outputs are coupled.
+inline void coupled_curvature(const LossGradient& from, index_t i, index_t m, double* c) {
+    const index_t K = from.outputs;
+    const std::int32_t own = from.own(i, m);
+    for (index_t k = 0; k < K; ++k) {
+        const double u = from.at(i, m, k);
+        if (from.weight(i, m) == 0)
+            c[k] = 0;
+        else if (from.form.loss == Loss::squared)
+            c[k] = 1;
+        else if (from.form.loss == Loss::squared_hinge)
+            c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least_curvature);
+        else  // between the probabilities and the same one for every output
+            c[k] = (1 - least_curvature) * std::clamp(u + (k == own), 0.0, 1.0) +
+                   least_curvature / double(K);
+    }
+}
+
+// The rows' curvature of one subproblem, and its memory.
+struct OwnedRowCurvature {
+    RowCurvature view{};
+    std::vector<double> weight, c;
+    std::vector<std::int32_t> own;
+
+    OwnedRowCurvature(const LossGradient& from, index_t m, index_t k) {
+        const index_t n = from.rows, K = from.split() ? 1 : from.outputs;
+        c.resize(n * K);
+        if (!from.split()) {
+            weight.resize(n);
+            own.resize(n);
+        }
+        for (index_t i = 0; i < n; ++i) {
+            const double by = from.weight(i, m);
+            if (from.split()) {
+                c[i] = single_curvature(from.form.loss, from.at(i, m, k), by);
+            } else {
+                coupled_curvature(from, i, m, c.data() + i * K);
+                weight[i] = by;
+                own[i] = from.own(i, m);
+            }
+        }
+        view = {from.coupling(), n, K, weight.data(), c.data(), own.data()};
+    }
+};
+
+// How many Gram matrices the curvature of all models needs: one for each pair of coupled outputs.
+inline index_t gram_columns(const LossGradient& from) {
+    const index_t K = from.outputs;
+    if (from.split()) return from.models * K;
+    return from.models * (from.coupling() == Coupling::apart ? 1 : K * (K + 1) / 2);
+}
+
+// h (rows, gram_columns): the weights of those matrices, pairs (k, l <= k) in the order of a
+// triangle's rows.
+inline void gram_weights(const Engine& engine, const LossGradient& from, double* h) {
+    const index_t P = gram_columns(from), K = from.outputs, block = 1024;
+    const index_t tasks = (from.rows + block - 1) / block;
+    engine.loop(tasks, 8.0 * double(from.rows) * double(P), [&](index_t task, int) {
+        std::vector<double> c(K);
+        const index_t last = std::min(from.rows, (task + 1) * block);
+        for (index_t i = task * block; i < last; ++i) {
+            double* out = h + i * P;
+            for (index_t m = 0; m < from.models; ++m) {
+                const double by = from.weight(i, m);
+                if (from.split()) {
+                    for (index_t k = 0; k < K; ++k)
+                        *out++ = single_curvature(from.form.loss, from.at(i, m, k), by);
+                    continue;
+                }
+                if (from.coupling() == Coupling::apart) {
+                    *out++ = by;
+                    continue;
+                }
+                coupled_curvature(from, i, m, c.data());
+                const std::int32_t own = from.own(i, m);
+                double leaves = 0;
+                for (index_t k = 0; k < K; ++k) leaves += c[k];
+                for (index_t k = 0; k < K; ++k)
+                    for (index_t l = 0; l <= k; ++l) {
+                        double value;
+                        if (from.coupling() == Coupling::shares)
+                            value = k == l ? c[k] * (1 - c[k]) : -c[k] * c[l];
+                        else if (k == l)
+                            value = 2 * (k == own ? leaves : c[k]);
+                        else
+                            value = k == own ? -2 * c[l] : l == own ? -2 * c[k] : 0.0;
+                        *out++ = by * value;
+                    }
+            }
+        }
+    });
+}
+
+}  // namespace sx
