@@ -443,7 +443,7 @@ def test_a_model_that_does_not_fit_the_data_is_refused(misfit: str, compiled: bo
 
 
 def test_a_direction_unlike_the_model_is_refused() -> None:
-    form = BINARY[0]
+    form = SMOOTH[0]
     objective = Objective(Dataset.of(*rows(form)), form.loss, ElasticNet(0.0, 0.1))
     with refused(r"direction must have the shapes of the model, W \(6, 3, 1\)"):
         objective.hessian_times(random_model(form), Model.zeros(D, 2, 1))

@@ -62,6 +62,14 @@ class Matrix:
         self.shape: tuple[int, int] = self.X.shape
         self.dtype = working_type(self.X.dtype)
         self._products = 0  # with X^T, so far
+        self._thinned: tuple[int, Matrix] | None = None
+
+    def every(self, step: int) -> Matrix:
+        """Every step-th row, from the first on; kept for the next time it is asked for."""
+        if self._thinned is None or self._thinned[0] != step:
+            X = self.X.tocsr() if self.is_sparse else self.X
+            self._thinned = step, Matrix(X[::step])
+        return self._thinned[1]
 
     def by_sample(self) -> _core.Matrix:
         """The native matrix, able to be multiplied by W and, transposed, by U."""
@@ -253,6 +261,11 @@ def per_model(a: Array) -> Array:
     """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
     a = np.asarray(a)
     return a[:, None] if a.ndim == 1 else a
+
+
+def silence(Z: Array, s: Array) -> Array:
+    """Z (n, B, K), but 0 in rows without weight: they leave no trace, though Z may be infinite."""
+    return Z if s.all() else np.where(s[:, :, None] > 0.0, Z, Z.dtype.type(0))
 
 
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, per_model, sum_samples
+from separatrix.arrays import Array, per_model, silence, sum_samples
+from separatrix.curvature import Curvature
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.model import Model
@@ -167,28 +168,16 @@ class Objective:
         _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
         return Z
 
-    def hessian_times(self, model: Model, V: Model) -> Model:
-        """The Hessian of the loss and the l2 term, times the direction V (as a model)."""
+    def curvature(self, model: Model) -> Curvature:
+        """The second derivative of the loss and the l2 terms at a model."""
         self._require(model)
-        if V.W.shape != model.W.shape or V.b.shape != model.b.shape:
-            raise ValueError(
-                f"The direction must have the shapes of the model, W {model.W.shape} and b "
-                f"{model.b.shape}. Got {V.W.shape} and {V.b.shape} instead."
-            )
-        scale = self.scale(model.n_models)[:, None]
+        B = model.n_models
+        bias = self.bias_curvature(B) if self.bias else None
+        return Curvature(self.data, self.loss, self.penalty, model, self.scale(B), bias)
 
-        def part(block: Block) -> tuple[Array, Array]:
-            s = per_model(block.weights)
-            Z, ZV = (_silence(m.scores(block.X), s) for m in (model, V))
-            H = self.loss.hessian_times(block.y, Z, ZV) * (s[:, :, None] * scale)
-            H = H.astype(model.W.dtype, copy=False)
-            return block.X.transpose_times(H), sum_samples(H)
-
-        HW, hb = self.data.sum_over_blocks(part)
-        hb = hb + self._bias_gradient(V.b)
-        return Model(
-            HW + self.penalty.gradient(V.W), (hb if self.bias else 0 * hb).astype(model.b.dtype)
-        )
+    def hessian_times(self, model: Model, V: Model) -> Model:
+        """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""
+        return self.curvature(model).times(V)
 
     def select(self, models: Array) -> Objective:
         """The objective of some of the models."""
@@ -199,6 +188,10 @@ class Objective:
             bias=self.bias,
             scale=self._scale if len(self._scale) == 1 else self._scale[models],
         )
+
+    def every(self, step: int) -> Objective:
+        """The objective of every step-th row alone: a rough one, for that much less work."""
+        return Objective(self.data.every(step), self.loss, self.penalty, bias=self.bias)
 
     def words(self, b: int = 0) -> str:
         """The formula that model b minimises, in words and numbers."""
@@ -284,7 +277,7 @@ class Objective:
     def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """The same in numpy, for a loss that has no kernel."""
         s, y = per_model(block.weights), per_model(block.y)
-        Z = _silence(model.scores(block.X), s)
+        Z = silence(model.scores(block.X), s)
         loss = sum_samples(s * self.loss.value(block.y, Z))
         hits = sum_samples(s * (self.loss.predict(Z) == y))
         if not gradient:
@@ -311,8 +304,3 @@ def _of_each(what: str, a: Array, n_models: int) -> Array:
             "instead."
         )
     return np.ascontiguousarray(np.broadcast_to(a, (n_models,)))
-
-
-def _silence(Z: Array, s: Array) -> Array:
-    """Z (n, B, K), but 0 in rows without weight: they leave no trace, though Z may be infinite."""
-    return Z if s.all() else np.where(s[:, :, None] > 0.0, Z, Z.dtype.type(0))

@@ -58,10 +58,7 @@ def local_curvature(objective: Objective, model: Model) -> Array | None:
     model = model.astype(np.float64)
     f = _factors(objective, model.n_models)
     start = Model.zeros(model.W.shape[0], model.n_models, model.n_outputs)
-
-    def times(V: Model) -> Model:
-        return objective.hessian_times(model, V)
-
+    times = objective.curvature(model).times
     return largest_eigenvalue(_scaled(times, f), start, objective.bias)[0]
 
 

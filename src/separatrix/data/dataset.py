@@ -68,6 +68,11 @@ class Block:
         assert y is not None
         return Block(self.X, y, pick(self.s))
 
+    def every(self, step: int) -> Block:
+        """Every step-th row."""
+        s = None if self.s is None else np.ascontiguousarray(self.s[::step])
+        return Block(self.X.every(step), np.ascontiguousarray(self.y[::step]), s)
+
 
 class Dataset:
     """The rows all models are trained on.
@@ -139,6 +144,13 @@ class Dataset:
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
         part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
+        return part
+
+    def every(self, step: int) -> Dataset:
+        """Every step-th row of each block, with the weights they have."""
+        part = copy(self)
+        part._blocks = [block.every(step) for block in self._blocks]
+        part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
 
     def take(self, block: Block, rows: Array) -> Dataset:

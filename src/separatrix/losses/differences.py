@@ -50,6 +50,11 @@ class ClassDifferences:
     def curvature_of(self, n_outputs: int) -> float | None:
         raise NotImplementedError
 
+    def coupling(self, n_outputs: int) -> str:
+        if n_outputs == 1:
+            return "none"
+        return "full" if self.outputs == "all but the first" else "differences"
+
     def n_outputs(self, n_classes: int) -> int:
         return count_outputs(self.name, self.outputs, n_classes)
 

@@ -64,6 +64,9 @@ class OneVsRest:
     def curvature_of(self, n_outputs: int) -> float | None:
         return self.base.curvature_of(1)
 
+    def coupling(self, n_outputs: int) -> str:
+        return "none"
+
     def split(self, y: Array, Z: Array) -> tuple[Array, Array]:
         """The binary labels and scores (n, B K) and (n, B K, 1) of B K binary models."""
         n, B, K = Z.shape

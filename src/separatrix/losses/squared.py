@@ -34,6 +34,9 @@ class Squared:
     def curvature_of(self, n_outputs: int) -> float | None:
         return self.curvature
 
+    def coupling(self, n_outputs: int) -> str:
+        return "none"
+
     @quiet
     def value(self, y: Array, Z: Array) -> Array:
         return (0.5 * (Z - targets(y, Z)) ** 2).sum(axis=2)

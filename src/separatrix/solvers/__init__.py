@@ -5,6 +5,7 @@ from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.loop import Progress, run
+from separatrix.solvers.newton import Newton
 from separatrix.solvers.perceptron import PerceptronRule
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
@@ -14,6 +15,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "coordinate": Coordinate,
     "gradient": Gradient,
     "lbfgs": LBFGS,
+    "newton": Newton,
     "perceptron": PerceptronRule,
 }
 
@@ -25,6 +27,7 @@ __all__ = [
     "Coordinate",
     "Gradient",
     "History",
+    "Newton",
     "PerceptronRule",
     "Progress",
     "Result",

@@ -150,6 +150,7 @@ def pack(at: Standing) -> dict[str, Array]:
         "certificates": np.array([_numbers(f.certificate) for f in at.finished]).reshape(-1, 5),
     }
     arrays |= {f"duals{k}": U.copy() for k, U in enumerate(at.state.duals)}
+    arrays |= {f"memory.{name}": a.copy() for name, a in at.state.memory.items()}
     models = {"model": at.state.model}
     models |= {f"slot{k}": slot for k, slot in enumerate(at.state.slots)}
     for k, f in enumerate(at.finished):
@@ -159,6 +160,7 @@ def pack(at: Standing) -> dict[str, Array]:
             models |= {f"state{k}.slot{j}": slot for j, slot in enumerate(f.state.slots)}
             arrays[f"state{k}"] = np.array([f.state.epoch, f.state.steps, f.state.done[0]])
             arrays |= {f"state{k}.duals{j}": U.copy() for j, U in enumerate(f.state.duals)}
+            arrays |= {f"state{k}.memory.{name}": a.copy() for name, a in f.state.memory.items()}
     for name, part in vars(at.watch).items():
         if isinstance(part, Model):
             models[name] = part
@@ -203,6 +205,7 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
             epoch,
             steps,
             _duals(arrays, "duals"),
+            _memory(arrays, "memory."),
         ),
         watch=Watch.of(watch),
         finished=finished,
@@ -236,12 +239,19 @@ def _state(arrays: Mapping[str, Array], k: int, objective: Objective) -> State |
         epoch,
         steps,
         _duals(arrays, f"state{k}.duals"),
+        _memory(arrays, f"state{k}.memory."),
     )
 
 
 def _duals(arrays: Mapping[str, Array], name: str) -> tuple[Array, ...]:
     count = sum(key.startswith(name) for key in arrays)
     return tuple(np.array(arrays[f"{name}{k}"]) for k in range(count))
+
+
+def _memory(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {
+        key.removeprefix(prefix): np.array(a) for key, a in arrays.items() if key.startswith(prefix)
+    }
 
 
 def _numbers(certificate: Certificate | None) -> list[float]:

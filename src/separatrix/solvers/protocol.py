@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ class State:
     done : (B,) whether the solver itself has reached its end, for a reason of its own
     duals : U (n, B, K) of every block of the data, of a solver that has dual variables: they prove
         how far the weights are from the optimum
+    memory : what the solver remembers of each model in other shapes; the model's axis comes first
     """
 
     model: Model
@@ -35,6 +36,7 @@ class State:
     epoch: int = 0
     steps: int = 0
     duals: tuple[Array, ...] = ()
+    memory: dict[str, Array] = field(default_factory=dict)
 
     def select(self, models: Array) -> State:
         """The state of some of the models."""
@@ -45,6 +47,7 @@ class State:
             found=self.found.select(models),
             done=self.done[models],
             duals=tuple(np.ascontiguousarray(U[:, models]) for U in self.duals),
+            memory={name: a[models] for name, a in self.memory.items()},
         )
 
 

@@ -1,0 +1,212 @@
+"""The second derivative of the objective at a point: times directions, or written out.
+
+    H = sum_i s_i [x_i; 1] d2loss(z_i) [x_i; 1]^T / S  +  l2 f^2  (and l2 f_b^2 for the bias)
+
+d2loss (K, K) is diagonal for losses that are sums over their outputs: then H is K blocks of order
+d + 1. Otherwise it is one block of order (d + 1) K, output after output.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array, per_model, silence, sum_samples
+from separatrix.data import Block, Dataset
+from separatrix.losses import Loss
+from separatrix.model import Model
+from separatrix.penalty import ElasticNet
+
+NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians, while models are taken in groups
+
+
+class Curvature:
+    """The second derivative of P of each model of a batch, at its weights.
+
+    The scores at the weights are kept, so that a product costs one pass over X and one over X^T.
+
+    Parameters
+    ----------
+    data, loss, penalty : what the models minimise
+    model : where
+    scale : (B,), 1 / S
+    bias_curvature : (B,), the penalty's part for the bias; None where the bias is fixed
+
+    >>> from separatrix.losses import LOSSES
+    >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
+    >>> at = Curvature(data, LOSSES["logistic"], ElasticNet(0.0, 0.5), Model.zeros(1, 1, 1),
+    ...                np.array([0.5]), np.zeros(1))
+    >>> at.hessian()[0, 0]
+    array([[0.75, 0.  ],
+           [0.  , 0.25]])
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        loss: Loss,
+        penalty: ElasticNet,
+        model: Model,
+        scale: Array,
+        bias_curvature: Array | None,
+    ) -> None:
+        if not loss.smooth:
+            raise ValueError(
+                f"Loss '{loss.name}' has no second derivative: it is not smooth. Use a smooth one, "
+                "such as 'squared_hinge' or 'logistic'."
+            )
+        self.data, self.loss, self.penalty = data, loss, penalty
+        self.shape: tuple[int, int, int] = model.W.shape
+        self.scale, self.bias_curvature = scale, bias_curvature
+        self._scores = [model.scores(block.X) for block in data.blocks()]
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks each model's H has: K, or 1 where the outputs are coupled."""
+        _, _, K = self.shape
+        return K if self.loss.coupling(K) == "none" else 1
+
+    def select(self, models: Array) -> Curvature:
+        """The same for some of the models (numbers or a mask)."""
+        part = copy(self)
+        part.data, part.penalty = self.data.select(models), self.penalty.select(models)
+        part.scale = self.scale[models]
+        if self.bias_curvature is not None:
+            part.bias_curvature = self.bias_curvature[models]
+        part._scores = [np.ascontiguousarray(Z[:, models]) for Z in self._scores]
+        part.shape = (self.shape[0], len(part.scale), self.shape[2])
+        return part
+
+    def times(self, V: Model) -> Model:
+        """H times the direction V, given as a model, of each model."""
+        if V.W.shape != self.shape or V.b.shape != self.shape[1:]:
+            raise ValueError(
+                f"The direction must have the shapes of the model, W {self.shape} and b "
+                f"{self.shape[1:]}. Got {V.W.shape} and {V.b.shape} instead."
+            )
+        scores = iter(self._scores)
+        HW, hb = self.data.sum_over_blocks(lambda block: self._product(block, next(scores), V))
+        HW += self.penalty.gradient(V.W)
+        if self.bias_curvature is None:
+            hb[:] = 0.0
+        else:
+            hb += self.bias_curvature[:, None] * V.b
+        return Model(HW, hb.astype(V.b.dtype))
+
+    def diagonal(self) -> Model:
+        """The diagonal of H; 1 for a bias that is fixed."""
+        d, B, K = self.shape
+        scores = iter(self._scores)
+
+        def part(block: Block) -> tuple[Array, Array]:
+            Z = next(scores)
+            h = np.empty(Z.shape)
+            for k in range(K):
+                h[:, :, k] = self._second(block, Z, k)[:, :, k]
+            squares = block.X.squares(h.reshape(len(h), B * K))
+            return squares.reshape(d, B, K), sum_samples(h)
+
+        W, b = self.data.sum_over_blocks(part)
+        W += self.penalty.gradient(np.ones((d, B, 1)))
+        b = np.ones((B, K)) if self.bias_curvature is None else b + self.bias_curvature[:, None]
+        return Model(W, b)
+
+    def hessian(self) -> Array:
+        """H, written out: (B, n_blocks, m, m), m = (d + 1) K / n_blocks; the bias comes last.
+
+        Only the lower triangle counts. A bias that is fixed has a 1 on the diagonal.
+        """
+        d, B, K = self.shape
+        m = (d + 1) * K // self.n_blocks
+        out = np.empty((B, self.n_blocks, m, m))
+        columns = K if self.n_blocks == K else K * (K + 1) // 2
+        rows = max((len(Z) for Z in self._scores), default=0)
+        group = max(1, NUMBERS_AT_ONCE // (columns * max(rows, (d + 1) ** 2)))
+        for first in range(0, B, group):
+            some = np.arange(first, min(first + group, B))
+            part = self if len(some) == B else self.select(some)
+            part._write(out[some[0] : some[-1] + 1])
+        return out
+
+    def _write(self, out: Array) -> None:
+        """Put H of every model into out (B, n_blocks, m, m)."""
+        d, B, K = self.shape
+        D = d + 1
+        apart = self.n_blocks == K
+        pairs = [(k, j) for k in range(K) for j in range(k + 1) if k == j or not apart]
+        scores = iter(self._scores)
+
+        def part(block: Block) -> tuple[Array]:
+            h = self._weights(block, next(scores), pairs)
+            return (block.X.gram(h.reshape(len(h), B * len(pairs))),)
+
+        (G,) = self.data.sum_over_blocks(part)
+        G = G.reshape(B, len(pairs), D, D)
+        penalty = self.penalty.gradient(np.ones((d, B, 1)))[:, :, 0]
+        for number, (k, j) in enumerate(pairs):
+            if k == j:
+                self._add_penalty(G[:, number], penalty)
+            if apart:
+                out[:, k] = G[:, number]
+            else:
+                out[:, 0, k * D : k * D + D, j * D : j * D + D] = G[:, number]
+
+    def _add_penalty(self, G: Array, penalty: Array) -> None:
+        d = self.shape[0]
+        features = np.arange(d)
+        G[:, features, features] += np.broadcast_to(penalty, (d, len(G))).T
+        if self.bias_curvature is not None:
+            G[:, d, d] += self.bias_curvature
+            return
+        G[:, d], G[:, :, d] = 0.0, 0.0
+        G[:, d, d] = 1.0
+
+    def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
+        """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
+        if self.n_blocks == Z.shape[2]:
+            return self._bent(block, Z, np.ones_like(Z)).astype(np.float64, copy=False)
+        h = np.empty((*Z.shape[:2], len(pairs)))
+        for j in range(Z.shape[2]):
+            second = self._second(block, Z, j)
+            for number, (k, column) in enumerate(pairs):
+                if column == j:
+                    h[:, :, number] = second[:, :, k]
+        return h
+
+    def _second(self, block: Block, Z: Array, output: int) -> Array:
+        """The column of s d2loss / S for one output, (n, B, K)."""
+        V = np.zeros_like(Z)
+        V[:, :, output] = 1.0
+        return self._bent(block, Z, V)
+
+    def _bent(self, block: Block, Z: Array, V: Array) -> Array:
+        """s d2loss(Z) V / S of each row, (n, B, K); V may be overwritten."""
+        if self.loss.compiled:
+            _core.bend(self.loss.kernel, self.loss.margin, block.y, block.s, self.scale, Z, V)
+            return V
+        s = per_model(block.weights)
+        U = self.loss.hessian_times(block.y, silence(Z, s), silence(V, s))
+        return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
+
+    def _product(self, block: Block, Z: Array, V: Model) -> tuple[Array, Array]:
+        """X^T and the sum of s d2loss(Z) (X V + c) / S."""
+        if not self.loss.compiled:
+            U = self._bent(block, Z, V.scores(block.X))
+            return block.X.transpose_times(U), sum_samples(U)
+        GW, gb = np.zeros_like(V.W), np.zeros(V.b.shape)
+        _core.hessian_times(
+            block.X.by_both(),
+            block.y,
+            block.s,
+            self.scale,
+            self.loss.kernel,
+            self.loss.margin,
+            Z,
+            V.W,
+            V.b,
+            GW,
+            gb,
+        )
+        return GW, gb

@@ -1,0 +1,206 @@
+"""Newton's method, for many models in one pass an iteration.
+
+With g the gradient of the loss and the l2 terms, and H its derivative,
+
+    H p = -g,    w = w + t p,    t as for lbfgs
+
+Where H has few unknowns it is written out and factored. The factor serves for several steps, with
+what they say about the curvature put right as in lbfgs, for as long as the gradient shrinks well;
+then the model gets a new one. Where H has many unknowns, p is found by conjugate gradients, as
+exactly as the step is worth.
+
+Models that start from zero, on many rows, first learn from a part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.solvers.conjugate import solve_by_conjugate_gradients
+from separatrix.solvers.protocol import State
+from separatrix.solvers.search import go_down, gradient_at, search
+from separatrix.solvers.secant import direction, forget, pairs_of, remember
+
+CONTRACTION = 0.3  # of the gradient, in the factor's metric: with less gain the factor is too old
+NO_FACTOR = -1.0
+CHANGES = 5  # remembered since the factor was made
+
+# A start on a part of the rows: every how many at most, how many for each unknown at least, and
+# after how many steps it is as good as it can be.
+SPARSEST, ROWS_EACH, LEAST_ROWS, FIRST_STEPS = 8, 32, 8192, 4
+
+
+@dataclass(frozen=True)
+class Newton:
+    """The `newton` solver.
+
+    Parameters
+    ----------
+    order : the most unknowns of a Hessian that is written out; those with more go by conjugate
+        gradients. The outputs of losses that are sums over them count apart.
+
+    See J. Nocedal and S. Wright, Numerical Optimization, 2006, chapters 3 and 7.
+    """
+
+    order: int = 600
+
+    name = "newton"
+    needs: frozenset[str] = frozenset({"smooth", "convex", "l1=0"})
+    done_reason = "no further descent"  # to the precision of the numbers
+    descends = True
+
+    def start(self, objective: Objective, model: Model) -> State:
+        """The memory of each model: its factor, and the decrement of the last step with it."""
+        d, B, K = model.W.shape
+        n_blocks = K if objective.loss.coupling(K) == "none" else 1
+        m = (d + 1) * K // n_blocks
+        memory = {"norm": np.full(B, np.nan)}
+        if m <= self.order:
+            memory = {
+                "factor": np.zeros((B, n_blocks, m, m)),
+                "decrement": np.full(B, NO_FACTOR),
+            }
+        found = objective.evaluate(model)
+        return State(model, (), found, np.zeros(B, bool), memory=memory)
+
+    def step(self, objective: Objective, state: State) -> State:
+        """One iteration: a direction and a step for every model."""
+        if state.steps == 0:
+            state = self._leap(objective, state)
+        gradient = gradient_at(objective, state.model, state.found)
+        if "factor" in state.memory:
+            ahead, state, fresh = _by_factors(objective, state, gradient)
+        else:
+            ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
+            state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
+        slope = go_down(gradient, ahead, gradient)
+        model, found, t = search(objective, state.model, state.found, ahead, slope)
+        if "factor" in state.memory:
+            change = model.plus(state.model, -1.0)
+            turn = gradient_at(objective, model, found).plus(gradient, -1.0)
+            # A step that had to be shortened speaks against the factor.
+            decrement = np.where(t < 1.0, NO_FACTOR, state.memory["decrement"])
+            state = replace(
+                state,
+                slots=remember(state.slots, change, turn, CHANGES),
+                memory=state.memory | {"decrement": decrement},
+            )
+        return replace(
+            state,
+            model=model,
+            found=found,
+            done=(t == 0.0) & fresh,
+            epoch=state.epoch + 1,
+            steps=state.steps + 1,
+        )
+
+    def _leap(self, objective: Objective, state: State) -> State:
+        """Models that stand at zero go to where a part of the rows would have them, if it is lower.
+
+        A few rows can drive the weight of a rare feature very far: the penalty of the part is at
+        least that of one more row.
+        """
+        n, unknowns = objective.data.n_samples, state.model.W[:, 0].size + state.model.n_outputs
+        every = min(SPARSEST, n // (ROWS_EACH * unknowns))
+        cold = np.flatnonzero(~state.model.W.any(axis=(0, 2)))
+        if "factor" not in state.memory or every < 2 or n < LEAST_ROWS or not len(cold):
+            return state
+        rough = objective.select(cold).every(every)
+        penalty = rough.penalty
+        least = _entry_square(rough) / rough.data.n_samples
+        rough.penalty = ElasticNet(
+            0.0, np.maximum(penalty.l2, least), penalty.factors, penalty.bias_factor
+        )
+        part = self.start(rough, state.model.select(cold))
+        part.steps = 1
+        for _ in range(FIRST_STEPS):
+            part = self.step(rough, part)
+        model = state.model.copy()
+        model.put(cold, part.model)
+        found = objective.evaluate(model)
+        worse = ~(found.value < state.found.value)
+        if worse.any():
+            model.put(worse, state.model.select(worse))
+            found = found.put(worse, state.found.select(worse))
+        return replace(state, model=model, found=found)
+
+    def select(self, models: Array) -> Newton:
+        return self
+
+    def shared_key(self) -> Hashable:
+        return (self.name, self.order)
+
+    def own_key(self) -> Hashable:
+        return None
+
+    def join(self, solvers: Sequence[Newton]) -> Newton:
+        return self
+
+    def pace(self, model: int, epoch: int) -> None:
+        """There is no rate to be too large."""
+
+
+def _entry_square(objective: Objective) -> float:
+    """The mean square of the entries of X that are stored."""
+    total, count = 0.0, 0
+    for block in objective.data.blocks():
+        values = block.X.X.data if block.X.is_sparse else block.X.X
+        total += float(np.square(values, dtype=np.float64).sum())
+        count += values.size
+    return total / max(count, 1)
+
+
+def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Model, State, Array]:
+    """Directions, the state after them, and which models have a factor of this very point."""
+    factor, last = state.memory["factor"], state.memory["decrement"]
+    ahead = direction(gradient, pairs_of(state.slots), lambda q: _solve(factor, q))
+    decrement = -gradient.dot(ahead)
+    stale = ~(decrement <= CONTRACTION**2 * last)
+    slots = state.slots
+    if stale.any():
+        some = np.flatnonzero(stale)
+        every = len(some) == len(factor)
+        model = state.model if every else state.model.select(some)
+        H = (objective if every else objective.select(some)).curvature(model).hessian()
+        _core.factor(H.reshape(-1, *H.shape[2:]))
+        fresh = _solve(H, gradient.select(some)).times(np.full(len(some), -1.0))
+        ahead.put(some, fresh)
+        decrement[some] = -gradient.select(some).dot(fresh)
+        if every:
+            factor, slots = H, ()
+        else:
+            factor[some] = H
+            slots = forget(slots, stale)
+    _centre(objective, ahead)
+    memory = {"factor": factor, "decrement": decrement}
+    return ahead, replace(state, slots=slots, memory=memory), stale
+
+
+def _solve(factor: Array, g: Model) -> Model:
+    """H^-1 g of each model, by the factors (B, blocks, m, m) of H."""
+    d, B, K = g.W.shape
+    W = np.concatenate([g.W.astype(np.float64, copy=False), g.b[None]])
+    x = np.ascontiguousarray(np.moveaxis(W, 0, 2))  # (B, K, d + 1), the order of H
+    m = factor.shape[2]
+    _core.solve(factor.reshape(-1, m, m), x.reshape(-1, m))
+    W = np.moveaxis(x, 2, 0)
+    return Model(W[:d].astype(g.W.dtype, order="C"), W[d].astype(g.b.dtype, order="C"))
+
+
+def _centre(objective: Objective, direction: Model) -> None:
+    """Take out the common shift of all outputs, where neither loss nor penalty sees it."""
+    if objective.loss.coupling(direction.n_outputs) != "differences":
+        return
+    _, l2 = objective.strengths(direction.n_models)
+    unseen = (l2 == 0.0)[:, None]
+    direction.W -= np.where(unseen, direction.W.mean(axis=2, keepdims=True), 0.0)
+    free = (objective.bias_curvature(direction.n_models) == 0.0)[:, None]
+    direction.b -= np.where(free, direction.b.mean(axis=1, keepdims=True), 0.0)

@@ -1,0 +1,88 @@
+"""How far each model goes along its direction: shorter, until the objective falls enough."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.model import Model
+from separatrix.objective import Evaluation, Objective
+
+ARMIJO = 1e-4
+TRIES = 40
+ROUNDING = 1e-13  # values closer than this cannot be told apart
+
+
+def gradient_at(objective: Objective, model: Model, found: Evaluation) -> Model:
+    """The gradient of the loss and the l2 terms, of what an evaluation of the model found."""
+    return Model(found.GW + objective.penalty.gradient(model.W), found.gb)
+
+
+def go_down(gradient: Model, direction: Model, upwards: Model) -> Array:
+    """The slope along each direction (B,), after those that rounding has spoilt are replaced.
+
+    `upwards` leads up for certain: the gradient, or the gradient in a metric.
+    """
+    slope = gradient.dot(direction)
+    spoilt = ~(slope < 0.0)
+    if spoilt.any():
+        down = upwards.times(np.full(len(slope), -1.0))
+        direction.put(spoilt, down.select(spoilt))
+        slope = gradient.dot(direction)
+    return slope
+
+
+def search(
+    objective: Objective, model: Model, found: Evaluation, direction: Model, slope: Array
+) -> tuple[Model, Evaluation, Array]:
+    """The models moved along their directions, what was found there, and the steps (B,).
+
+    The step is 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
+    Each model has its own; only models whose step was refused are looked at again. A model that
+    finds none stays where it is, with a step of 0.
+    """
+    value = found.value
+    t = np.ones(len(value))
+    there = model.plus(direction)
+    seen = objective.evaluate(there)
+    moved = _enough(objective, there, seen, direction, value, t, slope)
+    for _ in range(TRIES):
+        if moved.all():
+            break
+        again = np.flatnonzero(~moved)
+        high = np.where(np.isfinite(seen.value[again]), seen.value[again], np.inf)
+        # The minimum of the parabola through the value, the slope and the refused value.
+        fall = t[again] * slope[again]
+        best = -0.5 * fall / (high - value[again] - fall) * t[again]
+        t[again] = np.clip(best, 0.1 * t[again], 0.5 * t[again])
+        ahead = direction.select(again)
+        part, some = model.select(again).plus(ahead, t[again]), objective.select(again)
+        looked = some.evaluate(part)
+        there.put(again, part)
+        seen = seen.put(again, looked)
+        moved[again] = _enough(some, part, looked, ahead, value[again], t[again], slope[again])
+    if not moved.all():
+        still = np.flatnonzero(~moved)
+        there.put(still, model.select(still))
+        seen = seen.put(still, found.select(still))
+    return there, seen, np.where(moved, t, 0.0)
+
+
+def _enough(
+    objective: Objective,
+    model: Model,
+    found: Evaluation,
+    direction: Model,
+    value: Array,
+    t: Array,
+    slope: Array,
+) -> Array:
+    """Whether the objective fell enough (Armijo).
+
+    Near the optimum the fall is lost in the rounding of the values; then the slope at the new point
+    decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J. Optim. 2005, (4.1).
+    """
+    falls = found.value <= value + ARMIJO * t * slope
+    level = found.value <= value + ROUNDING * np.abs(value)
+    after = gradient_at(objective, model, found).dot(direction)
+    return np.asarray(falls | (level & (after <= (2.0 * ARMIJO - 1.0) * slope)))
