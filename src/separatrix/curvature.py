@@ -145,6 +145,8 @@ class Curvature:
         (G,) = self.data.sum_over_blocks(part)
         G = G.reshape(B, len(pairs), D, D)
         penalty = self.penalty.gradient(np.ones((d, B, 1)))[:, :, 0]
+        if self.bias_curvature is None:
+            G[:, :, d], G[:, :, :, d] = 0.0, 0.0
         for number, (k, j) in enumerate(pairs):
             if k == j:
                 self._add_penalty(G[:, number], penalty)
@@ -157,11 +159,7 @@ class Curvature:
         d = self.shape[0]
         features = np.arange(d)
         G[:, features, features] += np.broadcast_to(penalty, (d, len(G))).T
-        if self.bias_curvature is not None:
-            G[:, d, d] += self.bias_curvature
-            return
-        G[:, d], G[:, :, d] = 0.0, 0.0
-        G[:, d, d] = 1.0
+        G[:, d, d] += 1.0 if self.bias_curvature is None else self.bias_curvature
 
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
         """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""

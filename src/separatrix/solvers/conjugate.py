@@ -65,4 +65,4 @@ def _preconditioner(objective: Objective, at: Curvature) -> Model:
 
 
 def _divide(a: Model, by: Model) -> Model:
-    return Model((a.W / by.W).astype(a.W.dtype), (a.b / by.b).astype(a.b.dtype))
+    return Model(a.W / by.W, a.b / by.b)

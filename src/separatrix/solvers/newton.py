@@ -58,7 +58,12 @@ class Newton:
     descends = True
 
     def start(self, objective: Objective, model: Model) -> State:
-        """The memory of each model: its factor, and the decrement of the last step with it."""
+        """The memory of each model: its factor, and the decrement of the last step with it.
+
+        Whatever the type of X, the weights are float64: near the optimum it is their digits that
+        count.
+        """
+        model = model.astype(np.float64)
         d, B, K = model.W.shape
         n_blocks = K if objective.loss.coupling(K) == "none" else 1
         m = (d + 1) * K // n_blocks
@@ -81,6 +86,7 @@ class Newton:
         else:
             ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
+        _centre(objective, ahead)
         slope = go_down(gradient, ahead, gradient)
         model, found, t = search(objective, state.model, state.found, ahead, slope)
         if "factor" in state.memory:
@@ -179,7 +185,6 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
         else:
             factor[some] = H
             slots = forget(slots, stale)
-    _centre(objective, ahead)
     memory = {"factor": factor, "decrement": decrement}
     return ahead, replace(state, slots=slots, memory=memory), stale
 
@@ -187,12 +192,12 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
 def _solve(factor: Array, g: Model) -> Model:
     """H^-1 g of each model, by the factors (B, blocks, m, m) of H."""
     d, B, K = g.W.shape
-    W = np.concatenate([g.W.astype(np.float64, copy=False), g.b[None]])
+    W = np.concatenate([g.W, g.b[None]])
     x = np.ascontiguousarray(np.moveaxis(W, 0, 2))  # (B, K, d + 1), the order of H
     m = factor.shape[2]
     _core.solve(factor.reshape(-1, m, m), x.reshape(-1, m))
     W = np.moveaxis(x, 2, 0)
-    return Model(W[:d].astype(g.W.dtype, order="C"), W[d].astype(g.b.dtype, order="C"))
+    return Model(np.ascontiguousarray(W[:d]), np.ascontiguousarray(W[d]))
 
 
 def _centre(objective: Objective, direction: Model) -> None:
