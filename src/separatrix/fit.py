@@ -28,7 +28,8 @@ class Task:
 
     `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
     chosen; `factors` (d,) and `bias_factor` are those of the penalty; `start` is None for zero
-    weights; `state` goes on from an earlier run instead.
+    weights; `state` goes on from an earlier run instead. Weights are computed in the type of X, or,
+    where `precise`, in float64 whatever that is: a proof to many digits needs it.
     """
 
     loss: Loss
@@ -40,6 +41,7 @@ class Task:
     bias: bool = True
     factors: Array | None = None
     bias_factor: float = 0.0
+    precise: bool = False
     start: Model | None = None
     state: State | None = None
     why: str = ""
@@ -154,7 +156,8 @@ def _best_solver(
         return "dual", "the loss has kinks, and the dual problem has none"
     if l2 == 0.0:
         return "newton", "without a penalty only second derivatives tell the curvature"
-    size = (data.n_features + 1) * n_outputs
+    # The outputs of one-vs-rest share nothing: each has a Hessian of its own.
+    size = (data.n_features + 1) * (1 if isinstance(loss, OneVsRest) else n_outputs)
     if size <= EXPLICIT_HESSIAN:
         return "newton", f"{size} weights are few enough for an explicit Hessian"
     if n_outputs > 1 and not isinstance(loss, OneVsRest):
@@ -216,9 +219,10 @@ def _penalty(tasks: Sequence[Task]) -> ElasticNet:
 def _start(task: Task, data: Dataset) -> Model:
     if task.state is not None:
         return task.state.model
+    dtype = np.dtype(np.float64) if task.precise else data.dtype
     if task.start is None:
-        return Model.zeros(data.n_features, 1, task.n_outputs, data.dtype)
-    return task.start.astype(data.dtype)
+        return Model.zeros(data.n_features, 1, task.n_outputs, dtype)
+    return task.start.astype(dtype)
 
 
 def _batch_key(task: Task) -> Hashable:
@@ -228,6 +232,7 @@ def _batch_key(task: Task) -> Hashable:
         _loss_key(task.loss),
         task.n_outputs,
         task.bias,
+        task.precise,
         task.solver.shared_key(),
         task.stop.shared_key(),
         alone,

@@ -28,7 +28,7 @@ from separatrix.estimators.start import seed_of
 from separatrix.estimators.threshold import Threshold, choose
 from separatrix.estimators.verdict import verdict
 from separatrix.fit import OPTIMISERS, Task, choose_solver, make_solver, refuse_illegal
-from separatrix.losses import Loss
+from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
 from separatrix.solvers import SOLVERS, Result, Stop
 
@@ -158,6 +158,7 @@ class CertifiedClassifier(LinearClassifier):
             l2=l2,
             bias=bool(self.fit_intercept),
             bias_factor=self._bias_factor(),
+            precise=True,
             start=self._start(n_outputs, data) if self.warm_start else None,
             why=why,
         )
@@ -190,8 +191,10 @@ class CertifiedClassifier(LinearClassifier):
             )
         return self._model()
 
-    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
-        super()._accept(result, loss, classes)
+    def _accept(self, result: Result, loss: Loss, data: Dataset) -> None:
+        super()._accept(result, loss, data)
+        if len(self.intercept_) == len(data.classes) and not isinstance(loss, OneVsRest):
+            self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
         self.threshold_ = 0.0
         self.separating_direction_ = next(
@@ -201,6 +204,12 @@ class CertifiedClassifier(LinearClassifier):
             self.stop_reason_ = "separable"
         elif self.stop_reason_ == "epochs":
             self.stop_reason_ = "max_iter"
+
+    def _centre(self, unpenalised: bool) -> None:
+        """Of the equal models that a shift common to all classes makes, take the centred one."""
+        self.intercept_ = self.intercept_ - self.intercept_.mean()
+        if unpenalised:
+            self.coef_ = self.coef_ - self.coef_.mean(axis=0)
 
     def _judge(self, result: Result) -> list[Diagnosis]:
         """The diagnoses, what was found of the convergence said in terms of `tol`."""

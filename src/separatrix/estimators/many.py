@@ -97,7 +97,7 @@ def fit_many(
     results = train(tasks, data, validation, on_record=on_record)
     for estimator, task, result in zip(estimators, tasks, results):
         copy_feature_names(checked, estimator)
-        estimator._accept(result, task.loss, data.classes)
+        estimator._accept(result, task.loss, data)
         estimator._warn()
     for k, estimator in enumerate(estimators):
         each = sample_weight is not None and sample_weight.ndim == 2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from separatrix.diagnose import Diagnosis
 from separatrix.solvers import Result
+
+
+ROUNDING = 1e-13  # a relative gap that could be rounding
 
 
 def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
@@ -20,11 +21,11 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
         asked = f"tol={tol:g} times that of the start"
     else:
         reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
+    ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
+    remedy = "Raise tol, standardise the features, or lower C."
     if result.stop_reason == "epochs":
         ended = f"stopped at max_iter={max_iter}"
         remedy = "Raise max_iter, standardise the features, or lower C."
-    else:
-        ended = f"ended with '{result.stop_reason}', at the precision of {result.model.W.dtype},"
-        single = result.model.W.dtype == np.float32
-        remedy = f"{'Give X as float64, or raise' if single else 'Raise'} tol, or lower C."
+    if gap is not None and gap <= ROUNDING:
+        remedy = "Raise tol: the numbers have no more digits."
     return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)

@@ -157,9 +157,23 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=self.state.found.gradient_norm.copy(),
-            certify_at=FIRST_LOOK * self.state.found.gradient_norm,
+            start_norm=self._norm_of_nothing(),
+            # Weights that are given may be next to the optimum, and are looked at without delay.
+            certify_at=np.where(_given(weights), np.inf, FIRST_LOOK)
+            * self.state.found.gradient_norm,
         )
+
+    def _norm_of_nothing(self) -> Array:
+        """The gradient's norm at zero weights, of which `tol` is a share where there is no gap."""
+        norm = self.state.found.gradient_norm.copy()
+        l1, l2 = self.objective.strengths(len(norm))
+        free = np.isfinite(self.stop.tol) & ((l1 == 0.0) & (l2 == 0.0))
+        asked = np.flatnonzero(free & _given(self.state.model))
+        if len(asked):
+            some = self.state.model.select(asked)
+            nothing = Model(np.zeros_like(some.W), np.zeros_like(some.b))
+            norm[asked] = self.objective.select(asked).evaluate(nothing).gradient_norm
+        return norm
 
     @property
     def epoch(self) -> int:
@@ -429,6 +443,11 @@ class _Batch:
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds
+
+
+def _given(model: Model) -> Array:
+    """Which models (B,) do not have all weights at zero."""
+    return np.asarray(model.W.any(axis=(0, 2)) | model.b.any(axis=1))
 
 
 def _keep(kept: Model, current: Model, which: Array) -> None:
