@@ -5,7 +5,6 @@ from __future__ import annotations
 from separatrix.diagnose import Diagnosis
 from separatrix.solvers import Result
 
-
 ROUNDING = 1e-13  # a relative gap that could be rounding
 
 
