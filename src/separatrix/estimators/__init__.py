@@ -3,16 +3,22 @@
 from separatrix.estimators.gradient import GradientDescentClassifier
 from separatrix.estimators.intervals import Intervals, confidence_intervals
 from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.logistic_cv import LogisticRegressionCV
 from separatrix.estimators.many import fit_many
 from separatrix.estimators.path import RegularizationPath, regularization_path
 from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.search import GridSearchCV
 from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.svc_cv import LinearSVCCV
 
 __all__ = [
     "GradientDescentClassifier",
+    "GridSearchCV",
     "Intervals",
     "LinearSVC",
+    "LinearSVCCV",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "Perceptron",
     "RegularizationPath",
     "confidence_intervals",

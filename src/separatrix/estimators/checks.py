@@ -163,6 +163,8 @@ def require_one_kind(name: str, y: Array) -> None:
 
 def require_two_classes(classes: Array) -> None:
     """Raise if there is only one class to learn."""
+    if not len(classes):
+        raise ValueError("y is empty: there are no rows to learn from.")
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only, {classes[0]!s}: a classifier needs samples of at least two "

@@ -34,7 +34,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     coef_: Any  # an array, or sparse after sparsify
     intercept_: Array
     history_: History
+    n_iter_: Any
     _state: State | None
+    _known_scores: tuple[Any, Array]
 
     # The kinds of diagnosis that are warned of.
     _alarms = frozenset({"diverged"})
@@ -122,6 +124,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
+        known = self.__dict__.get("_known_scores")
+        if known is not None and known[0] is X:  # found in one product with those of other models
+            return known[1]
         require_numbers("X", X)
         X = validate_data(
             self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False

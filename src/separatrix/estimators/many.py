@@ -93,7 +93,7 @@ def fit_many(
     data = prepare(checked, X, y, sample_weight, class_weights)
     tasks = [estimator._task(data.select(np.array([k]))) for k, estimator in enumerate(estimators)]
     validation = prepare_validation(checked, X_val, y_val, data)
-    _require_validation(tasks, validation)
+    require_validation(tasks, validation)
     results = train(tasks, data, validation, on_record=on_record)
     for estimator, task, result in zip(estimators, tasks, results):
         copy_feature_names(checked, estimator)
@@ -135,17 +135,22 @@ def prepare(
     )
     X = as_numbers(X)
     require_finite("X", X)
+    classes, numbers = number_classes(y, classes)
+    weights = as_weights(sample_weight, X, len(class_weights))
+    weights = with_class_weights(weights, numbers, classes, class_weights)
+    return Dataset.of(X, numbers, weights, classes=classes)
+
+
+def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:
+    """The classes, of the labels y (n,) unless they are known, and the number of every label's."""
     require_one_kind("y", y)
     check_classification_targets(y)
     if classes is None:
         classes, numbers = np.unique(y, return_inverse=True)
         require_two_classes(classes)
-    else:
-        require_known_classes(y, classes)
-        numbers = np.searchsorted(classes, y)
-    weights = as_weights(sample_weight, X, len(class_weights))
-    weights = with_class_weights(weights, numbers, classes, class_weights)
-    return Dataset.of(X, numbers, weights, classes=classes)
+        return classes, numbers
+    require_known_classes(y, classes)
+    return classes, np.searchsorted(classes, y)
 
 
 def prepare_validation(
@@ -206,7 +211,8 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
-def _require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
+def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
+    """Raise if a model is to wait for a validation set that is not there."""
     if validation is None and any((task.stop.patience >= 0).any() for task in tasks):
         raise ValueError(
             "patience watches a validation set, and none was given. "

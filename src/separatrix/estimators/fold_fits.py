@@ -1,0 +1,293 @@
+"""All candidates on all folds of a cross-validation, as one batch.
+
+A fold is a column of weights, 0 on the rows held out: X is neither copied nor cut, and all models
+share its passes. Only what a transformer makes of X differs from fold to fold in a way that weights
+cannot express; then the candidates of one fold are a batch.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from traceback import format_exc
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import _check_method_params, column_or_1d
+
+from separatrix.arrays import Array, Matrix
+from separatrix.data import Dataset
+from separatrix.estimators.checks import (
+    as_numbers,
+    require_equal_lengths,
+    require_finite,
+    require_labels,
+    require_numbers,
+)
+from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.folds import Folds, as_indexable
+from separatrix.estimators.linear import ACCEPTED, LinearClassifier
+from separatrix.estimators.many import (
+    as_weights,
+    copy_feature_names,
+    prepare,
+    require_validation,
+)
+from separatrix.estimators.recipe import Recipe
+from separatrix.estimators.referee import Referee, Sight, all_scores
+from separatrix.estimators.scaled import scales
+from separatrix.fit import Task, train
+
+
+@dataclass
+class Trial:
+    """A candidate on one fold.
+
+    Attributes
+    ----------
+    recipe, fold : which
+    model : the classifier, fitted unless there is an `error`
+    whole : the pipeline that the model is the end of, if there is one
+    scores : the scores on the "test" rows and, if asked for, on the "train" rows
+    fit_seconds, score_seconds : its share of the time of its batch
+    """
+
+    recipe: Recipe
+    fold: int
+    model: LinearClassifier
+    whole: Any = None
+    error: str | None = None
+    scores: dict[str, Any] = field(default_factory=dict)
+    fit_seconds: float = 0.0
+    score_seconds: float = 0.0
+
+
+# For every fold, the rows of a matrix that count and what a scorer is shown of them.
+Part = Sequence[tuple[Any, Sight]]
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Trains candidates on the folds of X (n, d) and y (n,), both as they were given, and scores.
+
+    Attributes
+    ----------
+    sample_weight : (n,) or None
+    folds, referee : the splits, and who scores
+    train_scores : whether the training rows are scored too
+    raise_errors : whether a candidate that cannot be fitted is an error; otherwise it is noted
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Array | None
+    folds: Folds
+    referee: Referee
+    train_scores: bool = False
+    raise_errors: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        cv: Any,
+        scorer: Any,
+        to_splitter: Mapping[str, Any],
+        to_scorer: Mapping[str, Any],
+        error_score: Any = "raise",
+        train_scores: bool = False,
+    ) -> CrossValidation:
+        """Check the labels and the weights, split the rows, and appoint the referee."""
+        require_equal_lengths(X, y)
+        require_labels("y", y)
+        labels = column_or_1d(y, warn=True)
+        X, y = as_indexable(X), as_indexable(y)
+        s = as_weights(sample_weight, X, 1)
+        folds = Folds.split(cv, X, y, labels, s, to_splitter)
+        to_scorer = _check_method_params(X, params=to_scorer)
+        referee = Referee(scorer, to_scorer, error_score, X, y, labels)
+        return cls(X, y, s, folds, referee, train_scores, isinstance(error_score, str))
+
+    def run(self, recipes: Sequence[Recipe], keys: Sequence[Hashable]) -> list[Trial]:
+        """The trials of every candidate on every fold, candidate by candidate.
+
+        Candidates with transformers and equal keys have the same transformers.
+        """
+        groups: dict[Hashable, list[int]] = {}
+        for c, (recipe, key) in enumerate(zip(recipes, keys)):
+            plain = recipe.transformers is None
+            groups.setdefault((plain, None if plain else key), []).append(c)
+        out: dict[int, list[Trial]] = {}
+        for members in groups.values():
+            same = [recipes[c] for c in members]
+            plain = same[0].transformers is None
+            out |= zip(members, self._in_place(same) if plain else self._by_fold(same))
+        return [trial for c in range(len(recipes)) for trial in out[c]]
+
+    def _by_fold(self, recipes: Sequence[Recipe]) -> Iterator[list[Trial]]:
+        done = [self._transformed(recipes, k) for k in range(len(self.folds))]
+        return (list(trials) for trials in zip(*done))
+
+    def _in_place(self, recipes: Sequence[Recipe]) -> list[list[Trial]]:
+        """Train on X as it is, all folds in one batch."""
+        began, F = time.perf_counter(), len(self.folds)
+        trials = [Trial(r, k, clone(r.classifier)) for r in recipes for k in range(F)]
+        X = self._fit(trials, self.X, self.y, self.sample_weight, self.folds)
+        fitted = time.perf_counter()
+        parts = {"test": [(rows, self.referee.sight(rows)) for rows in self.folds.test]}
+        if self.train_scores:
+            parts["train"] = [(rows, self.referee.sight(rows)) for rows in self.folds.train]
+        self._score(trials, X, parts)
+        _timed(trials, began, fitted)
+        return [trials[F * c : F * (c + 1)] for c in range(len(recipes))]
+
+    def _transformed(self, recipes: Sequence[Recipe], k: int) -> list[Trial]:
+        """Train on what the transformers, fitted on the training rows of one fold, make of them."""
+        began = time.perf_counter()
+        train, test = self.folds.train[k], self.folds.test[k]
+        y = _safe_indexing(self.y, train)
+        trials = [Trial(r, 0, clone(r.classifier)) for r in recipes]
+        transformers: Any = clone(recipes[0].transformers)
+        try:
+            # As a pipeline does it: fit_transform need not be fit and transform.
+            X = transformers.fit_transform(_safe_indexing(self.X, train), y)
+            held_out = _through(transformers, _safe_indexing(self.X, test))
+        except Exception:
+            if self.raise_errors:
+                raise
+            for trial in trials:
+                trial.error = format_exc()
+            return _timed(trials, began, time.perf_counter())
+        s = None if self.sample_weight is None else self.sample_weight[train]
+        every = np.arange(len(train))
+        matrix = self._fit(trials, X, y, s, Folds([every], [every], len(train)))
+        for trial in trials:
+            trial.whole = Pipeline([*transformers.steps, ("classifier", trial.model)])
+        fitted = time.perf_counter()
+        whole = slice(None)
+        self._score(trials, _matrix(held_out), {"test": [(whole, self.referee.sight(test))]})
+        if self.train_scores:
+            self._score(trials, matrix, {"train": [(whole, self.referee.sight(train))]})
+        return _timed(trials, began, fitted)
+
+    def _fit(self, trials: list[Trial], X: Any, y: Any, s: Array | None, folds: Folds) -> Matrix:
+        """Train all models on their folds of some X, as few batches as possible; return X."""
+        checked = copy(trials[0].model)
+        data = prepare(checked, X, y, None)
+        (block,) = data.blocks()
+        counts = folds.weights()
+        weights = self._weights(trials, data, counts if s is None else counts * s[:, None])
+        data = Dataset.of(block.X, block.y, weights, classes=data.classes)
+        tasks = self._tasks(trials, data, folds)
+        require_validation(list(tasks.values()), None)
+        results = train(list(tasks.values()), data.select(np.array(list(tasks), int)))
+        for (number, task), result in zip(tasks.items(), results):
+            copy_feature_names(checked, trials[number].model)
+            trials[number].model._accept(result, task.loss, data.classes)
+        return block.X
+
+    def _weights(self, trials: Sequence[Trial], data: Dataset, s: Array) -> Array:
+        """The weights (n, T) of the trials: those of their folds (n, F) times those of classes."""
+        (block,) = data.blocks()
+        columns = []
+        for trial in trials:
+            own: Array | None = np.ascontiguousarray(s[:, trial.fold])
+            given = getattr(trial.model, "class_weight", None)
+            try:
+                own = with_class_weights(own, block.y, data.classes, [given])
+            except ValueError:
+                self._note(trial)
+            assert own is not None
+            columns.append(own)
+        return np.stack(columns, axis=1)
+
+    def _tasks(self, trials: Sequence[Trial], data: Dataset, folds: Folds) -> dict[int, Task]:
+        """The tasks of the trials that can be trained, by their numbers."""
+        (block,) = data.blocks()
+        factors: dict[int, Array] = {}
+        if any(trial.recipe.standardise for trial in trials):
+            factors = {k: scales(block.X, column) for k, column in enumerate(folds.weights().T)}
+        tasks = {}
+        for number, trial in enumerate(trials):
+            try:
+                if trial.error is None:
+                    task = trial.model._task(data.select(np.array([number])))
+                    own = factors[trial.fold] if trial.recipe.standardise else None
+                    tasks[number] = replace(task, factors=own)
+            except ValueError:
+                self._note(trial)
+        return tasks
+
+    def _note(self, trial: Trial) -> None:
+        """Keep the error that is being handled with its trial, or let it pass."""
+        if self.raise_errors:
+            raise
+        trial.error = format_exc()
+
+    def _score(self, trials: Sequence[Trial], X: Matrix, parts: Mapping[str, Part]) -> None:
+        """Score all models on parts of the rows of X, by one product."""
+        good = [trial for trial in trials if trial.error is None]
+        for number, Z in all_scores([trial.model for trial in good], X):
+            trial = good[number]
+            for name, seen in parts.items():
+                rows, sight = seen[trial.fold]
+                score = self.referee.score(trial.model, sight, Z[rows], trial.whole)
+                trial.scores[name] = score
+
+
+def warn_of(trials: Sequence[Trial]) -> None:
+    """Warn once of all models that are not what was asked for, naming the line that called `fit`."""
+    missed = [
+        (trial, diagnosis)
+        for trial in trials
+        if trial.error is None
+        for diagnosis in trial.model.diagnoses_
+        if diagnosis.kind in trial.model._alarms
+    ]
+    if missed:
+        first, diagnosis = missed[0]
+        count = len({id(trial) for trial, _ in missed})
+        warnings.warn(
+            f"{count} of {len(trials)} models of the cross-validation are not what was asked for. "
+            f"The first is {first.model} on split {first.fold}: {diagnosis}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _through(pipeline: Pipeline, X: Any) -> Any:
+    """X after all steps of a fitted pipeline.
+
+    Step by step: a pipeline asks its last one whether it is fitted, and not all transformers know.
+    """
+    for _, step in pipeline.steps:
+        if step not in (None, "passthrough"):
+            X = step.transform(X)
+    return X
+
+
+def _matrix(X: Any) -> Matrix:
+    """What a transformer returned, checked as `fit` checks it."""
+    require_numbers("X", X)
+    checked = check_array(X, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False)
+    checked = as_numbers(checked)
+    require_finite("X", checked)
+    return Matrix(checked)
+
+
+def _timed(trials: list[Trial], began: float, fitted: float) -> list[Trial]:
+    """The trials of a batch that ends now, each with an equal share of its time."""
+    fit, score = fitted - began, time.perf_counter() - fitted
+    for trial in trials:
+        trial.fit_seconds, trial.score_seconds = fit / len(trials), score / len(trials)
+    return trials
