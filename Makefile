@@ -31,8 +31,10 @@ format: $(VENV)/.lint  ## put all sources into the agreed format
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP)
 
-bench: $(VENV)/.installed  ## measure many models against one by one
+bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other libraries
 	@$(BIN)/python benchmarks/many_models.py
+	@$(BIN)/python benchmarks/single_fit.py
+	@$(BIN)/python benchmarks/cross_validation.py
 
 docs: $(VENV)/.installed $(VENV)/.docs  ## build the pages into docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
@@ -73,7 +75,7 @@ $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.build | compiler $(BIN)/python
 	@touch $@
 
 # Only the tools of the extra: 'pip install .[lint]' would build the project once more.
-$(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing the $* tools into $(VENV)"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
 	@$(PIP) install -r $@.txt

@@ -1,0 +1,183 @@
+"""How it is measured: the time to an accuracy, each contestant in a process of its own.
+
+A contestant is run at falling tolerances, each run from the start, until its result is within
+ACCURACY of the optimum; then back up by half decades as long as that suffices. What counts is the
+fastest run that got there, the best of several. A contestant that has used up its seconds is ended,
+and what it had reached by then is reported.
+
+Optima, and where on its ladder a contestant got there, are kept in a file in the system's folder
+for temporary files, so that the next run need not look for them again.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ACCURACY = 1e-6
+KNOWN = Path(tempfile.gettempdir()) / "separatrix-benchmarks.json"
+
+Values = list[float]  # objectives of one or several fits
+Send = Callable[[Any], None]
+
+
+def known() -> dict[str, Any]:
+    return json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
+
+
+def remember(key: str, value: Any) -> None:
+    KNOWN.write_text(json.dumps(known() | {key: value}, indent=1, sort_keys=True))
+
+
+def gap(values: Values, optima: Values) -> float:
+    """The worst relative distance from the optimum."""
+    return max((value - best) / best for value, best in zip(values, optima, strict=True))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where on the ladder, how long, which objectives, and what else is to be said."""
+
+    rung: int
+    tol: float
+    seconds: float
+    values: Values
+    said: str = ""
+
+
+@dataclass
+class Outcome:
+    """All runs of one contestant, and why there are no more."""
+
+    name: str
+    runs: list[Run] = field(default_factory=list)
+    note: str = ""
+
+    def best(self, optima: Values) -> Run | None:
+        """The fastest run within ACCURACY."""
+        there = [run for run in self.runs if gap(run.values, optima) <= ACCURACY]
+        return min(there, key=lambda run: run.seconds, default=None)
+
+    def line(self, optima: Values) -> str:
+        """Seconds, accuracy and tolerance; or how far it came."""
+        best = self.best(optima)
+        if best is not None:
+            reached = max(gap(best.values, optima), 0.0)
+            return f"{best.seconds:>10.3f}{reached:>10.0e}   tol={best.tol:.1e}{best.said}"
+        if not self.runs:
+            return f"{'-':>10}{'':>10}   {self.note}"
+        nearest = min(self.runs, key=lambda run: gap(run.values, optima))
+        far = f"not reached in {nearest.seconds:.1f} s, tol={nearest.tol:.1e}"
+        return f"{'-':>10}{gap(nearest.values, optima):>10.0e}   {far}; {self.note}"
+
+
+def _work(pipe: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    warnings.simplefilter("ignore")
+    try:
+        work(pipe.send, *arguments)
+    except Exception as error:  # a peer that cannot do it is a line of the table, not the end of it
+        pipe.send(f"failed: {type(error).__name__}: {str(error).splitlines()[0][:80]}")
+    pipe.close()
+
+
+def in_child(work: Callable[..., None], arguments: tuple[Any, ...], limit: float) -> Iterator[Any]:
+    """What `work` sends from a fresh process, until it ends or its seconds are over.
+
+    Its seconds count from the first thing it sends.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_work, args=(theirs, work, arguments), daemon=False)
+    child.start()
+    theirs.close()
+    deadline = None
+    try:
+        while ours.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
+            yield ours.recv()
+            deadline = deadline or time.monotonic() + limit
+        yield f"ended after {limit:.0f} s"
+    except EOFError:
+        pass
+    finally:
+        child.kill()
+        child.join()
+
+
+def contest(
+    name: str,
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    limit: float,
+) -> Outcome:
+    """Collect the runs of one contestant."""
+    outcome = Outcome(name)
+    for message in in_child(work, arguments, limit):
+        if isinstance(message, Run):
+            outcome.runs.append(message)
+        elif isinstance(message, str):
+            outcome.note = message
+    return outcome
+
+
+def climb(
+    send: Send,
+    run: Callable[[float], tuple[float, Values, str]],
+    tolerances: list[float],
+    start: int,
+    optima: Values,
+    repeats: int,
+) -> None:
+    """Walk down the ladder to ACCURACY, back up while that suffices, then repeat the best."""
+    tried: dict[int, Run] = {}
+
+    def reached(rung: int) -> bool:
+        tried[rung] = Run(rung, tolerances[rung], *run(tolerances[rung]))
+        send(tried[rung])
+        return gap(tried[rung].values, optima) <= ACCURACY
+
+    rung, before = min(start, len(tolerances) - 1), None
+    while not reached(rung):
+        if tried[rung].values == before or rung == len(tolerances) - 1:
+            send("no nearer at tighter tolerances" if before else "")
+            return
+        before, rung = tried[rung].values, min(rung + 2, len(tolerances) - 1)
+    while rung - 1 >= 0 and rung - 1 not in tried and reached(rung - 1):
+        rung -= 1
+    there = [one for one in tried.values() if gap(one.values, optima) <= ACCURACY]
+    best = min(there, key=lambda one: one.seconds).rung
+    for _ in range(repeats - 1):
+        reached(best)
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    made = call()
+    return time.perf_counter() - begin, made
+
+
+def resident(which: str) -> float:
+    """MiB of this process in memory: VmRSS, now, or VmHWM, at most so far."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(rf"{which}:\s+(\d+) kB", status)[0]) / 1024
+
+
+def peak_of(call: Callable[[], Any]) -> float:
+    """MiB that a call needs at its highest, above what there was before; nan where unknown."""
+    forget = Path("/proc/self/clear_refs")
+    if not forget.exists():
+        return np.nan
+    forget.write_text("5")  # the high-water mark starts anew
+    before = resident("VmRSS")
+    call()
+    return resident("VmHWM") - before

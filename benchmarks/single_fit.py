@@ -1,0 +1,174 @@
+"""One fit against every peer, in time to a relative suboptimality of 1e-6: `make bench`.
+
+For each case (data, loss, penalty, C and kind of bias, see cases.py) prints the time of every peer
+that solves the same objective, then one table: the best peer, ours, their ratio and the ratio asked
+for. Ours is all of `fit` at tol=1e-6, a proven gap: checks, training and certificate. `memory` is
+the most that this fit held above what was there before, in copies of X.
+
+Data sets are read from SEPARATRIX_DATA; cases whose data is not there are left out, and said so.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+
+import numpy as np
+import scipy.sparse as sp
+from cases import CASES, Case, fingerprint
+from measure import (
+    ACCURACY,
+    Outcome,
+    Send,
+    Values,
+    climb,
+    contest,
+    in_child,
+    known,
+    peak_of,
+    remember,
+    timed,
+)
+from peers import OURS, PACKAGES, PEERS, Peer
+
+import separatrix._core as _core
+from separatrix import get_threads
+
+EVERYONE = [*OURS, *PEERS]
+
+
+def compete(
+    send: Send, case: Case, index: int, optima: Values, start: int, repeats: int, tight: bool
+) -> None:
+    """In a child: run one contestant; with `tight`, once and as exactly as it can."""
+    peer, problem = EVERYONE[index], case.problem()
+    prepared = peer.prepare(problem)
+    peer.fit(peer.prepare(problem.small()), 1e-2)
+    send("ready")
+
+    def run(tol: float) -> tuple[float, Values, str]:
+        seconds, model = timed(lambda: peer.fit(prepared, tol))
+        return seconds, [problem.objective(*peer.read(model))], ""
+
+    tolerances = [peer.reference or 0.0] if tight else peer.tolerances()
+    climb(send, run, tolerances, start, optima, repeats)
+
+
+def weigh(send: Send, case: Case, index: int) -> None:
+    """In a child: the memory of one fit and of X, in MiB."""
+    peer, problem = EVERYONE[index], case.problem()
+    peer.fit(problem.small(), 1e-2)
+    X = problem.X
+    size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sp.issparse(X) else X.nbytes
+    send((peak_of(lambda: peer.fit(problem, 1e-6)), size / 2**20))
+
+
+def optimum(case: Case, limit: float) -> float:
+    """P of the optimum: the lowest that the exact ones of the peers find, run long."""
+    key = f"optimum of {case.key} {fingerprint(case.data):08x}"
+    if key not in known():
+        found = []
+        for index, peer in enumerate(EVERYONE):
+            if peer.reference and peer.installed and peer.applies(case.problem()):
+                arguments = (case, index, [np.inf], 0, 1, True)
+                outcome = contest(peer.name, compete, arguments, limit)
+                found += [run.values[0] for run in outcome.runs]
+        remember(key, min(found))
+    return known()[key]
+
+
+def judge(case: Case, best: float, outcomes: list[Outcome]) -> float:
+    """The optimum, corrected if somebody got below it; a mark of how far the looking was off."""
+    lowest = min([best, *(run.values[0] for outcome in outcomes for run in outcome.runs)])
+    if lowest < best * (1 - 1e-8):
+        print(f"    the optimum was {(best - lowest) / best:.0e} too high; corrected")
+        remember(f"optimum of {case.key} {fingerprint(case.data):08x}", lowest)
+    return lowest
+
+
+def race(case: Case, index: int, best: float, given: argparse.Namespace) -> Outcome:
+    """All runs of one contestant, started where it got there last time."""
+    peer: Peer = EVERYONE[index]
+    key = f"rung of {peer.name}, {case.key}"
+    arguments = (case, index, [best], known().get(key, 0), given.repeats, False)
+    outcome = contest(peer.name, compete, arguments, given.limit)
+    there = outcome.best([best])
+    if there is not None:
+        remember(key, there.rung)
+    return outcome
+
+
+def memory(case: Case, index: int, limit: float) -> str:
+    """What one fit of ours holds beside the user's X, in copies of X."""
+    for message in in_child(weigh, (case, index), limit):
+        if isinstance(message, tuple):
+            more, size = message
+            return f"{more / size:.2f} X"
+    return "-"
+
+
+def report(case: Case, given: argparse.Namespace) -> str:
+    """Print what everybody needed; returns the case's line of the table."""
+    best, problem = optimum(case, 10 * given.limit), case.problem()
+    print(f"\n{case.key}, P = {best:.9f}", flush=True)
+    outcomes = {}
+    for index, peer in enumerate(EVERYONE):
+        if peer.installed and peer.applies(problem):
+            outcomes[index] = race(case, index, best, given)
+            print(f"    {peer.name:<32}{outcomes[index].line([best])}", flush=True)
+    best = judge(case, best, list(outcomes.values()))
+    mine = next(index for index in outcomes if EVERYONE[index] in OURS)
+    held = memory(case, mine, given.limit)
+    return line(case, best, outcomes.pop(mine), list(outcomes.values()), held)
+
+
+def line(case: Case, best: float, ours: Outcome, peers: list[Outcome], held: str) -> str:
+    """The case's line of the table."""
+    runs = [(run.seconds, peer.name) for peer in peers if (run := peer.best([best]))]
+    fastest = min(runs, default=None)
+    own = ours.best([best])
+    ratio = f"{fastest[0] / own.seconds:.1f}x" if fastest and own else "-"
+    return (
+        f"{case.key:<50}{fastest[1] if fastest else 'none got there':<26}"
+        f"{f'{fastest[0]:.3f}' if fastest else '-':>9}{f'{own.seconds:.3f}' if own else '-':>9}"
+        f"{ratio:>9}{f'{case.target:g}x':>8}{held:>9}"
+    )
+
+
+def chosen(words: list[str]) -> list[Case]:
+    """The cases whose names have all the words, and whose data is there."""
+    cases = []
+    for case in CASES:
+        if all(word.lower() in case.key.lower().split() for word in words):
+            try:
+                case.problem()
+                cases.append(case)
+            except FileNotFoundError as error:
+                print(f"left out: {case.key}: {error}.")
+    return cases
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rows", nargs="*", default=[], help="words of the cases' names: a9a l1")
+    options.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
+    options.add_argument("--limit", type=float, default=120.0, help="seconds for a contestant")
+    options.add_argument("--quick", action="store_true", help="one run each, at most 15 seconds")
+    given = options.parse_args()
+    if given.quick:
+        given.repeats, given.limit = 1, 15.0
+    print(
+        f"{get_threads()} threads, {_core.instruction_set()}; seconds to a relative suboptimality "
+        f"of {ACCURACY:g}, best of {given.repeats}"
+    )
+    for module, package in PACKAGES.items():
+        if find_spec(module) is None:
+            print(f"left out: {package}, which is not installed.")
+    lines = [report(case, given) for case in chosen(given.rows)]
+    print(f"\n{'':<50}{'best peer':<26}{'seconds':>9}{'ours':>9}", end="")
+    print(f"{'ratio':>9}{'asked':>8}{'memory':>9}")
+    print(*lines, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
