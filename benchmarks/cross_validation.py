@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from cases import Case, Problem, fingerprint
+from cases import Case, Problem, fingerprint, score
 from measure import (
     ACCURACY,
     Outcome,
@@ -25,6 +25,7 @@ from measure import (
     contest,
     in_child,
     known,
+    last_tolerance,
     remember,
     timed,
 )
@@ -96,15 +97,6 @@ def search(package: str, kind: str, solver: str, tol: float, **more: Any) -> Any
     return GridSearchCV(model, {"C": CS}, cv=FOLDS, n_jobs=2, **more)
 
 
-def score(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
-    """A scorer that gives away the objective on the rows it is asked about."""
-    problem = Problem(X, y, "logistic", "l2", model.C, "free")
-    return {
-        "accuracy": model.score(X, y),
-        "objective": problem.objective(model.coef_, model.intercept_),
-    }
-
-
 def fold_objectives(kind: str, searched: Any, again: Any, problem: Problem) -> np.ndarray:
     """(folds, values of C): the objectives of the models of the folds.
 
@@ -126,14 +118,14 @@ def fold_objectives(kind: str, searched: Any, again: Any, problem: Problem) -> n
 
 
 def compete(
-    send: Send, case: Case, contestant: tuple[str, str, str], start: int, repeats: int
+    send: Send, case: Case, contestant: tuple[str, str, str], start: float, repeats: int
 ) -> None:
     """In a child: run one contestant down its ladder."""
     package, kind, solver = contestant
     problem, best = case.problem(), optima(case, 0.0)
     small = problem.small()
     search(package, kind, solver, 1e-2).fit(small.X, small.y)
-    send("ready")
+    send(None)  # from here on its seconds count
 
     def run(tol: float) -> tuple[float, Values, str]:
         model = search(package, kind, solver, tol)
@@ -165,12 +157,12 @@ def contestants(case: Case) -> Iterator[tuple[str, str, str]]:
 
 def race(case: Case, contestant: tuple[str, str, str], given: argparse.Namespace) -> Outcome:
     name = " ".join(contestant).strip()
-    key = f"rung of {name}, {case.data}"
-    arguments = (case, contestant, known().get(key, 0), given.repeats)
+    key = f"{name}, {case.data}"
+    arguments = (case, contestant, last_tolerance(key, TOLERANCES[0]), given.repeats)
     outcome = contest(name, compete, arguments, given.limit)
     there = outcome.best([1.0])
     if there is not None:
-        remember(key, there.rung)
+        remember(f"tolerance of {key}", there.tol)
     print(f"    {name:<48}{outcome.line([1.0])}", flush=True)
     return outcome
 

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import re
+import signal
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -47,9 +50,8 @@ def gap(values: Values, optima: Values) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: where on the ladder, how long, which objectives, and what else is to be said."""
+    """One run: its tolerance, how long, which objectives, and what else is to be said."""
 
-    rung: int
     tol: float
     seconds: float
     values: Values
@@ -83,6 +85,7 @@ class Outcome:
 
 
 def _work(pipe: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    os.setpgid(0, 0)  # a group of its own, with the workers that it starts
     warnings.simplefilter("ignore")
     try:
         work(pipe.send, *arguments)
@@ -108,25 +111,25 @@ def in_child(work: Callable[..., None], arguments: tuple[Any, ...], limit: float
             deadline = deadline or time.monotonic() + limit
         yield f"ended after {limit:.0f} s"
     except EOFError:
-        pass
+        child.join(10.0)
     finally:
-        child.kill()
+        # not kill: joblib's tracker outlives this and clears away what the workers left behind
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGTERM)
         child.join()
 
 
 def contest(
-    name: str,
-    work: Callable[..., None],
-    arguments: tuple[Any, ...],
-    limit: float,
+    name: str, work: Callable[..., None], arguments: tuple[Any, ...], limit: float
 ) -> Outcome:
     """Collect the runs of one contestant."""
     outcome = Outcome(name)
     for message in in_child(work, arguments, limit):
         if isinstance(message, Run):
             outcome.runs.append(message)
-        elif isinstance(message, str):
+        elif message is not None:
             outcome.note = message
+    outcome.note = outcome.note or ("" if outcome.runs else "its process died")
     return outcome
 
 
@@ -134,19 +137,22 @@ def climb(
     send: Send,
     run: Callable[[float], tuple[float, Values, str]],
     tolerances: list[float],
-    start: int,
+    start: float,
     optima: Values,
     repeats: int,
 ) -> None:
-    """Walk down the ladder to ACCURACY, back up while that suffices, then repeat the best."""
+    """Walk down the ladder to ACCURACY, back up while that suffices, then repeat the best.
+
+    `start` is a tolerance to begin with, where one is known that sufficed.
+    """
     tried: dict[int, Run] = {}
 
     def reached(rung: int) -> bool:
-        tried[rung] = Run(rung, tolerances[rung], *run(tolerances[rung]))
+        tried[rung] = Run(tolerances[rung], *run(tolerances[rung]))
         send(tried[rung])
         return gap(tried[rung].values, optima) <= ACCURACY
 
-    rung, before = min(start, len(tolerances) - 1), None
+    rung, before = int(np.argmin(np.abs(np.log(np.array(tolerances) / start)))), None
     while not reached(rung):
         if tried[rung].values == before or rung == len(tolerances) - 1:
             send("no nearer at tighter tolerances" if before else "")
@@ -154,10 +160,15 @@ def climb(
         before, rung = tried[rung].values, min(rung + 2, len(tolerances) - 1)
     while rung - 1 >= 0 and rung - 1 not in tried and reached(rung - 1):
         rung -= 1
-    there = [one for one in tried.values() if gap(one.values, optima) <= ACCURACY]
-    best = min(there, key=lambda one: one.seconds).rung
+    there = [rung for rung, one in tried.items() if gap(one.values, optima) <= ACCURACY]
+    best = min(there, key=lambda rung: tried[rung].seconds)
     for _ in range(repeats - 1):
         reached(best)
+
+
+def last_tolerance(who: str, otherwise: float) -> float:
+    """The tolerance that sufficed the last time, where there was one."""
+    return known().get(f"tolerance of {who}", otherwise)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -34,7 +34,7 @@ class Peer:
     biases: frozenset[str]
     fit: Callable[[Any, float], Any]
     prepare: Callable[[Problem], Any] = lambda problem: problem
-    first: float = 1e-2
+    first: float = 1.0
     last: float = 1e-10
     widest: float = np.inf
     reference: float | None = None

@@ -25,6 +25,7 @@ from measure import (
     contest,
     in_child,
     known,
+    last_tolerance,
     peak_of,
     remember,
     timed,
@@ -35,16 +36,17 @@ import separatrix._core as _core
 from separatrix import get_threads
 
 EVERYONE = [*OURS, *PEERS]
+LOOKING = 900.0  # seconds that each of those who look for an optimum may take
 
 
 def compete(
-    send: Send, case: Case, index: int, optima: Values, start: int, repeats: int, tight: bool
+    send: Send, case: Case, index: int, optima: Values, start: float, repeats: int, tight: bool
 ) -> None:
     """In a child: run one contestant; with `tight`, once and as exactly as it can."""
     peer, problem = EVERYONE[index], case.problem()
     prepared = peer.prepare(problem)
     peer.fit(peer.prepare(problem.small()), 1e-2)
-    send("ready")
+    send(None)  # from here on its seconds count
 
     def run(tol: float) -> tuple[float, Values, str]:
         seconds, model = timed(lambda: peer.fit(prepared, tol))
@@ -70,7 +72,7 @@ def optimum(case: Case, limit: float) -> float:
         found = []
         for index, peer in enumerate(EVERYONE):
             if peer.reference and peer.installed and peer.applies(case.problem()):
-                arguments = (case, index, [np.inf], 0, 1, True)
+                arguments = (case, index, [np.inf], 1.0, 1, True)
                 outcome = contest(peer.name, compete, arguments, limit)
                 found += [run.values[0] for run in outcome.runs]
         remember(key, min(found))
@@ -89,12 +91,12 @@ def judge(case: Case, best: float, outcomes: list[Outcome]) -> float:
 def race(case: Case, index: int, best: float, given: argparse.Namespace) -> Outcome:
     """All runs of one contestant, started where it got there last time."""
     peer: Peer = EVERYONE[index]
-    key = f"rung of {peer.name}, {case.key}"
-    arguments = (case, index, [best], known().get(key, 0), given.repeats, False)
+    key = f"{peer.name}, {case.key}"
+    arguments = (case, index, [best], last_tolerance(key, peer.first), given.repeats, False)
     outcome = contest(peer.name, compete, arguments, given.limit)
     there = outcome.best([best])
     if there is not None:
-        remember(key, there.rung)
+        remember(f"tolerance of {key}", there.tol)
     return outcome
 
 
@@ -109,7 +111,7 @@ def memory(case: Case, index: int, limit: float) -> str:
 
 def report(case: Case, given: argparse.Namespace) -> str:
     """Print what everybody needed; returns the case's line of the table."""
-    best, problem = optimum(case, 10 * given.limit), case.problem()
+    best, problem = optimum(case, LOOKING), case.problem()
     print(f"\n{case.key}, P = {best:.9f}", flush=True)
     outcomes = {}
     for index, peer in enumerate(EVERYONE):
