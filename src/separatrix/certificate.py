@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, get_threads, per_model, sum_samples
+from separatrix.arrays import Array, per_model, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -99,16 +98,9 @@ def certify(
     bounded = (l1 > 0.0) | (l2 > 0.0)
     dual = np.full(model.n_models, -np.inf)
     if objective.loss.convex:
-
-        def bound(some: Array) -> Array:
-            theirs = None if duals is None else [U[:, some] for U in duals]
-            return dual_values(objective.select(some), model.select(some), theirs)
-
-        batches = _batches(objective, model, np.flatnonzero(bounded))
-        # Much of it is numpy's element-wise work, which knows no threads of its own.
-        with ThreadPoolExecutor(get_threads()) as pool:
-            for some, values in zip(batches, pool.map(bound, batches)):
-                dual[some] = values
+        for some in _batches(objective, model, np.flatnonzero(bounded)):
+            theirs = None if duals is None else [np.ascontiguousarray(U[:, some]) for U in duals]
+            dual[some] = dual_values(objective.select(some), model.select(some), theirs)
     return [
         _certificate(*(float(a[m]) for a in (primal, dual, norm))) for m in range(model.n_models)
     ]
