@@ -62,7 +62,7 @@ class Model:
 
         Each is summed in the same order, whatever models stand beside it.
         """
-        W = np.ascontiguousarray(np.moveaxis(self.W * other.W, 1, 0)).reshape(self.n_models, -1)
+        W = (self.W * other.W).transpose(1, 0, 2).reshape(self.n_models, -1)
         return W.sum(axis=1, dtype=np.float64) + (self.b * other.b).sum(axis=1, dtype=np.float64)
 
     def times(self, factors: Array) -> Model:
@@ -71,7 +71,7 @@ class Model:
 
     def plus(self, other: Model, factors: Array | float = 1.0) -> Model:
         """Each model plus its namesake, that times a factor (B,) or one for all."""
-        by = np.broadcast_to(factors, (self.n_models,))[:, None]
+        by = factors if isinstance(factors, float) else factors[:, None]
         return Model(self.W + by * other.W, self.b + by * other.b)
 
     def put(self, models: Array, other: Model) -> None:

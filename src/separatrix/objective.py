@@ -303,4 +303,4 @@ def _of_each(what: str, a: Array, n_models: int) -> Array:
             f"{what} must be one for all models, or one for each of {n_models}. Got {len(a)} "
             "instead."
         )
-    return np.ascontiguousarray(np.broadcast_to(a, (n_models,)))
+    return a if len(a) == n_models else np.repeat(a, n_models)

@@ -11,8 +11,8 @@ from separatrix.objective import Objective
 from separatrix.solvers.protocol import State
 
 MOST = 1000  # iterations
-LEAST_EXACT = 0.1  # share of the gradient that may be left
-SHARE = 0.01  # of the diagonal in the preconditioner; the rest is the penalty's
+LEAST_EXACT = 0.3  # share of the gradient that may be left
+SHARE = 0.05  # of the diagonal in the preconditioner; the rest is the penalty's
 
 
 def solve_by_conjugate_gradients(
@@ -20,7 +20,7 @@ def solve_by_conjugate_gradients(
 ) -> tuple[Model, dict[str, Array]]:
     """p with |H p + g| <= eta |g| of every model, in the norm of the preconditioner, and a memory.
 
-    eta = min(1/10, sqrt(|g| / |g of the first step|)): the steps converge faster than linearly and
+    eta = min(0.3, sqrt(|g| / |g of the first step|)): the steps converge faster than linearly and
     the first are not solved in vain. See R. Dembo, S. Eisenstat and T. Steihaug, Inexact Newton
     methods, SIAM J. Numer. Anal. 1982. A model that is exact enough leaves the batch.
     """
