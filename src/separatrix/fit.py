@@ -29,7 +29,8 @@ class Task:
     `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
     chosen; `factors` (d,) and `bias_factor` are those of the penalty; `start` is None for zero
     weights; `state` goes on from an earlier run instead. Weights are computed in the type of X, or,
-    where `precise`, in float64 whatever that is: a proof to many digits needs it.
+    where `precise`, in float64 whatever that is: a proof to many digits needs it. They are returned
+    in the type of X.
     """
 
     loss: Loss
@@ -94,7 +95,8 @@ def train(
         for same, points, found in zip(runs.values(), epochs, readings):
             for t in same:
                 reading = found[points.index(tasks[t].stop.epochs[0][0])]
-                results[t] = replace(reading, why=tasks[t].why)
+                weights = reading.model.astype(data.dtype)
+                results[t] = replace(reading, model=weights, why=tasks[t].why)
     return [result for result in results if result is not None]
 
 

@@ -191,9 +191,9 @@ class CertifiedClassifier(LinearClassifier):
             )
         return self._model()
 
-    def _accept(self, result: Result, loss: Loss, data: Dataset) -> None:
-        super()._accept(result, loss, data)
-        if len(self.intercept_) == len(data.classes) and not isinstance(loss, OneVsRest):
+    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
+        super()._accept(result, loss, classes)
+        if len(self.intercept_) == len(classes) and not isinstance(loss, OneVsRest):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
         self.threshold_ = 0.0

@@ -51,13 +51,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """What is wrong with a fit, in the words of this estimator's parameters."""
         return result.diagnoses
 
-    def _accept(self, result: Result, loss: Loss, data: Dataset) -> None:
-        """Take over what training found; the weights in the type of X."""
+    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
+        """Take over what training found."""
         self._loss = loss
         self._state = result.state
-        self.classes_ = data.classes
-        self.coef_ = np.array(result.model.W[:, 0].T, data.dtype, order="C")
-        self.intercept_ = result.model.b[0].astype(data.dtype)
+        self.classes_ = classes
+        self.coef_ = np.ascontiguousarray(result.model.W[:, 0].T)
+        self.intercept_ = result.model.b[0].copy()
         self.history_ = result.history
         self.n_iter_ = result.history.epochs
         self.best_epoch_ = result.best_epoch

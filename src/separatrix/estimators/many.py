@@ -31,6 +31,7 @@ from separatrix.estimators.checks import (
     require_weights,
 )
 from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.labels import number_labels, require_class_labels
 from separatrix.estimators.linear import ACCEPTED, LinearClassifier
 from separatrix.fit import Task, train
 from separatrix.solvers import Progress
@@ -97,7 +98,7 @@ def fit_many(
     results = train(tasks, data, validation, on_record=on_record)
     for estimator, task, result in zip(estimators, tasks, results):
         copy_feature_names(checked, estimator)
-        estimator._accept(result, task.loss, data)
+        estimator._accept(result, task.loss, data.classes)
         estimator._warn()
     for k, estimator in enumerate(estimators):
         each = sample_weight is not None and sample_weight.ndim == 2
@@ -144,11 +145,12 @@ def prepare(
 def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:
     """The classes, of the labels y (n,) unless they are known, and the number of every label's."""
     require_one_kind("y", y)
-    check_classification_targets(y)
     if classes is None:
-        classes, numbers = np.unique(y, return_inverse=True)
+        classes, numbers = number_labels(y)
+        require_class_labels(y, classes)
         require_two_classes(classes)
         return classes, numbers
+    check_classification_targets(y)
     require_known_classes(y, classes)
     return classes, np.searchsorted(classes, y)
 

@@ -58,7 +58,7 @@ class TrainedClassifier(LinearClassifier):
         task = self._next_task(data)
         result = train([task], data, keep_state=True, whole=False)[0]
         copy_feature_names(checked, self)
-        self._accept(result, task.loss, data)
+        self._accept(result, task.loss, known)
         self._warn()
         self._state_of = _kind(task)
         if before is not None:
