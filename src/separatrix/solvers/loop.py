@@ -159,8 +159,9 @@ class _Batch:
             last_score=np.full(B, np.inf),
             start_norm=self._norm_of_nothing(),
             # Weights that are given may be next to the optimum, and are looked at without delay.
-            certify_at=np.where(_given(weights), np.inf, FIRST_LOOK)
-            * self.state.found.gradient_norm,
+            certify_at=np.where(
+                _given(weights), np.inf, FIRST_LOOK * self.state.found.gradient_norm
+            ),
         )
 
     def _norm_of_nothing(self) -> Array:
