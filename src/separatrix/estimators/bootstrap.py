@@ -127,5 +127,5 @@ def _warn(missed: Sequence[tuple[int, Diagnosis]], count: int) -> None:
             f"{number} of {count} replicates are not what was asked for. The first is replicate "
             f"{missed[0][0]}: {missed[0][1]}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -78,8 +78,8 @@ class Fit:
 def _weighted(rows: Block, s: Array, estimator: CertifiedClassifier) -> Dataset:
     classes = estimator.classes_
     n_models = 1 if s.ndim == 1 else s.shape[1]
-    s = with_class_weights(s, rows.y, classes, [estimator.class_weight] * n_models)
-    return Dataset.of(rows.X, rows.y, s, classes=classes)
+    weights = with_class_weights(s, rows.y, classes, [estimator.class_weight] * n_models)
+    return Dataset.of(rows.X, rows.y, weights, classes=classes)
 
 
 def _require_same_columns(estimator: CertifiedClassifier, checked: CertifiedClassifier) -> None:

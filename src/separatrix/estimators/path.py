@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,8 @@ FAMILIES: dict[str, tuple[type[CertifiedClassifier], dict[str, str]]] = {
 # From the strongest penalty to the weakest: weights that are 0 come in over few powers of ten,
 # those that are only shrunk grow over many.
 RATIO_L1, RATIO_L2 = 1e-3, 1e-6
+STRIDE = 8
+HALF = np.array([0.5])
 ROUNDING = 1e3  # units in the last place by which the strongest penalty is raised
 
 
@@ -165,7 +167,8 @@ def regularization_path(
     """Solve for a whole range of strengths of the penalty.
 
     Every point is what the estimator finds with that C alone, to its `tol`. Without L1 all points
-    are one batch; with L1 each starts from the one before it, where most weights are 0 already.
+    are one batch; with L1 they are a few, and all but the first start between points that are
+    already solved.
 
     Parameters
     ----------
@@ -252,6 +255,8 @@ def _values(
 ) -> Array:
     """The values of C, given or chosen."""
     if np.ndim(Cs) > 0:
+        if not len(Cs):
+            raise ValueError("Cs is empty. Give at least one value of C, or how many to choose.")
         for C in Cs:
             require_strength("Cs", C)
         return np.asarray(Cs, np.float64)
@@ -273,15 +278,43 @@ def _values(
 
 
 def _solve(tasks: Sequence[Task], order: Array, data: Dataset) -> list[Result]:
-    """Train all tasks: together, or each from the one before it where many weights stay 0."""
+    """Solve all points, of which `order` sorts the penalties from strong to weak.
+
+    Without L1 they are one batch. With L1 a start with about the right weights at 0 saves most of
+    the work: the points are solved in waves, each wave as one batch. The first wave starts where
+    its tasks say, every later one half-way between the neighbours that are already there.
+    """
     if not any(task.l1 > 0.0 for task in tasks):
         return train(tasks, data)
-    results: list[Result | None] = [None] * len(tasks)
-    start = tasks[0].start
-    for k in order:
-        (found,) = train([replace(tasks[k], start=start)], data)
-        results[k], start = found, found.model
-    return [result for result in results if result is not None]
+    found: dict[int, Result] = {}  # by place in the order
+    for wave in _waves(len(tasks)):
+        batch = [tasks[order[at]] for at in wave]
+        if found:
+            starts = [_halfway(found, at) for at in wave]
+            batch = [replace(task, start=start) for task, start in zip(batch, starts)]
+        found |= zip(wave, train(batch, data))
+    place = np.argsort(order)
+    return [found[int(at)] for at in place]
+
+
+def _waves(n_points: int) -> Iterator[range]:
+    """Every eighth point, then those between them, and so on until all are there.
+
+    >>> [list(wave) for wave in _waves(10)]
+    [[0, 8], [4], [2, 6], [1, 3, 5, 7, 9]]
+    """
+    yield range(0, n_points, STRIDE)
+    step = STRIDE
+    while step > 1:
+        yield range(step // 2, n_points, step)
+        step //= 2
+
+
+def _halfway(found: Mapping[int, Result], at: int) -> Model:
+    """The mean of the nearest stronger and weaker points; the stronger one at the end."""
+    stronger = found[max(other for other in found if other < at)].model
+    weaker = [other for other in found if other > at]
+    return stronger.plus(found[min(weaker)].model).times(HALF) if weaker else stronger
 
 
 def _warn(estimators: Sequence[CertifiedClassifier], results: Sequence[Result]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.data import Block
 from separatrix.estimators.fitted import Fit
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
@@ -14,7 +15,6 @@ from separatrix.objective import Objective
 
 INSTEAD = "use method='bootstrap'"
 MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
-ENTRIES_AT_ONCE = 1 << 22
 SINGULAR = 1e-11  # share of the largest eigenvalue, the diagonal being 1, that is rounding
 INVOLVED = 1e-3  # share of the largest entry by which a column counts as part of a dependence
 OFF_OPTIMUM = 0.01  # standard errors that an estimate may be away from the optimum
@@ -38,24 +38,24 @@ def covariance(fit: Fit, names: Sequence[str]) -> Array:
 
 
 def hessian(objective: Objective, model: Model) -> Array:
-    """The Hessian (K p, K p) of one model: for each output the bias, if it is free, and W."""
+    """The Hessian (K p, K p) of the mean loss of one model: for each output the bias, then W."""
     d, _, K = model.W.shape
-    p, free = d + objective.bias, int(objective.bias)
-    H = np.empty((K * p, K * p))
-    at_once = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * K))
-    for first in range(0, K * p, at_once):
-        some = np.arange(first, min(first + at_once, K * p))
-        V = Model.zeros(d, len(some), K)
-        for m, (k, j) in enumerate(zip(*np.divmod(some, p))):
-            if j < free:
-                V.b[m, k] = 1.0
-            else:
-                V.W[j - free, m, k] = 1.0
-        here = model.select(np.zeros(len(some), int))
-        times = objective.hessian_times(here, V)
-        parts = [times.b[:, :, None]] * free + [np.transpose(times.W, (1, 2, 0))]
-        H[some] = np.concatenate(parts, axis=2).reshape(len(some), K * p)
-    return 0.5 * (H + H.T)
+    below = np.tril_indices(K)
+    scale = objective.scale(1)[0]
+
+    def part(block: Block) -> tuple[Array]:
+        Z, s = model.scores(block.X), block.weights * scale
+        units = (np.broadcast_to(unit, Z.shape) for unit in np.eye(K))
+        second = [objective.loss.hessian_times(block.y, Z, unit)[:, 0] for unit in units]
+        h = np.stack([second[k][:, j] * s for k, j in zip(*below)], axis=1)
+        return (block.X.gram(h),)
+
+    (G,) = objective.data.sum_over_blocks(part)
+    order = np.r_[d, :d] if objective.bias else np.arange(d)
+    H = np.empty((K, len(order), K, len(order)))
+    for k, j, pair in zip(*below, G):
+        H[k, :, j] = H[j, :, k] = pair[np.ix_(order, order)]
+    return H.reshape(K * len(order), -1)
 
 
 def _require_likelihood(fit: Fit) -> None:
@@ -106,8 +106,8 @@ def _require_likelihood(fit: Fit) -> None:
 
 
 def _require_information(size: Array, names: Sequence[str]) -> None:
-    empty = np.flatnonzero(size == 0.0)
-    if len(empty):
+    empty = np.flatnonzero(size == 0.0).tolist()
+    if empty:
         raise ValueError(
             f"Feature '{names[empty[0] % len(names)]}' is 0 in every row that counts: the data "
             "say nothing of its coefficient. Leave it out."
@@ -119,7 +119,7 @@ def _require_full_rank(values: Array, vectors: Array, names: Sequence[str]) -> N
         return
     # The entries of the null vector, output by output, say which columns depend on each other.
     share = np.abs(vectors[:, 0]).reshape(-1, len(names)).max(axis=0)
-    involved = [names[j] for j in np.flatnonzero(share > INVOLVED * share.max())]
+    involved = [names[j] for j in np.flatnonzero(share > INVOLVED * share.max()).tolist()]
     some = ", ".join(involved[:8]) + (", ..." if len(involved) > 8 else "")
     raise ValueError(
         f"Wald intervals need features of full rank, and these are linearly dependent: {some}. "

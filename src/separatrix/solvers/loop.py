@@ -31,7 +31,7 @@ from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
-FIRST_LOOK = 0.1  # share of the first gradient's norm at which the gap is first looked at
+FIRST_LOOK = 0.1  # share of the loss's first gradient at which the gap is first looked at
 NEXT_LOOK = 0.9
 TINY = 1e-300
 
@@ -144,8 +144,10 @@ class _Batch:
             self.state = replace(state, found=self.objective.evaluate(state.model))
         # An earlier run's epochs count for schedules, not for this run's history.
         self.offset = self.state.epoch
-        value = self.state.found.value
-        B, weights = len(self.running), self.state.model
+        found, weights = self.state.found, self.state.model
+        value, B = found.value, len(self.running)
+        # That of the loss alone: at a start that is the optimum already, the whole is 0.
+        slope = Model(found.GW, found.gb)
         self.start_value = value.copy()
         self.watch = Watch(
             first=np.where(value > 0.0, value, np.nan),
@@ -159,9 +161,7 @@ class _Batch:
             last_score=np.full(B, np.inf),
             start_norm=self._norm_of_nothing(),
             # Weights that are given may be next to the optimum, and are looked at without delay.
-            certify_at=np.where(
-                _given(weights), np.inf, FIRST_LOOK * self.state.found.gradient_norm
-            ),
+            certify_at=np.where(_given(weights), np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope))),
         )
 
     def _norm_of_nothing(self) -> Array:
