@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model
@@ -363,12 +364,15 @@ def test_wide_indices_and_single_precision():
     assert LogisticRegression(tol=1e-10).fit(X.astype(np.float32), Y).stop_reason_ == "tol"
 
 
-def test_tables_keep_their_feature_names():
-    table = pd.DataFrame(IRIS, columns=list("abcd"))
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_tables_keep_their_feature_names(frame):
+    table = frame(dict(zip("abcd", IRIS.T)))
     model = LogisticRegression().fit(table, SPECIES)
     assert list(model.feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(table[["b", "a", "c", "d"]])
+    labels = (pd.Series if frame is pd.DataFrame else pl.Series)(SPECIES)
+    assert LogisticRegression().fit(table, labels).coef_.tobytes() == model.coef_.tobytes()
 
 
 def test_a_warm_start_goes_on_from_the_last_fit():
