@@ -13,7 +13,7 @@ from separatrix.data import Block, Dataset
 from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.checks import in_words
 from separatrix.estimators.class_weights import with_class_weights
-from separatrix.estimators.many import prepare
+from separatrix.estimators.many import as_weights, prepare
 from separatrix.fit import Task
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -52,14 +52,16 @@ class Fit:
                 f"{in_words(estimator.classes_)}. Give the y of the fit."
             )
         (block,) = data.blocks()
-        s = np.ones(len(block.y))
-        if sample_weight is not None:
-            s *= np.ravel(sample_weight)  # one for each row, or one for all
+        given = as_weights(sample_weight, X, 1)
+        s = np.ones(len(block.y)) if given is None else given.reshape(len(block.y))
         rows = Block(block.X, block.y)
         data = _weighted(rows, s, estimator)
         task = estimator._task(data)
         objective = Objective(
-            data, task.loss, ElasticNet(task.l1, task.l2, task.factors), bias=task.bias
+            data,
+            task.loss,
+            ElasticNet(task.l1, task.l2, task.factors, task.bias_factor),
+            bias=task.bias,
         )
         model = estimator._model().astype(np.float64)
         _require_same_value(estimator, objective, model)

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Array
 from separatrix.certificate import Certificate
 from separatrix.estimators.bootstrap import Bootstrap, fit_replicates
-from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.checks import (
     require_choice,
     require_count,
@@ -22,8 +21,10 @@ from separatrix.estimators.checks import (
     require_number,
 )
 from separatrix.estimators.fitted import Fit
+from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.start import seed_of
-from separatrix.estimators.table import coefficient_names, output_names
+from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.table import feature_names, output_classes, table_index
 from separatrix.estimators.wald import covariance
 
 if TYPE_CHECKING:
@@ -81,11 +82,7 @@ class Intervals:
         """
         import pandas as pd
 
-        index: Any = pd.Index(self.names, name="feature")
-        if len(self.classes) > 1:
-            index = pd.MultiIndex.from_product(
-                [self.classes, self.names], names=["class", "feature"]
-            )
+        index = table_index(self.classes, self.names)
         return pd.DataFrame({name: a.ravel() for name, a in self._columns()}, index=index)
 
     def __str__(self) -> str:
@@ -109,7 +106,7 @@ class Intervals:
 
 
 def confidence_intervals(
-    estimator: CertifiedClassifier,
+    estimator: LogisticRegression | LinearSVC,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -148,7 +145,7 @@ def confidence_intervals(
     >>> model = LogisticRegression(C=float("inf"), tol=1e-8).fit(X, y)
     >>> print(confidence_intervals(model, X, y))
     """
-    if not isinstance(estimator, CertifiedClassifier):
+    if not isinstance(estimator, (LogisticRegression, LinearSVC)):
         raise TypeError(
             "confidence_intervals takes a fitted LogisticRegression or LinearSVC of separatrix. "
             f"Got {type(estimator).__name__} instead."
@@ -213,10 +210,9 @@ def _bootstrap(fit: Fit, level: float, draw: Bootstrap, interval: str) -> Interv
 
 def _estimates(fit: Fit) -> tuple[Array, list[str], list[Any]]:
     """The coefficients (K, p) of the fit, their names, and the classes of the outputs."""
-    names = coefficient_names(fit.estimator)
+    names = feature_names(fit.estimator)
     names = [INTERCEPT, *names] if fit.task.bias else names
-    classes = output_names(fit.estimator.classes_, fit.task.n_outputs)
-    return fit.coefficients(fit.model)[0], names, classes
+    return fit.coefficients(fit.model)[0], names, output_classes(fit.estimator)
 
 
 def _require_tails(n_replicates: int, level: float) -> None:

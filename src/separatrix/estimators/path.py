@@ -26,8 +26,9 @@ from separatrix.estimators.checks import (
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.many import copy_feature_names, prepare
 from separatrix.estimators.null_model import NullModel
+from separatrix.estimators.scaled import scales
 from separatrix.estimators.svc import LinearSVC
-from separatrix.estimators.table import coefficient_names, output_names
+from separatrix.estimators.table import feature_names, output_classes, table_index
 from separatrix.fit import Task, train
 from separatrix.model import Model
 from separatrix.solvers import History, Result
@@ -53,70 +54,59 @@ ROUNDING = 1e3  # units in the last place by which the strongest penalty is rais
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """A model for every strength of the penalty; P points, K outputs, d features.
+    """A fitted estimator for every strength of the penalty; P points, K outputs, d features.
 
     Attributes
     ----------
+    estimators : the fitted estimators, to predict with
     Cs, l1, l2 : (P,), the strengths as the estimators and as the objective know them
     coefs, intercepts : (P, K, d) and (P, K)
     certificates : how far from its optimum each point can be
-    histories : every iteration of each point
+    histories, n_iter : every iteration of each point, and how many there were
     stop_reasons : why each point's run ended
     n_nonzero : (P,), how many weights are not 0
-    n_iter : (P,), the iterations of each point
     factors : (d,), the factors of the penalty if the features were standardised, else None
-    feature_names, classes : the names of the features and the classes of the outputs
     """
 
-    Cs: Array
+    estimators: list[CertifiedClassifier]
     l1: Array
     l2: Array
     factors: Array | None
-    feature_names: list[str]
-    classes: list[Any]
-    _estimators: Sequence[CertifiedClassifier]
-    _tasks: Sequence[Task]
-    _results: Sequence[Result]
-    _checked: CertifiedClassifier
-    _all_classes: Array
 
     def __len__(self) -> int:
-        return len(self._results)
+        return len(self.estimators)
+
+    @property
+    def Cs(self) -> Array:  # noqa: N802
+        return np.array([each.C for each in self.estimators])
 
     @property
     def coefs(self) -> Array:
-        return np.stack([result.model.W[:, 0].T for result in self._results])
+        return np.stack([each.coef_ for each in self.estimators])
 
     @property
     def intercepts(self) -> Array:
-        return np.stack([result.model.b[0] for result in self._results])
+        return np.stack([each.intercept_ for each in self.estimators])
 
     @property
     def certificates(self) -> list[Certificate]:
-        return [result.certificate for result in self._results]
+        return [each.certificate_ for each in self.estimators]
 
     @property
     def histories(self) -> list[History]:
-        return [result.history for result in self._results]
+        return [each.history_ for each in self.estimators]
 
     @property
     def n_iter(self) -> Array:
-        return np.array([result.history.epochs for result in self._results])
+        return np.array([each.n_iter_ for each in self.estimators])
 
     @property
     def n_nonzero(self) -> Array:
-        return np.array([np.count_nonzero(result.model.W) for result in self._results])
+        return np.count_nonzero(self.coefs, axis=(1, 2))
 
     @property
     def stop_reasons(self) -> list[str]:
-        return ["max_iter" if r.stop_reason == "epochs" else r.stop_reason for r in self._results]
-
-    def estimator(self, point: int) -> CertifiedClassifier:
-        """The fitted estimator of one point, to predict with."""
-        fitted: CertifiedClassifier = clone(self._estimators[point])
-        copy_feature_names(self._checked, fitted)
-        fitted._accept(self._results[point], self._tasks[point].loss, self._all_classes)
-        return fitted
+        return [each.stop_reason_ for each in self.estimators]
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for every point: strengths, size, verdict."""
@@ -144,11 +134,8 @@ class RegularizationPath:
         """
         import pandas as pd
 
-        columns: Any = pd.Index(self.feature_names, name="feature")
-        if len(self.classes) > 1:
-            columns = pd.MultiIndex.from_product(
-                [self.classes, self.feature_names], names=["class", "feature"]
-            )
+        one = self.estimators[0]
+        columns = table_index(output_classes(one), feature_names(one))
         index = pd.Index(self.Cs, name="C")
         return pd.DataFrame(self.coefs.reshape(len(self), -1), index=index, columns=columns)
 
@@ -195,33 +182,31 @@ def regularization_path(
     require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
     checked = copy(prototype)
     data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
-    factors = _standard_deviations(data) if standardize else None
+    (block,) = data.blocks()
+    factors = scales(block.X, block.weights) if standardize else None
     loss, n_outputs = prototype._loss_and_outputs(len(data.classes))
-    null = NullModel.of(loss, n_outputs, data, bias=bool(prototype.fit_intercept))
+    free_bias = bool(prototype.fit_intercept) and prototype._bias_factor() == 0.0
+    null = NullModel.of(loss, n_outputs, data, bias=free_bias)
     values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
     start = Model.zeros(data.n_features, 1, n_outputs)
     start.b[:] = null.b
     tasks = [replace(each._task(data), factors=factors, start=start) for each in estimators]
     results = _solve(tasks, np.argsort(values, kind="stable"), data)
-    _warn(estimators, results)
+    for each, result in zip(estimators, results):
+        copy_feature_names(checked, each)
+        each._accept(result, loss, data)
+    _warn(estimators)
     return RegularizationPath(
-        Cs=values,
-        l1=np.array([task.l1 for task in tasks]),
-        l2=np.array([task.l2 for task in tasks]),
-        factors=factors,
-        feature_names=coefficient_names(checked),
-        classes=output_names(data.classes, n_outputs),
-        _estimators=estimators,
-        _tasks=tasks,
-        _results=results,
-        _checked=checked,
-        _all_classes=data.classes,
+        estimators,
+        np.array([task.l1 for task in tasks]),
+        np.array([task.l2 for task in tasks]),
+        factors,
     )
 
 
 def _prototype(estimator: Any, l1_ratio: float | None) -> CertifiedClassifier:
-    if isinstance(estimator, CertifiedClassifier):
+    if isinstance(estimator, (LogisticRegression, LinearSVC)):
         prototype: CertifiedClassifier = clone(estimator)
     else:
         if not isinstance(estimator, str):
@@ -236,13 +221,6 @@ def _prototype(estimator: Any, l1_ratio: float | None) -> CertifiedClassifier:
         prototype.set_params(l1_ratio=l1_ratio)
     prototype._check_parameters()
     return prototype
-
-
-def _standard_deviations(data: Dataset) -> Array:
-    """The weighted standard deviation of every feature; 1 for a constant one."""
-    (block,) = data.blocks()
-    _, spread = block.X.moments(block.weights)
-    return np.where(spread > 0.0, spread, 1.0)
 
 
 def _values(
@@ -317,19 +295,20 @@ def _halfway(found: Mapping[int, Result], at: int) -> Model:
     return stronger.plus(found[min(weaker)].model).times(HALF) if weaker else stronger
 
 
-def _warn(estimators: Sequence[CertifiedClassifier], results: Sequence[Result]) -> None:
-    """Warn once of all points that miss what was asked of them."""
+def _warn(estimators: Sequence[CertifiedClassifier]) -> None:
+    """Warn once of all points that are not what was asked for, naming the caller's line."""
     missed = [
         (k, diagnosis)
-        for k, (each, result) in enumerate(zip(estimators, results))
-        for diagnosis in each._judge(result)
+        for k, each in enumerate(estimators)
+        for diagnosis in each.diagnoses_
         if diagnosis.kind in each._alarms
     ]
     if missed:
-        points = sorted({k for k, _ in missed})
+        first, diagnosis = missed[0]
+        count = len({k for k, _ in missed})
         warnings.warn(
-            f"{len(points)} of {len(results)} points of the path are not what was asked for. "
-            f"The first is point {points[0]}, C={estimators[points[0]].C:g}: {missed[0][1]}",
+            f"{count} of {len(estimators)} points of the path are not what was asked for. The "
+            f"first is point {first}, C={estimators[first].C:g}: {diagnosis}",
             ConvergenceWarning,
             stacklevel=3,
         )
