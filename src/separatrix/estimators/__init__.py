@@ -10,6 +10,7 @@ from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.search import GridSearchCV
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.svc_cv import LinearSVCCV
+from separatrix.estimators.threshold import Threshold
 
 __all__ = [
     "GradientDescentClassifier",
@@ -21,6 +22,7 @@ __all__ = [
     "LogisticRegressionCV",
     "Perceptron",
     "RegularizationPath",
+    "Threshold",
     "confidence_intervals",
     "fit_many",
     "regularization_path",
