@@ -156,7 +156,7 @@ class CrossValidation:
         began = time.perf_counter()
         train, test = self.folds.train[k], self.folds.test[k]
         y = _safe_indexing(self.y, train)
-        trials = [Trial(r, 0, clone(r.classifier)) for r in recipes]
+        trials = [Trial(r, 0, clone(r.classifier)) for r in recipes]  # one fold: all rows of X
         transformers: Any = clone(recipes[0].transformers)
         try:
             # As a pipeline does it: fit_transform need not be fit and transform.
@@ -178,6 +178,8 @@ class CrossValidation:
         self._score(trials, _matrix(held_out), {"test": [(whole, self.referee.sight(test))]})
         if self.train_scores:
             self._score(trials, matrix, {"train": [(whole, self.referee.sight(train))]})
+        for trial in trials:
+            trial.fold = k
         return _timed(trials, began, fitted)
 
     def _fit(self, trials: list[Trial], X: Any, y: Any, s: Array | None, folds: Folds) -> Matrix:
@@ -246,7 +248,7 @@ class CrossValidation:
 
 
 def warn_of(trials: Sequence[Trial]) -> None:
-    """Warn once of all models that are not what was asked for, naming the line that called `fit`."""
+    """Warn once of all models that miss what was asked of them, as the line that called `fit`."""
     missed = [
         (trial, diagnosis)
         for trial in trials

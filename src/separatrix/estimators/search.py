@@ -35,9 +35,9 @@ class GridSearchCV(PlainGridSearchCV):
       parameters, and the candidates that share them are one batch;
     - `class_weight="balanced"` is balanced for every fold by its own training rows.
 
-    Everything else is left to scikit-learn's own search: other estimators, parameters of `fit`
-    other than the classifier's sample_weight, a LinearSVC with `probability`, and callbacks. `n_jobs` and `pre_dispatch` matter
-    only there: a batch uses the threads of `set_threads`.
+    Everything else is left to scikit-learn's own search: other estimators, a LinearSVC with
+    `probability`, parameters of `fit` other than the classifier's sample_weight, and callbacks.
+    `n_jobs` and `pre_dispatch` matter only there: a batch uses the threads of `set_threads`.
 
     Two things are to be known of the results. `mean_fit_time` and `mean_score_time` are equal
     shares of the time of a batch. A split whose training rows lack a class is an error.
