@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -147,6 +147,7 @@ def test_no_model_at_the_first_l2_is_a_hundredth_better_than_a_constant_one(esti
 COUNTS = st.lists(st.integers(1, 50), min_size=2, max_size=5)
 
 
+@settings(max_examples=20)
 @given(COUNTS)
 def test_the_best_constant_models_are_those_that_algebra_gives(counts):
     y = np.repeat(np.arange(len(counts)), counts)

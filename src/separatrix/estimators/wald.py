@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from separatrix.arrays import Array
-from separatrix.data import Block
 from separatrix.estimators.fitted import Fit
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
-from separatrix.objective import Objective
 
 INSTEAD = "use method='bootstrap'"
 MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
@@ -26,7 +25,7 @@ def covariance(fit: Fit, names: Sequence[str]) -> Array:
     Raises where it is not the covariance of the estimates, saying why and what to do.
     """
     _require_likelihood(fit)
-    H = hessian(fit.objective, fit.model)
+    H = _hessian(fit)
     size = np.sqrt(np.diag(H))
     _require_information(size, names)
     values, vectors = np.linalg.eigh(H / np.outer(size, size))
@@ -37,25 +36,14 @@ def covariance(fit: Fit, names: Sequence[str]) -> Array:
     return V
 
 
-def hessian(objective: Objective, model: Model) -> Array:
-    """The Hessian (K p, K p) of the mean loss of one model: for each output the bias, then W."""
-    d, _, K = model.W.shape
-    below = np.tril_indices(K)
-    scale = objective.scale(1)[0]
-
-    def part(block: Block) -> tuple[Array]:
-        Z, s = model.scores(block.X), block.weights * scale
-        units = (np.broadcast_to(unit, Z.shape) for unit in np.eye(K))
-        second = [objective.loss.hessian_times(block.y, Z, unit)[:, 0] for unit in units]
-        h = np.stack([second[k][:, j] * s for k, j in zip(*below)], axis=1)
-        return (block.X.gram(h),)
-
-    (G,) = objective.data.sum_over_blocks(part)
-    order = np.r_[d, :d] if objective.bias else np.arange(d)
-    H = np.empty((K, len(order), K, len(order)))
-    for k, j, pair in zip(*below, G):
-        H[k, :, j] = H[j, :, k] = pair[np.ix_(order, order)]
-    return H.reshape(K * len(order), -1)
+def _hessian(fit: Fit) -> Array:
+    """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
+    d, _, K = fit.model.W.shape
+    H = block_diag(*fit.objective.curvature(fit.model).hessian()[0])
+    H = np.tril(H) + np.tril(H, -1).T
+    order = np.r_[d, :d] if fit.task.bias else np.arange(d)
+    kept = (np.arange(K)[:, None] * (d + 1) + order).ravel()
+    return H[np.ix_(kept, kept)]
 
 
 def _require_likelihood(fit: Fit) -> None:
