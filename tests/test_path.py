@@ -119,6 +119,14 @@ def test_an_l1_path_begins_at_exactly_zero_and_leaves_it_at_once(estimator, l1_r
     assert path.n_nonzero[1] > 0
 
 
+def test_a_first_point_that_is_the_start_already_is_looked_at_without_delay():
+    X, y = FLOWERS[30:], KINDS[30:]  # as many of each: the best bias is 0, the start of every fit
+    path = regularization_path(X, y, "logistic", l1_ratio=1.0, Cs=3)
+    assert path.n_iter[0] == 1
+    assert path.stop_reasons[0] == "tol"
+    assert path.n_nonzero[0] == 0
+
+
 def test_the_first_l1_is_the_largest_slope_at_the_best_constant_model():
     share = BENIGN.mean()
     slope = CANCER.T @ (share - BENIGN) / len(BENIGN)

@@ -144,6 +144,11 @@ def confidence_intervals(
     >>> X = X[["mean texture", "mean smoothness"]]
     >>> model = LogisticRegression(C=float("inf"), tol=1e-8).fit(X, y)
     >>> print(confidence_intervals(model, X, y))
+    0.95 wald intervals
+                     estimate  standard_error       z    p_value    lower    upper
+        (intercept)      13.8           1.237   11.15    7.3e-29    11.37    16.22
+       mean texture    -0.286         0.02976  -9.611   7.16e-22  -0.3444  -0.2277
+    mean smoothness     -78.2           9.054  -8.637  5.778e-18   -95.94   -60.45
     """
     if not isinstance(estimator, (LogisticRegression, LinearSVC)):
         raise TypeError(
