@@ -49,7 +49,7 @@ class ColumnForm {
     }
 
     // Makes the step that `rise` has looked at last.
-    void accept(const index_t*, index_t, const double*) { rows_.accept(u_.get()); }
+    void accept() { rows_.accept(u_.get()); }
 
     // out = (H + ridge) p over the coordinates `at`.
     void times(const index_t* at, index_t count, const double* p, double* out) {
@@ -114,7 +114,10 @@ class GramForm {
     static constexpr index_t width() { return 1; }
     index_t blocks() const { return H_.order * H_.outputs; }
 
-    void diagonal(index_t c, double* out) const { *out = entry(c, c); }
+    void diagonal(index_t c, double* out) const {
+        const index_t k = c / H_.order, j = c % H_.order;
+        *out = H_.at[k * H_.outputs + k][j * H_.order + j];
+    }
     void slopes(index_t c, double* out) const { *out = slope_[c]; }
     void move(index_t c, const double* delta) { add_row(c, *delta, slope_.get()); }
 
@@ -129,21 +132,26 @@ class GramForm {
         return sum;
     }
 
-    void accept(const index_t*, index_t, const double*) {
+    void accept() {
         for (index_t c = 0; c < blocks(); ++c) slope_[c] += change_[c];
     }
 
-    // The entry of H + ridge at two coordinates.
-    double entry_with_ridge(index_t a, index_t b) const {
-        return entry(a, b) + (a == b ? ridge_[a] : 0);
+    // A (count, count), the upper half: H + ridge over the coordinates `at`, which rise.
+    void take(const index_t* at, index_t count, double* A) const {
+        const index_t order = H_.order;
+        for (index_t a = 0; a < count; ++a) {
+            const index_t k = at[a] / order, j = at[a] % order;
+            index_t b = a;
+            for (index_t l = k; l < H_.outputs; ++l) {
+                const double* H = H_.at[k * H_.outputs + l];
+                for (; b < count && at[b] < (l + 1) * order; ++b)
+                    A[a * count + b] = H ? H[j * order + at[b] - l * order] : 0;
+            }
+            A[a * count + a] += ridge_[at[a]];
+        }
     }
 
   private:
-    double entry(index_t a, index_t b) const {
-        const double* H = H_.at[a / H_.order * H_.outputs + b / H_.order];
-        return H ? H[a % H_.order * H_.order + b % H_.order] : 0;
-    }
-
     // out += by H[c]
     void add_row(index_t c, double by, double* out) const {
         const index_t k = c / H_.order, j = c % H_.order, order = H_.order;

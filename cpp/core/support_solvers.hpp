@@ -6,6 +6,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
+constexpr double damping = 1e-10;
 constexpr double lost_pivot = 1e-13;  // of a diagonal entry: what is left of it is rounding
 
 // Problem    A x = r by Cholesky, A = U^T U.
@@ -60,8 +61,8 @@ void solve_support(Form& form, const index_t* at, index_t m, const double* diago
                    index_t most, double* r) {
     if constexpr (Form::exact) {
         Scratch<double> A(m * m);
-        for (index_t a = 0; a < m; ++a)
-            for (index_t b = a; b < m; ++b) A[a * m + b] = form.entry_with_ridge(at[a], at[b]);
+        form.take(at, m, A.get());
+        for (index_t a = 0; a < m; ++a) A[a * m + a] *= 1 + damping;
         solve_cholesky(A.get(), m, r);
     } else {
         Scratch<double> x(m), p(m), Ap(m);
