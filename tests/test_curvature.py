@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def make(
 ) -> Objective:
     X, y, s = rows(form)
     ends = [0, *cuts, len(X)]
-    blocks = [Block.of(kind(X[i:j]), y[i:j], s[i:j]) for i, j in zip(ends, ends[1:])]
+    blocks = [Block.of(kind(X[i:j]), y[i:j], s[i:j]) for i, j in pairwise(ends)]
     factors = np.random.default_rng(1).uniform(0.5, 2.0, (D, B))
     penalty = ElasticNet(0.0, [0.0, 0.1, 1.0], factors, bias_factor)
     return Objective(

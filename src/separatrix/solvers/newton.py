@@ -156,12 +156,9 @@ class Newton:
 
 def _entry_square(objective: Objective) -> float:
     """The mean square of the entries of X that are stored."""
-    total, count = 0.0, 0
-    for block in objective.data.blocks():
-        values = block.X.X.data if block.X.is_sparse else block.X.X
-        total += float(np.square(values, dtype=np.float64).sum())
-        count += values.size
-    return total / max(count, 1)
+    blocks = list(objective.data.blocks())
+    stored = sum(block.X.X.nnz if block.X.is_sparse else block.X.X.size for block in blocks)
+    return sum(block.X.sum_of_squares() for block in blocks) / max(stored, 1)
 
 
 def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Model, State, Array]:
@@ -191,13 +188,12 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
 
 def _solve(factor: Array, g: Model) -> Model:
     """H^-1 g of each model, by the factors (B, blocks, m, m) of H."""
-    d, B, K = g.W.shape
     W = np.concatenate([g.W, g.b[None]])
-    x = np.ascontiguousarray(np.moveaxis(W, 0, 2))  # (B, K, d + 1), the order of H
+    x = np.ascontiguousarray(W.transpose(1, 2, 0))  # (B, K, d + 1), the order of H
     m = factor.shape[2]
     _core.solve(factor.reshape(-1, m, m), x.reshape(-1, m))
-    W = np.moveaxis(x, 2, 0)
-    return Model(np.ascontiguousarray(W[:d]), np.ascontiguousarray(W[d]))
+    W = x.transpose(2, 0, 1)
+    return Model(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]))
 
 
 def _centre(objective: Objective, direction: Model) -> None:

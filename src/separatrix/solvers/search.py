@@ -82,7 +82,9 @@ def _enough(
     Near the optimum the fall is lost in the rounding of the values; then the slope at the new point
     decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J. Optim. 2005, (4.1).
     """
-    falls = found.value <= value + ARMIJO * t * slope
+    falls = np.asarray(found.value <= value + ARMIJO * t * slope)
+    if falls.all():
+        return falls
     level = found.value <= value + ROUNDING * np.abs(value)
     after = gradient_at(objective, model, found).dot(direction)
-    return np.asarray(falls | (level & (after <= (2.0 * ARMIJO - 1.0) * slope)))
+    return falls | (level & (after <= (2.0 * ARMIJO - 1.0) * slope))
