@@ -62,7 +62,8 @@ class Model:
 
         Each is summed in the same order, whatever models stand beside it.
         """
-        W = (self.W * other.W).transpose(1, 0, 2).reshape(self.n_models, -1)
+        # Copied: a view over strides, which reshape gives where it can, is summed in another order.
+        W = np.ascontiguousarray((self.W * other.W).transpose(1, 0, 2)).reshape(self.n_models, -1)
         return W.sum(axis=1, dtype=np.float64) + (self.b * other.b).sum(axis=1, dtype=np.float64)
 
     def times(self, factors: Array) -> Model:
