@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix import LOSSES, LinearSVC, LogisticRegression, regularization_path
+from separatrix import (
+    LOSSES,
+    LinearSVC,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+    regularization_path,
+)
 from separatrix.arrays import rows_read
 from separatrix.data import Dataset
 from separatrix.estimators.null_model import NullModel
@@ -283,12 +290,12 @@ def test_no_penalty_has_no_gap_and_still_is_a_point():
 
 
 def test_the_names_of_the_losses_are_the_estimators():
-    for given, estimator in {
+    for word, estimator in {
         "softmax": LogisticRegression(multiclass="softmax"),
         "softmax_reference": LogisticRegression(multiclass="reference"),
         "squared_hinge": LinearSVC(),
     }.items():
-        named, own = (regularization_path(CANCER, BENIGN, e, Cs=3) for e in (given, estimator))
+        named, own = (regularization_path(CANCER, BENIGN, e, Cs=3) for e in (word, estimator))
         assert named.coefs.tobytes() == own.coefs.tobytes()
 
 
@@ -314,10 +321,9 @@ def test_what_cannot_be_is_refused(options, words):
 
 
 def test_strangers_are_refused():
-    with pytest.raises(TypeError, match="Got DecisionTreeClassifier instead"):
-        from sklearn.tree import DecisionTreeClassifier
-
-        regularization_path(CANCER, BENIGN, DecisionTreeClassifier())
+    for stranger in (Perceptron(), LogisticRegressionCV(), 3):
+        with pytest.raises(TypeError, match=f"Got {type(stranger).__name__} instead"):
+            regularization_path(CANCER, BENIGN, stranger)
 
 
 def test_data_that_tell_nothing_have_no_range():

@@ -195,7 +195,7 @@ def regularization_path(
     results = _solve(tasks, np.argsort(values, kind="stable"), data)
     for each, result in zip(estimators, results):
         copy_feature_names(checked, each)
-        each._accept(result, loss, data)
+        each._accept(result, loss, data.classes)
     _warn(estimators)
     return RegularizationPath(
         estimators,
