@@ -17,6 +17,7 @@
 #include "core/cholesky_pass.hpp"
 #include "core/coordinate_pass.hpp"
 #include "core/descent.hpp"
+#include "core/dual.hpp"
 #include "core/flows.hpp"
 #include "core/gram_pass.hpp"
 #include "core/perceptron.hpp"
@@ -411,6 +412,54 @@ void coordinate_step(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, I
         step_by_columns(engine(), X.data, from, step);
 }
 
+// The working copy of X for the dual solver, and what is done with it.
+template <class T>
+struct Dual {
+    DualCopy<T> copy;
+
+    static DualCopy<T> copy_of(const std::vector<Matrix*>& parts, const In<std::int64_t>& order) {
+        std::vector<const Data*> data;
+        for (const Matrix* part : parts) data.push_back(&part->data);
+        nb::gil_scoped_release release;
+        return {engine(), std::move(data), order.data(), index_t(order.size())};
+    }
+
+    Dual(std::vector<Matrix*> parts, In<std::int64_t> order) : copy(copy_of(parts, order)) {}
+
+    void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
+              In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
+              bool fresh, In<double> limit, Out<T> W, Out<double> b, Out<double> U,
+              Out<double> estimate) {
+        nb::gil_scoped_release release;
+        dual_step<T>(engine(), copy,
+                     {.form = DualForm(form),
+                      .margin = margin,
+                      .models = index_t(b.shape(0)),
+                      .outputs = index_t(b.shape(1)),
+                      .labels = labels_of(y, s, strength),
+                      .bias_square = bias_square.data(),
+                      .steps = steps ? steps->data() : nullptr,
+                      .key = key,
+                      .epochs = epochs,
+                      .fresh = fresh,
+                      .limit = limit.data(),
+                      .W = W.data(),
+                      .b = b.data(),
+                      .U = U.data(),
+                      .estimate = estimate.data()});
+    }
+};
+
+template <class T>
+void bind_dual(nb::module_& m, const char* name) {
+    nb::class_<Dual<T>>(m, name)
+        .def(nb::init<std::vector<Matrix*>, In<std::int64_t>>(), "parts"_a, "order"_a.noconvert())
+        .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
+             "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
+             "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "limit"_a.noconvert(),
+             "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(), "estimate"_a.noconvert());
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* rules) {
     m.def("scores", &scores<T>, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
@@ -474,6 +523,8 @@ NB_MODULE(_core, m) {
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");
+    bind_dual<float>(m, "DualF32");
+    bind_dual<double>(m, "DualF64");
     m.def("set_threads", [](int threads) { settings().threads = threads; }, "threads"_a);
     m.def("threads", [] { return settings().threads.load(); });
     m.def("instruction_set", [] { return std::string(engine().set->name); });

@@ -35,6 +35,8 @@ extern const CoordinateKernels coordinate_kernels;
 extern const GramKernels gram_kernels;
 extern const CurvatureKernels curvature_kernels;
 extern const CholeskyKernels cholesky_kernels;
+extern const DualKernels<float> dual_f32;
+extern const DualKernels<double> dual_f64;
 extern const KernelSet kernel_set;
 const KernelSet kernel_set = {
     .name = SX_TEXT(SX_ISA),
@@ -44,6 +46,8 @@ const KernelSet kernel_set = {
     .coordinate = &coordinate_kernels,
     .curvature = &curvature_kernels,
     .cholesky = &cholesky_kernels,
+    .dual_f32 = &dual_f32,
+    .dual_f64 = &dual_f64,
 };
 
 }  // namespace SX_ISA

@@ -165,6 +165,14 @@ struct Engine {
             return set->f64;
     }
 
+    template <class T>
+    const DualKernels<T>& dual() const {
+        if constexpr (sizeof(T) == 4)
+            return *set->dual_f32;
+        else
+            return *set->dual_f64;
+    }
+
     // Below about 50 microseconds of work, waking a thread costs more than it saves.
     template <class Body>
     void loop(index_t tasks, double multiply_adds, const Body& body) const {

@@ -5,6 +5,7 @@
 #include "cholesky_kernels.hpp"
 #include "coordinate_kernels.hpp"
 #include "curvature_kernels.hpp"
+#include "dual_task.hpp"
 #include "gram_kernels.hpp"
 #include "loss_block.hpp"
 #include "matrix.hpp"
@@ -42,6 +43,8 @@ struct KernelSet {
     const CoordinateKernels* coordinate;
     const CurvatureKernels* curvature;
     const CholeskyKernels* cholesky;
+    const DualKernels<float>* dual_f32;
+    const DualKernels<double>* dual_f64;
 };
 
 }  // namespace sx

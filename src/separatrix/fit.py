@@ -15,6 +15,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import SOLVERS, Progress, Result, Solver, State, Stop, run
+from separatrix.solvers.dual import has_dual_form
 
 # Solvers that reach an optimum, the most generally useful first.
 OPTIMISERS = ("newton", "lbfgs", "dual", "coordinate")
@@ -183,16 +184,20 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
         "smooth": loss.smooth,
         "convex": loss.convex,
         "compiled": loss.compiled,
+        "dual": has_dual_form(loss),
         "l1=0": l1 == 0.0,
         "l2=0": l2 == 0.0,
+        "l2>0": l2 > 0.0,
     }
     words = {
         "perceptron": "the perceptron loss",
         "smooth": "a smooth loss",
         "convex": "a convex loss",
         "compiled": "a compiled loss, one of LOSSES",
+        "dual": "a compiled loss with a dual form",
         "l1=0": "l1 = 0",
         "l2=0": "l2 = 0",
+        "l2>0": "l2 > 0",
     }
     needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
     return [words[need] for need, holds in held.items() if need in needs and not holds]

@@ -1,6 +1,7 @@
 """How the objective is minimised: solvers, and the one loop that runs them."""
 
 from separatrix.solvers.coordinate import Coordinate
+from separatrix.solvers.dual import Dual
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
 from separatrix.solvers.lbfgs import LBFGS
@@ -13,6 +14,7 @@ from separatrix.solvers.stop import Stop
 
 SOLVERS: dict[str, type[Solver]] = {
     "coordinate": Coordinate,
+    "dual": Dual,
     "gradient": Gradient,
     "lbfgs": LBFGS,
     "newton": Newton,
@@ -25,6 +27,7 @@ __all__ = [
     "SCHEDULES",
     "SOLVERS",
     "Coordinate",
+    "Dual",
     "Gradient",
     "History",
     "Newton",

@@ -1,0 +1,429 @@
+// Dual coordinate ascent for many models: columns are shared out to tasks, each of which goes
+// through the rows until its own units have come as far as they were asked to.
+//
+// A bias that is penalised is one more feature of constant value. A free one is the multiplier of
+// the condition sum_i C_i U_i = 0: it is treated as a feature too, whose squared value is the mean
+// squared norm of the rows, and after each epoch the multiplier takes over what that feature has
+// learnt (the method of multipliers).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "dual_copy.hpp"
+#include "shuffle.hpp"
+
+namespace sx {
+
+// What a step is asked for, over all models; N = models * outputs columns.
+template <class T>
+struct DualStep {
+    DualForm form;
+    double margin;
+    index_t models, outputs;
+    Labels labels;              // the scale is 1 / (S l2)
+    const double* bias_square;  // (models): of the bias's feature; below 0 if the bias is free
+    const T* steps;             // (features, N): 1 / f^2; null for 1
+    std::uint64_t key;          // of the order of the rows
+    index_t epochs;             // at most
+    bool fresh;                 // whether the rows have never been visited
+    const double* limit;        // (units): stop where the estimate of the gap has fallen to this
+    T* W;                       // (features, N)
+    double* b;                  // (N)
+    double* U;                  // (rows, N)
+    double* estimate;           // (units): of the gap in the last epoch, over l2
+
+    index_t N() const { return models * outputs; }
+    index_t unit_outputs() const { return by_column(form) ? 1 : outputs; }
+    index_t units() const { return N() / unit_outputs(); }
+};
+
+// Some units of a step, with arrays of their own.
+template <class T>
+class DualWork {
+    static constexpr double nothing = 1e-18;
+
+  public:
+    DualWork(const DualKernels<T>& kernels, const DualCopy<T>& X, const DualStep<T>& step,
+             index_t first, index_t units)
+        : k_(kernels),
+          X_(X),
+          step_(step),
+          first_(first * step.unit_outputs()),
+          n_(X.order().size()),
+          rows_(X.rows()) {
+        p_.X = rows_;
+        p_.form = step.form;
+        p_.margin = T(step.margin);
+        p_.units = units;
+        p_.outputs = step.unit_outputs();
+        p_.columns = units * p_.outputs;
+        p_.width = p_.columns == 1 ? 1 : (p_.columns + k_.lanes - 1) / k_.lanes * k_.lanes;
+        first_unit_ = first;
+        read_rows();
+        read_columns();
+        read_weights();
+        read_duals();
+    }
+
+    void run() {
+        const index_t blocks = blocks_.size();
+        std::vector<std::int32_t> order(blocks);
+        std::vector<double> visits(p_.units, 0.0);
+        for (index_t epoch = 0; p_.live; ++epoch) {
+            shuffle(step_.key + std::uint64_t(epoch), order);
+            mark_blocks();
+            std::fill(gap_.begin(), gap_.end(), 0.0);
+            std::fill(found_high_.begin(), found_high_.end(), -infinity);
+            std::fill(found_low_.begin(), found_low_.end(), infinity);
+            for (index_t u = 0; u < p_.units; ++u) visits[u] += std::max(active_of_[u], n_ / 64.0);
+            k_.epoch(p_, order.data(), blocks,
+                     {gap_.data(), change_.data(), found_high_.data(), found_low_.data(),
+                      resting_.data()});
+            const bool first = step_.fresh && epoch == 0;
+            for (index_t u = 0; u < p_.units; ++u) {
+                if (!(p_.live >> u & 1)) continue;
+                close_epoch(u, first);
+                const bool near =
+                    !first && step_.estimate[first_unit_ + u] <= step_.limit[first_unit_ + u];
+                if (near || visits[u] >= double(step_.epochs) * rows_of_[u]) p_.live &= ~(1u << u);
+            }
+        }
+        write();
+    }
+
+  private:
+    static constexpr T infinity = std::numeric_limits<T>::infinity();
+
+    index_t model(index_t unit) const { return (first_ + unit * p_.outputs) / step_.outputs; }
+    bool is_free(index_t unit) const { return step_.bias_square[model(unit)] < 0.0; }
+
+    double weight(index_t i, index_t unit) const {
+        const Labels& l = step_.labels;
+        return l.s ? l.s[X_.order()[i] * l.s_row + model(unit) * l.s_model] : 1.0;
+    }
+    std::int32_t label(index_t i, index_t unit) const {
+        const Labels& l = step_.labels;
+        return l.y[X_.order()[i] * l.y_row + model(unit) * l.y_model];
+    }
+
+    // Numbers of the rows, one each or one for every unit.
+    template <class Number>
+    PerRow<T> spread(bool each, std::vector<T>& to, const Number& number) {
+        const index_t stride = each ? (by_column(p_.form) ? p_.width : p_.units) : 1;
+        to.assign(n_ * stride + (each ? k_.lanes : 0), T(0));
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t u = 0; u < (each ? p_.units : 1); ++u)
+                to[i * stride + u] = T(number(i, u));
+        return {to.data(), stride, each};
+    }
+
+    void read_rows() {
+        const Labels& l = step_.labels;
+        const auto of = [this](auto member) {
+            return [this, member](index_t i, index_t u) { return (this->*member)(i, u); };
+        };
+        p_.y = spread(l.y_model != 0, y_, of(&DualWork::label));
+        p_.s = spread(l.s && l.s_model != 0, s_, of(&DualWork::weight));
+        p_.square = spread(step_.steps != nullptr, square_,
+                           [this](index_t i, index_t u) { return square(i, u); });
+        active_.assign(n_, 0);
+        active_of_.assign(p_.units, 0.0);
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t u = 0; u < p_.units; ++u)
+                if (weight(i, u) > 0.0) {
+                    active_[i] |= 1u << u;
+                    active_of_[u] += 1.0;
+                }
+        rows_of_ = active_of_;
+        blocks_.assign((n_ + dual_block - 1) / dual_block, 0);
+        p_.active = active_.data();
+        p_.blocks = blocks_.data();
+        p_.live = p_.units == 32 ? ~0u : (1u << p_.units) - 1u;
+    }
+
+    // The squared norm of a row, with the factors of the unit.
+    double square(index_t i, index_t unit) const {
+        if (!step_.steps) return X_.squares()[i];
+        const index_t c = first_ + unit * p_.outputs, N = step_.N();
+        double sum = 0;
+        entries(i, [&](index_t j, double x) {
+            sum += x * x * double(step_.steps[feature(j) * N + c]);
+        });
+        return sum;
+    }
+
+    void read_columns() {
+        const index_t w = p_.width + k_.lanes;
+        for (std::vector<T>* a :
+             {&strength_, &bias_square_, &number_, &bias_, &found_high_, &found_low_})
+            a->assign(w, T(0));
+        high_.assign(w, infinity);
+        low_.assign(w, -infinity);
+        for (std::vector<double>* a : {&gap_, &change_, &multiplier_, &share_, &drift_})
+            a->assign(w, 0.0);
+        resting_.assign(w, 0);
+        for (index_t u = 0; u < p_.units; ++u) {
+            double share = step_.bias_square[model(u)];
+            if (is_free(u)) share = free_share(u);
+            for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
+                strength_[c] = T(step_.labels.scale[model(u)]);
+                share_[c] = share;
+                bias_square_[c] = T(share);
+                number_[c] = T(step_.outputs == 1 ? 1 : (first_ + c) % step_.outputs);
+            }
+        }
+        p_.strength = strength_.data();
+        p_.bias_square = bias_square_.data();
+        p_.number = number_.data();
+        p_.bias = bias_.data();
+        p_.high = high_.data();
+        p_.low = low_.data();
+        p_.scratch = scratch_.reserve(k_.scratch(p_.width, p_.outputs));
+    }
+
+    // The squared value of the feature that a free bias stands for. With C the mean C_i, a change
+    // of one dual by 1 moves the bias by C times this. Larger values make the duals balance sooner,
+    // and the rows disturb each other more; the margin between is wide for many rows, and the
+    // larger C |x|^2 is, the slower are the rows and the wider is it.
+    double free_share(index_t unit) const {
+        double squares = 0, total = 0;
+        for (index_t i = 0; i < n_; ++i) {
+            const double s = weight(i, unit);
+            squares += s * double(p_.square.at[i * p_.square.row + (p_.square.each ? unit : 0)]);
+            total += s;
+        }
+        if (!(total > 0.0)) return 1.0;
+        const double C = total * step_.labels.scale[model(unit)] / rows_of_[unit];
+        return std::max(0.01, 5.0 / rows_of_[unit]) / C + 0.01 * squares / total;
+    }
+
+    // Where the weight of a feature of the copy and a column of the task lies.
+    index_t place(index_t j, index_t c) const {
+        return rows_.start ? index_t(X_.place()[j]) * p_.width + c : c * rows_.stride + j;
+    }
+
+    void read_weights() {
+        const index_t d = rows_.features, N = step_.N();
+        const index_t size = rows_.start ? d * p_.width : p_.columns * rows_.stride;
+        const auto take = [&](const T* from, Buffer<T>& buffer) {
+            T* to = buffer.reserve(size + k_.lanes);
+            std::fill_n(to, size + k_.lanes, T(0));
+            for (index_t j = 0; j < d; ++j)
+                for (index_t c = 0; c < p_.columns; ++c) to[place(j, c)] = from[j * N + first_ + c];
+            return to;
+        };
+        p_.W = take(step_.W, W_);
+        p_.steps = step_.steps ? take(step_.steps, steps_) : nullptr;
+    }
+
+    void read_duals() {
+        const index_t N = step_.N();
+        p_.duals = duals_.reserve(n_ * p_.width + 2 * k_.lanes);
+        std::fill_n(p_.duals, n_ * p_.width + 2 * k_.lanes, T(0));
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t u = 0; u < p_.units; ++u) {
+                const index_t c = u * p_.outputs;
+                const double* U = step_.U + X_.order()[i] * N + first_ + c;
+                keep(label(i, u), c, U, p_.duals + i * p_.width + c);
+                const double C = weight(i, u) * step_.labels.scale[model(u)];
+                if (C > 0.0)
+                    for (index_t k = 0; k < p_.outputs; ++k) change_[c + k] += C * U[k];
+            }
+        for (index_t c = 0; c < p_.columns; ++c) {
+            const double shift = share_[c] * change_[c];
+            if (is_free(c / p_.outputs))
+                multiplier_[c] = step_.b[first_ + c] + shift;
+            else if (share_[c] == 0.0)
+                multiplier_[c] = step_.b[first_ + c];
+            bias_[c] = T(multiplier_[c] - shift);
+        }
+    }
+
+    // What the kernels keep of the duals U of a row.
+    void keep(std::int32_t y, index_t c, const double* U, T* kept) const {
+        // Of nothing, something is kept that is as good as nothing but has a logarithm.
+        const auto logit = [](double right, double wrong) {
+            return std::log(std::max(right, nothing)) - std::log(std::max(wrong, nothing));
+        };
+        const auto safe = [](double x) { return x > 0.0 ? x : 0.0; };
+        const index_t K = p_.outputs;
+        switch (p_.form) {
+            case DualForm::hinge:
+            case DualForm::squared_hinge:
+            case DualForm::logistic: {
+                const double a = safe(y == std::int32_t(number_[c]) ? -*U : *U);
+                if (p_.form == DualForm::logistic)
+                    *kept = T(logit(1.0 - a, a));
+                else
+                    *kept = T(p_.form == DualForm::hinge ? std::min(a, 1.0) : a);
+                return;
+            }
+            case DualForm::sum_of_hinges:
+            case DualForm::sum_of_squared_hinges:
+            case DualForm::crammer_singer:
+                for (index_t k = 0; k < K; ++k) {
+                    const double a = k == y ? 0.0 : safe(U[k]);
+                    kept[k] = T(p_.form == DualForm::sum_of_hinges ? std::min(a, 1.0) : a);
+                }
+                return;
+            case DualForm::softmax:
+            case DualForm::softmax_reference: {
+                const index_t shift = p_.form == DualForm::softmax_reference;
+                double rest = 1.0;
+                if (shift) {
+                    rest = y == 0;
+                    for (index_t k = 0; k < K; ++k) rest -= U[k];
+                }
+                for (index_t k = 0; k < K; ++k)
+                    kept[k] = T(logit(k + shift == y ? 1.0 + U[k] : U[k], rest));
+                return;
+            }
+        }
+    }
+
+    // U of a row from what the kernels keep, inside the domain of the conjugate.
+    void give(std::int32_t y, index_t c, const T* kept, double* U) const {
+        const index_t K = p_.outputs;
+        switch (p_.form) {
+            case DualForm::hinge:
+            case DualForm::squared_hinge:
+            case DualForm::logistic: {
+                double a = *kept;
+                if (p_.form == DualForm::logistic) a = 1.0 / (1.0 + std::exp(a));
+                *U = y == std::int32_t(number_[c]) ? -a : a;
+                return;
+            }
+            case DualForm::sum_of_hinges:
+            case DualForm::sum_of_squared_hinges:
+            case DualForm::crammer_singer: {
+                double sum = 0;
+                for (index_t k = 0; k < K; ++k) sum += k == y ? 0.0 : double(kept[k]);
+                const double share =
+                    p_.form == DualForm::crammer_singer && sum > 1.0 ? 1.0 / sum : 1.0;
+                for (index_t k = 0; k < K; ++k)
+                    U[k] = k == y ? -sum * share : double(kept[k]) * share;
+                return;
+            }
+            case DualForm::softmax:
+            case DualForm::softmax_reference: {
+                const index_t shift = p_.form == DualForm::softmax_reference;
+                double top = shift ? 0.0 : -std::numeric_limits<double>::infinity();
+                for (index_t k = 0; k < K; ++k) top = std::max(top, double(kept[k]));
+                double total = shift ? std::exp(-top) : 0.0, wrong = 0;
+                if (shift && y != 0) wrong = total;
+                for (index_t k = 0; k < K; ++k) {
+                    U[k] = std::exp(double(kept[k]) - top);
+                    total += U[k];
+                    if (k + shift != y) wrong += U[k];
+                }
+                for (index_t k = 0; k < K; ++k)
+                    U[k] = k + shift == y ? -wrong / total : U[k] / total;
+                return;
+            }
+        }
+    }
+
+    // Calls entry(place, value) for the entries of a row of the copy.
+    template <class Entry>
+    void entries(index_t i, const Entry& entry) const {
+        if (!rows_.start) {
+            for (index_t j = 0; j < rows_.features; ++j)
+                entry(j, double(rows_.value[i * rows_.stride + j]));
+            return;
+        }
+        for (index_t k = rows_.start[i]; k < rows_.start[i + 1]; ++k)
+            entry(rows_.index[k], double(rows_.value[k]));
+    }
+
+    // The feature at a place of the copy.
+    index_t feature(index_t at) const { return rows_.start ? X_.feature()[at] : at; }
+
+    void mark_blocks() {
+        for (index_t b = 0; b < index_t(blocks_.size()); ++b) {
+            unsigned word = 0;
+            for (index_t r = 0; r < dual_block && b * dual_block + r < n_; ++r)
+                word |= unsigned((active_[b * dual_block + r] & p_.live) != 0) << r;
+            blocks_[b] = std::uint8_t(word);
+        }
+    }
+
+    // The multiplier, the estimate of the gap and the bounds of the next epoch.
+    void close_epoch(index_t u, bool first) {
+        double unbalanced = 0, jump = 0;
+        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs && is_free(u); ++c)
+            unbalanced += 0.5 * share_[c] * change_[c] * change_[c];
+        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
+            const double moved = is_free(u) && !first ? share_[c] * change_[c] : 0.0;
+            multiplier_[c] -= moved;
+            jump = std::max(jump, std::abs(moved));
+            bias_[c] = T(multiplier_[c] - share_[c] * change_[c]);
+        }
+        step_.estimate[first_unit_ + u] = gap_[u] + unbalanced;
+        active_of_[u] -= double(std::exchange(resting_[u], 0));
+        high_[u] = found_high_[u] > T(0) ? found_high_[u] : infinity;
+        low_[u] = found_low_[u] < T(0) ? found_low_[u] : -infinity;
+        // Rows rest for as long as their slopes stay on their side.
+        drift_[u] += jump;
+        if (drift_[u] > double(std::min(high_[u], -low_[u]))) wake(u);
+    }
+
+    void wake(index_t u) {
+        active_of_[u] = rows_of_[u];
+        for (index_t i = 0; i < n_; ++i)
+            if (weight(i, u) > 0.0) active_[i] |= 1u << u;
+        high_[u] = infinity;
+        low_[u] = -infinity;
+        drift_[u] = 0.0;
+    }
+
+    void write() const {
+        const index_t d = rows_.features, N = step_.N();
+        for (index_t j = 0; j < d; ++j)
+            for (index_t c = 0; c < p_.columns; ++c)
+                step_.W[j * N + first_ + c] = p_.W[place(j, c)];
+        for (index_t c = 0; c < p_.columns; ++c)
+            step_.b[first_ + c] = multiplier_[c] - share_[c] * change_[c];
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t u = 0; u < p_.units; ++u) {
+                if (!(weight(i, u) > 0.0)) continue;
+                const index_t c = u * p_.outputs;
+                give(label(i, u), c, p_.duals + i * p_.width + c,
+                     step_.U + X_.order()[i] * N + first_ + c);
+            }
+    }
+
+    const DualKernels<T>& k_;
+    const DualCopy<T>& X_;
+    const DualStep<T>& step_;
+    index_t first_, first_unit_, n_;
+    DualRows<T> rows_;
+    DualTask<T> p_{};
+    std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
+        found_high_, found_low_;
+    std::vector<double> gap_, change_, multiplier_, share_, drift_, active_of_, rows_of_;
+    std::vector<index_t> resting_;
+    std::vector<std::uint32_t> active_;
+    std::vector<std::uint8_t> blocks_;
+    Buffer<T> W_, steps_, duals_, scratch_;
+};
+
+// Brings every unit closer to its optimum, as far as the step asks.
+template <class T>
+void dual_step(const Engine& engine, const DualCopy<T>& X, const DualStep<T>& step) {
+    const DualKernels<T>& kernels = engine.dual<T>();
+    const index_t units = step.units(), outputs = step.unit_outputs();
+    index_t share = std::clamp<index_t>(dual_units / outputs, 1, dual_units);
+    index_t even = (units + engine.threads - 1) / engine.threads;
+    if (outputs == 1) even = (even + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+    share = std::min(share, even);
+    const double work = 1e2 * double(X.order().size()) * step.N();
+    engine.loop((units + share - 1) / share, work, [&](index_t task, int) {
+        const index_t first = task * share;
+        DualWork<T>(kernels, X, step, first, std::min(share, units - first)).run();
+    });
+}
+
+}  // namespace sx

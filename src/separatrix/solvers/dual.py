@@ -1,0 +1,278 @@
+"""Stochastic dual coordinate ascent, for many models at once, with shrinking and a free bias.
+
+With C_i = s_i / (S l2), the duals U and the weights they stand for are
+
+    max over U   -sum_i C_i conjugate(U_i) - |f W|^2 / 2,    f^2 W = -sum_i C_i x_i U_i
+
+and one row's U_i at a time is made the best there is while all others stay. Each such visit costs
+one row's product with W and one change of W, for all models of a batch together. The duals prove
+how far the weights are from the optimum.
+
+See S. Shalev-Shwartz and T. Zhang, Stochastic dual coordinate ascent methods for regularized loss
+minimization, JMLR 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.arrays import Array, Matrix, per_model, sum_samples
+from separatrix.data import Block
+from separatrix.losses import Loss
+from separatrix.losses.one_vs_rest import ONE_VS_REST
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.solvers.protocol import State, epoch_order
+
+FALL = 0.1  # share of the last estimate of the gap at which a step ends
+
+_Copy: TypeAlias = _core.DualF32 | _core.DualF64
+
+# By the number of the loss's kernel: its form with one output (or one against the rest), and with
+# several.
+_HINGE, _SQUARED_HINGE, _LOGISTIC, _HINGES, _SQUARED_HINGES, _WORST, _SOFTMAX, _REFERENCE = range(8)
+_FORMS: dict[int, tuple[int | None, int | None]] = {
+    0: (_HINGE, _HINGES),
+    1: (_SQUARED_HINGE, _SQUARED_HINGES),
+    2: (None, _WORST),
+    3: (_LOGISTIC, None),
+    4: (None, _SOFTMAX),
+    5: (_LOGISTIC, _REFERENCE),
+}
+
+
+def has_dual_form(loss: Loss) -> bool:
+    """Whether compiled code knows how to make the duals of one row the best there are.
+
+    >>> from separatrix.losses import LOSSES
+    >>> [name for name, loss in LOSSES.items() if not has_dual_form(loss)]
+    ['squared', 'sigmoid_mse']
+    """
+    return loss.compiled and loss.kernel % ONE_VS_REST in _FORMS
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The `dual` solver.
+
+    A step is as many epochs as it takes until an estimate of the gap, gathered on the way, has
+    fallen to a tenth, and at first to `goal` of the objective; at most `epochs`.
+
+    Parameters
+    ----------
+    seed : of the order in which rows are visited
+    single : whether to work in float32; the weights are made from the duals in float64 after each
+        step, so that a relative gap of 1e-9 is still in reach for most data
+    goal : the relative gap that the first step aims at
+    epochs : epochs of a step at most; of a hinge, whose rows rest when they are done, as many rows
+    """
+
+    seed: int = 0
+    single: bool = False
+    goal: float = 1e-3
+    epochs: int = 10
+    _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    name = "dual"
+    needs: frozenset[str] = frozenset({"dual", "l1=0", "l2>0"})
+    done_reason = "never"
+    descends = False
+
+    def start(self, objective: Objective, model: Model) -> State:
+        """From zero weights the duals are 0, from others the gradient of the loss there."""
+        blank = ~(model.W.any(axis=(0, 2)) | (model.b.any(axis=1) & ~_is_free(objective, model)))
+        duals = tuple(np.zeros((len(block.y), *model.b.shape)) for block in objective.data.blocks())
+        if not blank.all():
+            for block, U in zip(objective.data.blocks(), duals):
+                some = np.flatnonzero(~blank)
+                U[:, some] = _duals_at(
+                    objective.select(some), block.select(some), model.select(some)
+                )
+            model = _of_duals(objective, model, duals)
+        unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
+        found = objective.evaluate(model)
+        return State(model, (unknown,), found, np.zeros(model.n_models, bool), duals=duals)
+
+    def step(self, objective: Objective, state: State) -> State:
+        """Visit the rows until the estimate of the gap has fallen."""
+        model, (last,) = state.model, state.slots
+        B, K = model.b.shape
+        kind = np.float32 if self.single else model.W.dtype
+        form = _form(objective.loss, K)
+        blocks = list(objective.data.blocks())
+        _, l2 = objective.strengths(B)
+        limit = (
+            np.minimum(self.goal * state.found.value[:, None], _known(FALL * last.b)) / l2[:, None]
+        )
+        estimate = np.zeros((B, K))
+        W, b, U = model.W.astype(kind), model.b.astype(np.float64), _join(state.duals)
+        draw = np.random.default_rng((self.seed, state.epoch + 1))
+        self._copy(blocks, kind).step(
+            form,
+            objective.loss.margin,
+            _join_labels(blocks, B),
+            _join_weights(blocks, B),
+            objective.scale(B) / l2,
+            _bias_square(objective, model),
+            _steps(objective, model, kind),
+            int(draw.integers(2**63)),
+            self.epochs,
+            state.epoch == 0,
+            _per_unit(limit, form),
+            W,
+            b,
+            U,
+            estimate,
+        )
+        duals = _split(U, blocks)
+        found_b = b.astype(model.b.dtype)
+        if self.single:
+            model = _of_duals(objective, Model(model.W, found_b), duals)
+        else:
+            model = Model(W, found_b)
+        last = Model(last.W, _of_units(estimate, form) * l2[:, None])
+        return replace(
+            state,
+            model=model,
+            slots=(last,),
+            found=objective.evaluate(model),
+            epoch=state.epoch + 1,
+            steps=state.steps + 1,
+            duals=duals,
+        )
+
+    def _copy(self, blocks: Sequence[Block], kind: Any) -> _Copy:
+        """The working copy of X, made once for a data set and a type."""
+        parts = [block.X for block in blocks]
+        key = (np.dtype(kind).char, *(id(X) for X in parts))
+        if key not in self._copies:
+            order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
+            make = _core.DualF32 if kind == np.float32 else _core.DualF64
+            self._copies.clear()
+            self._copies[key] = (parts, make([X.by_sample() for X in parts], order))
+        return self._copies[key][1]
+
+    def select(self, models: Array) -> Dual:
+        return self
+
+    def shared_key(self) -> Hashable:
+        return (self.name, self.seed, self.single, self.goal, self.epochs)
+
+    def own_key(self) -> Hashable:
+        return None
+
+    def join(self, solvers: Sequence[Dual]) -> Dual:
+        return self
+
+    def pace(self, model: int, epoch: int) -> None:
+        """There is no rate to be too large."""
+
+
+def _form(loss: Loss, n_outputs: int) -> int:
+    alone, together = _FORMS[loss.kernel % ONE_VS_REST]
+    form = alone if n_outputs == 1 or loss.kernel >= ONE_VS_REST else together
+    assert form is not None
+    return form
+
+
+def _is_coupled(form: int) -> bool:
+    return form > _LOGISTIC
+
+
+def _per_unit(a: Array, form: int) -> Array:
+    """A number (B, K) for every output, or one for each model whose outputs are coupled."""
+    return np.ascontiguousarray(a.min(axis=1) if _is_coupled(form) else a)
+
+
+def _of_units(a: Array, form: int) -> Array:
+    """The reverse, of an array (B, K) whose first entries were filled."""
+    if not _is_coupled(form):
+        return a
+    B, K = a.shape
+    return np.repeat(a.ravel()[:B], K).reshape(B, K)
+
+
+def _known(a: Array) -> Array:
+    return np.where(np.isnan(a), np.inf, a)
+
+
+def _is_free(objective: Objective, model: Model) -> Array:
+    return objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+
+
+def _bias_square(objective: Objective, model: Model) -> Array:
+    """The squared value of the feature that the bias stands for: -1 for a free one, 0 for none."""
+    curvature = objective.bias_curvature(model.n_models)
+    _, l2 = objective.strengths(model.n_models)
+    penalised = np.divide(l2, curvature, out=np.zeros_like(l2), where=curvature > 0.0)
+    return np.where(_is_free(objective, model), -1.0, penalised)
+
+
+def _steps(objective: Objective, model: Model, kind: Any) -> Array | None:
+    """1 / f^2 for every weight, (d, B K), or None without factors."""
+    f = objective.penalty.factors
+    if f is None:
+        return None
+    wide = f[:, None, None] if f.ndim == 1 else f[:, :, None]
+    return np.ascontiguousarray(
+        np.broadcast_to(1.0 / wide**2, model.W.shape).reshape(len(f), model.b.size), kind
+    )
+
+
+def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
+    """The gradient of the loss at the scores of a model; 0 in rows without weight."""
+    U = objective.loss_gradient(block, model).astype(np.float64)
+    return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
+
+
+def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
+    """The weights that the duals stand for; the bias too, where it is penalised."""
+    B = model.n_models
+    _, l2 = objective.strengths(B)
+    strength = objective.scale(B) / l2
+    W, total = np.zeros(model.W.shape), np.zeros(model.b.shape)
+    for block, U in zip(objective.data.blocks(), duals):
+        weighted = U * (per_model(block.weights) * -strength)[:, :, None]
+        W += block.X.transpose_times(weighted)
+        total += sum_samples(weighted)
+    steps = _steps(objective, model, np.float64)
+    if steps is not None:
+        W *= steps.reshape(W.shape)
+    square = np.maximum(_bias_square(objective, model), 0.0)[:, None]
+    b = np.where(square > 0.0, square * total, model.b)
+    return Model(W.astype(model.W.dtype), b.astype(model.b.dtype))
+
+
+def _join(duals: Sequence[Array]) -> Array:
+    return duals[0] if len(duals) == 1 else np.concatenate(duals)
+
+
+def _split(U: Array, blocks: Sequence[Block]) -> tuple[Array, ...]:
+    ends = np.cumsum([len(block.y) for block in blocks])[:-1]
+    return tuple(np.split(U, ends)) if len(blocks) > 1 else (U,)
+
+
+def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
+    return _wide([block.y for block in blocks], n_models)
+
+
+def _join_weights(blocks: Sequence[Block], n_models: int) -> Array | None:
+    if all(block.s is None for block in blocks):
+        return None
+    return _wide([block.weights for block in blocks], n_models)
+
+
+def _wide(parts: Sequence[Array], n_models: int) -> Array:
+    """The arrays of all blocks as one, (n,) if they all are, else (n, B)."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(a.ndim == 1 for a in parts):
+        return np.concatenate(parts)
+    return np.concatenate([np.broadcast_to(per_model(a), (len(a), n_models)) for a in parts])
