@@ -78,23 +78,20 @@ def optima(case: Case, limit: float) -> np.ndarray:
 def search(package: str, kind: str, solver: str, tol: float, **more: Any) -> Any:
     """The thing whose `fit` is timed."""
     if package == "separatrix":
-        import separatrix as library
+        from separatrix import GridSearchCV, LogisticRegression, LogisticRegressionCV
 
-        model, most = library.LogisticRegression(tol=tol), {}
-    else:
-        import sklearn.linear_model as library
-        from sklearn.linear_model import LogisticRegression
+        if kind == "GridSearchCV":
+            return GridSearchCV(LogisticRegression(tol=tol), {"C": CS}, cv=FOLDS, **more)
+        return LogisticRegressionCV(Cs=CS, cv=FOLDS, tol=tol)
 
-        model = LogisticRegression(solver=solver, tol=tol, max_iter=LONG)
-        most = {"solver": solver, "max_iter": LONG, "n_jobs": 2, "scoring": "accuracy"}
-        most |= {"l1_ratios": (0.0,), "use_legacy_attributes": False}
-    if kind == "LogisticRegressionCV":
-        return library.LogisticRegressionCV(Cs=CS, cv=FOLDS, tol=tol, **most)
-    if package == "separatrix":
-        return library.GridSearchCV(model, {"C": CS}, cv=FOLDS, **more)
+    from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
     from sklearn.model_selection import GridSearchCV
 
-    return GridSearchCV(model, {"C": CS}, cv=FOLDS, n_jobs=2, **more)
+    how = {"solver": solver, "tol": tol, "max_iter": LONG}
+    if kind == "GridSearchCV":
+        return GridSearchCV(LogisticRegression(**how), {"C": CS}, cv=FOLDS, n_jobs=2, **more)
+    how |= {"scoring": "accuracy", "l1_ratios": (0.0,), "use_legacy_attributes": False}
+    return LogisticRegressionCV(Cs=CS, cv=FOLDS, n_jobs=2, **how)
 
 
 def fold_objectives(kind: str, searched: Any, again: Any, problem: Problem) -> np.ndarray:

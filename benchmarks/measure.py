@@ -87,6 +87,7 @@ class Outcome:
 def _work(pipe: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     os.setpgid(0, 0)  # a group of its own, with the workers that it starts
     warnings.simplefilter("ignore")
+    os.environ["PYTHONWARNINGS"] = "ignore"  # for its workers: they warn of their own ending
     try:
         work(pipe.send, *arguments)
     except Exception as error:  # a peer that cannot do it is a line of the table, not the end of it

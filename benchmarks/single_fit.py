@@ -75,6 +75,11 @@ def optimum(case: Case, limit: float) -> float:
                 arguments = (case, index, [np.inf], 1.0, 1, True)
                 outcome = contest(peer.name, compete, arguments, limit)
                 found += [run.values[0] for run in outcome.runs]
+        if not found:
+            raise RuntimeError(
+                f"Nobody found the optimum of {case.key} in {limit:.0f} s. Install the peers with "
+                "'make bench', or run on a machine that is less busy."
+            )
         remember(key, min(found))
     return known()[key]
 
