@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -14,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, Perceptron
+from separatrix.estimators.labels import number_labels
 from separatrix.losses import make_loss
 from separatrix.solvers import RULES
 
@@ -77,6 +80,20 @@ def test_labels_may_be_words():
     assert model.predict(IRIS)[0] == "setosa"
     numbers = G(epochs=200, learning_rate=0.1).fit(IRIS, SPECIES)
     assert model.coef_.tobytes() == numbers.coef_.tobytes()
+
+
+@given(
+    st.lists(st.integers(-3, 3), min_size=1, max_size=30),
+    st.sampled_from([np.int64, np.int8, np.float64, np.float32, str, object]),
+    st.integers(1, 5),
+)
+def test_labels_are_numbered_as_by_sorting_them(labels, kind, sample):
+    y = np.array(labels).astype(kind)
+    classes, numbers = number_labels(y, sample)
+    expected = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0])
+    np.testing.assert_array_equal(numbers, expected[1])
+    assert classes.dtype == expected[0].dtype
 
 
 # Going on

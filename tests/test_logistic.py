@@ -385,7 +385,7 @@ def test_a_warm_start_goes_on_from_the_last_fit():
     ).fit(X, Y).n_iter_  # fmt: skip
     with pytest.raises(ValueError, match=r"coef_ of shape \(1, 12\).*warm_start=False"):
         model.fit(X[:, :3], Y)
-    free = LogisticRegression(C=np.inf, warm_start=True, tol=1e-6).fit(*MIXED)
+    free = LogisticRegression(C=np.inf, warm_start=True, tol=1e-6, solver="lbfgs").fit(*MIXED)
     assert solved(free, *MIXED).n_iter_ == 1
 
 

@@ -211,6 +211,12 @@ def test_an_empty_cell_of_a_table_is_enough() -> None:
     assert endless(*corner, loss="softmax") == [True]
 
 
+def test_what_overlaps_by_less_than_a_linear_programme_sees_is_not_separable() -> None:
+    X, y = np.array([[0.0], [1.0 + 2.0**-40], [1.0], [3.0]]), np.array([0, 0, 1, 1])
+    assert endless(X, y) == [False]
+    assert endless(np.minimum(X, [[9.0], [1.0], [9.0], [9.0]]), y) == [True]
+
+
 @given(
     st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(0, 2)), min_size=4,
              max_size=12),

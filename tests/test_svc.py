@@ -1,6 +1,7 @@
 """LinearSVC solves the problems it states; thresholds and probabilities are what they claim."""
 
 import warnings
+from itertools import pairwise
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -267,6 +268,16 @@ def test_a_sigmoid_is_the_optimum_of_platts_problem():
     np.testing.assert_allclose([found.slope[0], found.offset[0]], best.x, rtol=1e-5)
 
 
+def test_calibration_sees_rows_held_out_only():
+    rng = np.random.default_rng(0)
+    noise, labels = rng.standard_normal((60, 300)), np.arange(60) % 2
+    model = LinearSVC(probability=5).fit(noise, labels)
+    assert model.score(noise, labels) == 1.0  # learnt by heart
+    P = model.predict_proba(noise)[:, 1]
+    assert P.min() > 0.1
+    assert P.max() < 0.9
+
+
 def test_the_sigmoid_is_finite_where_the_scores_separate():
     rows = SPECIES < 2
     model = LinearSVC(probability=5).fit(IRIS[rows], SPECIES[rows])
@@ -324,7 +335,8 @@ def test_a_threshold_reaches_what_is_asked(model):
         said = model.predict(A) == "malign"
         assert precision_score(y, said) == pytest.approx(found.precision)
         assert found.precision >= aim
-    assert clone(model).fit(X, names).threshold_ == 0.0
+    assert model.threshold_ != 0.0
+    assert model.fit(X, names).threshold_ == 0.0
 
 
 @BOTH
@@ -352,12 +364,17 @@ def test_the_score_does_not_move_with_the_threshold():
 
 
 def test_a_threshold_between_neighbouring_numbers_still_divides_them():
-    low = np.float32(0.1)
-    scores = np.array([low, np.nextafter(low, np.float32(1.0))], np.float32)
-    found = choose(
-        scores, np.array([False, True]), np.ones(2), cost=(1, 1), precision=None, recall=None
-    )
-    assert (scores.astype(float) > found.value).tolist() == [False, True]
+    aims = {"cost": (1, 1), "precision": None, "recall": None}
+    numbers = [0.1]
+    while len(numbers) < 5:
+        numbers.append(np.nextafter(numbers[-1], 1.0))
+    for low, high in pairwise(numbers):
+        for kind in (np.float32, np.float64):
+            scores = np.array(
+                [low, high if kind is np.float64 else np.nextafter(kind(low), kind(1))]
+            )
+            found = choose(scores.astype(kind), np.array([False, True]), np.ones(2), **aims)
+            assert (scores.astype(kind).astype(float) > found.value).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

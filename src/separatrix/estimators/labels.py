@@ -7,19 +7,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import Array
 
-SAMPLE = 1000  # labels among which most classes are met
 
-
-def number_labels(y: Array) -> tuple[Array, Array]:
+def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
     """The classes of y (n,) in their order, and the number of each label's class.
 
-    The same as np.unique with return_inverse, without sorting all labels.
+    The same as np.unique with return_inverse, but only the first labels, a `sample` in which most
+    classes are met, and those of other classes are sorted.
 
     >>> import numpy as np
     >>> number_labels(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
-    classes = np.unique(y[:SAMPLE])
+    classes = np.unique(y[:sample])
     while True:
         numbers = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         unmet = classes[numbers] != y
