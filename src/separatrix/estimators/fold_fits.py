@@ -216,16 +216,16 @@ class CrossValidation:
     def _tasks(self, trials: Sequence[Trial], data: Dataset, folds: Folds) -> dict[int, Task]:
         """The tasks of the trials that can be trained, by their numbers."""
         (block,) = data.blocks()
-        factors: dict[int, Array] = {}
-        if any(trial.recipe.standardise for trial in trials):
-            factors = {k: scales(block.X, column) for k, column in enumerate(folds.weights().T)}
+        scaled = any(trial.recipe.standardise for trial in trials)
+        factors = scales(block.X, folds.weights()) if scaled else None
         tasks = {}
         for number, trial in enumerate(trials):
             try:
                 if trial.error is None:
                     task = trial.model._task(data.select(np.array([number])))
-                    own = factors[trial.fold] if trial.recipe.standardise else None
-                    tasks[number] = replace(task, factors=own)
+                    if factors is not None and trial.recipe.standardise:
+                        task = replace(task, factors=factors[:, trial.fold])
+                    tasks[number] = task
             except ValueError:
                 self._note(trial)
         return tasks

@@ -18,6 +18,7 @@ from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.linear import LinearClassifier
 
 EPS = float(np.finfo(np.float64).eps)
+DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 
 
 def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
@@ -31,13 +32,24 @@ def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
     return not scaler.with_mean or (free and not sp.issparse(X))
 
 
-def scales(X: Matrix, rows: Array) -> Array:
-    """The standard deviations (d,) over the rows counted in `rows` (n,); 1 for a constant column.
+def scales(X: Matrix, counts: Array) -> Array:
+    """The standard deviations (d, F) of X over the rows of every fold, 1 for a constant column.
 
-    >>> scales(Matrix([[1.0, 5.0], [3.0, 5.0], [9.0, 6.0]]), np.array([1.0, 1.0, 0.0]))
-    array([1., 1.])
+    `counts` (n, F) says how often each row is in each fold.
+
+    >>> scales(Matrix([[1.0, 5.0], [5.0, 5.0], [9.0, 6.0]]), np.array([[1.0], [1.0], [0.0]]))
+    array([[2.],
+           [1.]])
     """
-    mean, spread = X.moments(rows)
+    total = counts.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.transpose_times(counts[:, :, None])[:, :, 0] / total
+        variance = X.squares(counts) / total - mean**2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        # Far from zero the difference of squares has lost its digits: sum deviations instead.
+        lost = ~(variance > DIGITS_LEFT * mean**2) & (mean != 0.0)
+    for k in np.flatnonzero(lost.any(axis=0)):
+        columns = np.flatnonzero(lost[:, k])
+        mean[columns, k], spread[columns, k] = Matrix(X.X[:, columns]).moments(counts[:, k])
     # What scikit-learn takes for rounding, so that the same columns are constant for both.
-    rounding = rows.sum() * EPS * np.abs(mean)
-    return np.where(spread > rounding, spread, 1.0)
+    return np.where(spread > total * EPS * np.abs(mean), spread, 1.0)
