@@ -259,6 +259,7 @@ MODELS = [
     (free(), TWO),
     (LogisticRegression(C=1.0, l1_ratio=0.5, class_weight="balanced", **EXACT), TWO),
     (LogisticRegression(C=0.5, **EXACT), FOUR),
+    (LogisticRegression(C=0.5, l1_ratio=0.5, **EXACT), FOUR),
     (free(multiclass="softmax"), FOUR),
     (LogisticRegression(C=0.5, multiclass="reference", fit_intercept=False, **EXACT), FOUR),
     (LinearSVC(C=0.1, **EXACT), FOUR),
@@ -266,7 +267,9 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "y"), MODELS, ids=lambda a: str(a) if a is not TWO else "")
+@pytest.mark.parametrize(
+    ("model", "y"), MODELS, ids=lambda a: str(a.max() + 1) if isinstance(a, np.ndarray) else str(a)
+)
 def test_a_replicate_is_the_fit_to_the_rows_that_were_drawn(model, y):
     s = COUNTS + 1.0
     model.fit(X, y, sample_weight=s)
