@@ -291,6 +291,15 @@ def test_a_replicate_is_the_fit_to_the_rows_that_were_drawn(model, y):
         assert found.largest_gap <= 1e-9
 
 
+def test_losses_with_kinks_are_drawn_too():
+    model = LinearSVC(C=0.1, loss="hinge", tol=1e-6).fit(X, TWO)
+    found = bootstrap(model, TWO)
+    assert found.largest_gap <= 1e-6
+    drawn, _ = Bootstrap(40, False, 0).weights(TWO, np.ones(N))
+    alone = LinearSVC(C=0.1, loss="hinge", tol=1e-6).fit(X, TWO, sample_weight=drawn[:, 3])
+    np.testing.assert_allclose(found.replicates[3][0, 1:], alone.coef_[0], atol=5e-3)
+
+
 def test_intervals_go_from_quantile_to_quantile_or_are_mirrored():
     model = LogisticRegression(C=1.0).fit(X, TWO)
     found = bootstrap(model, TWO, n_replicates=101, level=0.8)

@@ -65,6 +65,28 @@ def test_each_point_is_the_fit_with_that_penalty_alone(estimator, l1_ratio):
         )
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVC(intercept_scaling=1.0, tol=1e-9),
+        LinearSVC(loss="hinge", tol=1e-5),
+        LinearSVC(loss="hinge", multiclass="weston_watkins", tol=1e-5),
+        LinearSVC(loss="hinge", multiclass="crammer_singer", tol=1e-5),
+    ],
+    ids=str,
+)
+def test_kinks_and_penalised_biases_have_paths_too(estimator):
+    path = regularization_path(FLOWERS, KINDS, estimator, Cs=5, ratio=1e-3, sample_weight=WEIGHTS)
+    for fitted in path.estimators:
+        assert fitted.certificate_.relative_gap <= estimator.tol
+        alone = type(estimator)(**fitted.get_params()).fit(FLOWERS, KINDS, WEIGHTS)
+        # Each is at most its gap above the one optimum.
+        here, there = fitted.certificate_, alone.certificate_
+        assert abs(here.primal - there.primal) <= max(here.gap, there.gap) + 1e-12
+    sizes = np.abs(path.coefs).sum(axis=(1, 2))
+    assert (np.diff(sizes) > 0).all()
+
+
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
 def test_standardising_is_the_path_of_the_features_divided_by_their_deviations(l1_ratio):
     X = FLOWERS * [1.0, 10.0, 0.1, 1.0] + 3.0
@@ -313,6 +335,8 @@ def test_the_names_of_the_losses_are_the_estimators():
         ({"ratio": 1.0}, "'ratio' parameter must be .*Got 1.0"),
         ({"standardize": 1}, "'standardize' parameter must be True or False"),
         ({"estimator": LogisticRegression(tol=-1.0)}, "'tol'"),
+        ({"estimator": "hinge", "l1_ratio": 0.5}, "'hinge' with l1=.* needs l2 > 0 and l1 = 0"),
+        ({"sample_weight": BENIGN}, "class 0 has no weight"),
     ],
 )
 def test_what_cannot_be_is_refused(options, words):

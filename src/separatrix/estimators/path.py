@@ -184,23 +184,23 @@ def regularization_path(
     data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
     (block,) = data.blocks()
     factors = scales(block.X, block.weights) if standardize else None
-    loss, n_outputs = prototype._loss_and_outputs(len(data.classes))
-    free_bias = bool(prototype.fit_intercept) and prototype._bias_factor() == 0.0
-    null = NullModel.of(loss, n_outputs, data, bias=free_bias)
+    task = prototype._task(data)
+    # With a penalised bias nothing is left at last but a score of 0.
+    null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
     values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
-    start = Model.zeros(data.n_features, 1, n_outputs)
+    start = Model.zeros(data.n_features, 1, task.n_outputs)
     start.b[:] = null.b
     tasks = [replace(each._task(data), factors=factors, start=start) for each in estimators]
     results = _solve(tasks, np.argsort(values, kind="stable"), data)
     for each, result in zip(estimators, results):
         copy_feature_names(checked, each)
-        each._accept(result, loss, data.classes)
+        each._accept(result, task.loss, data.classes)
     _warn(estimators)
     return RegularizationPath(
         estimators,
-        np.array([task.l1 for task in tasks]),
-        np.array([task.l2 for task in tasks]),
+        np.array([each.l1 for each in tasks]),
+        np.array([each.l2 for each in tasks]),
         factors,
     )
 
