@@ -153,12 +153,12 @@ def climb(
         send(tried[rung])
         return gap(tried[rung].values, optima) <= ACCURACY
 
-    rung, before = int(np.argmin(np.abs(np.log(np.array(tolerances) / start)))), None
+    rung = int(np.argmin(np.abs(np.log(np.array(tolerances) / start))))
     while not reached(rung):
-        if tried[rung].values == before or rung == len(tolerances) - 1:
-            send("no nearer at tighter tolerances" if before else "")
+        if rung == len(tolerances) - 1:
+            send("no tighter tolerance was tried")
             return
-        before, rung = tried[rung].values, min(rung + 2, len(tolerances) - 1)
+        rung = min(rung + 2, len(tolerances) - 1)
     while rung - 1 >= 0 and rung - 1 not in tried and reached(rung - 1):
         rung -= 1
     there = [rung for rung, one in tried.items() if gap(one.values, optima) <= ACCURACY]

@@ -69,16 +69,17 @@ def optimum(case: Case, limit: float) -> float:
     """P of the optimum: the lowest that the exact ones of the peers find, run long."""
     key = f"optimum of {case.key} {fingerprint(case.data):08x}"
     if key not in known():
-        found = []
+        found, notes = [], []
         for index, peer in enumerate(EVERYONE):
             if peer.reference and peer.installed and peer.applies(case.problem()):
                 arguments = (case, index, [np.inf], 1.0, 1, True)
                 outcome = contest(peer.name, compete, arguments, limit)
                 found += [run.values[0] for run in outcome.runs]
+                notes.append(f"{peer.name}: {outcome.note}")
         if not found:
             raise RuntimeError(
-                f"Nobody found the optimum of {case.key} in {limit:.0f} s. Install the peers with "
-                "'make bench', or run on a machine that is less busy."
+                f"Nobody found the optimum of {case.key} ({'; '.join(notes) or 'no one to ask'}). "
+                "Install the peers with 'make bench', or run on a machine that is less busy."
             )
         remember(key, min(found))
     return known()[key]
