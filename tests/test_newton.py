@@ -51,7 +51,7 @@ def rows(form: Form, n: int = 60, d: int = 4) -> tuple[np.ndarray, np.ndarray, n
 
 
 def make(form: Form, kind: str = "dense", loss: Any = None, **options: Any) -> Objective:
-    X, y, s = rows(form)
+    X, y, s = rows(form, d=options.pop("d", 4))
     penalty = ElasticNet(0.0, L2, options.pop("factors", None), options.pop("bias_factor", 0.0))
     return Objective(Dataset.of(KINDS[kind](X), y, s), loss or form.loss, penalty, **options)
 
@@ -130,7 +130,8 @@ def test_a_loss_of_ones_own_is_solved(form: Form) -> None:
 def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(
     form: Form, path: str
 ) -> None:
-    objective = make(form, "sparse")
+    # Sums of fewer than eight numbers have one order only.
+    objective = make(form, "sparse", d=20)
     set_threads(1)
     together = solve(objective, form.outputs, PATHS[path])
     for threads in (1, 2, 8):
@@ -351,7 +352,7 @@ def test_models_share_the_passes() -> None:
 
 
 def test_kinks_l1_and_losses_that_are_not_convex_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"newton needs a smooth loss\. .* accept it: gradient"):
+    with pytest.raises(ValueError, match=r"newton needs a smooth loss\. .* gradient"):
         refuse_illegal("newton", LOSSES["hinge"], 0.0, 0.1)
     with pytest.raises(ValueError, match="newton needs l1 = 0"):
         refuse_illegal("newton", LOSSES["logistic"], 0.1, 0.1)

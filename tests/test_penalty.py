@@ -225,3 +225,16 @@ def test_an_elastic_net_cannot_be_changed() -> None:
 def test_bad_parameters_are_refused_in_words(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ElasticNet(*arguments)
+
+
+@pytest.mark.parametrize("K", [1, 3])
+def test_a_model_has_the_same_penalty_alone_and_in_a_batch(K):
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((300, 5, K))
+    penalty = ElasticNet([0.0, 0.1, 0.0, 1.0, 0.3], 0.7)
+    together = penalty.value(W), penalty.conjugate(W)
+    for m in range(5):
+        one = np.array([m])
+        alone = penalty.select(one)
+        assert alone.value(W[:, one])[0] == together[0][m]
+        assert alone.conjugate(W[:, one])[0] == together[1][m]

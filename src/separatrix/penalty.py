@@ -204,7 +204,7 @@ def _across(a: ArrayLike) -> Array:
 
 def _sum(a: Array) -> Array:
     """Sum (d, B, K) over each model, in the same order whatever models stand beside it."""
-    return a.transpose(1, 0, 2).reshape(a.shape[1], -1).sum(axis=1)
+    return np.ascontiguousarray(a.transpose(1, 0, 2)).reshape(a.shape[1], -1).sum(axis=1)
 
 
 def _frozen(a: Array) -> NDArray[np.float64]:
