@@ -60,8 +60,7 @@ def legal(loss, l1=0.0, l2=1.0):
 
 
 SQUARED, HINGE = legal("squared_hinge"), legal("hinge")
-LOSSES_HERE = ["squared_hinge", *(["hinge"] if HINGE else [])]
-needs_hinge = pytest.mark.skipif(not HINGE, reason="no solver takes the hinge")
+BOTH_LOSSES = ["squared_hinge", "hinge"]
 
 
 def solved(model, X, y, **fit):
@@ -90,8 +89,9 @@ def svm_objective(W, b, X, y, C, s=None, power=2, f=0.0):
         LinearSVC(),
         LinearSVC(multiclass="weston_watkins"),
         LinearSVC(intercept_scaling=1.0, class_weight="balanced"),
-        *([LinearSVC(loss="hinge")] if HINGE else []),
-        *([LinearSVC(loss="hinge", multiclass="crammer_singer")] if HINGE else []),
+        # Rows are visited in an order that depends on their number, and so do the last digits.
+        LinearSVC(loss="hinge", tol=1e-10),
+        LinearSVC(loss="hinge", multiclass="crammer_singer", tol=1e-10),
     ]
 )
 def test_scikit_learn_accepts(estimator, check):
@@ -138,7 +138,6 @@ def test_the_hinge_equals_scikit_learn(C, solver):
     assert mine.certificate_.primal == pytest.approx(value, rel=1e-6)
 
 
-@needs_hinge
 def test_crammer_and_singer_equal_scikit_learn():
     options = {"loss": "hinge", "multiclass": "crammer_singer", "intercept_scaling": 1.0}
     Z = StandardScaler().fit_transform(IRIS)
@@ -163,7 +162,7 @@ def test_weights_equal_scikit_learn(class_weight, sample_weight):
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=2e-5)
 
 
-@pytest.mark.parametrize("loss", LOSSES_HERE)
+@pytest.mark.parametrize("loss", BOTH_LOSSES)
 def test_a_free_bias_is_not_penalised(loss):
     C, power = 0.3, 1 if loss == "hinge" else 2
     model = solved(LinearSVC(C, loss=loss, tol=1e-7, max_iter=100_000), *MIXED)
@@ -179,7 +178,7 @@ def test_a_free_bias_is_not_penalised(loss):
     assert abs(penalised.intercept_[0]) < abs(model.intercept_[0])
 
 
-@pytest.mark.parametrize("loss", LOSSES_HERE)
+@pytest.mark.parametrize("loss", BOTH_LOSSES)
 def test_weston_and_watkins_sum_over_the_wrong_classes(loss):
     C, power = 0.2, 1 if loss == "hinge" else 2
     options = {"multiclass": "weston_watkins", "tol": 1e-6, "max_iter": 100_000}
@@ -195,7 +194,6 @@ def test_weston_and_watkins_sum_over_the_wrong_classes(loss):
     assert binary.coef_.tobytes() == alone.coef_.tobytes()
 
 
-@pytest.mark.skipif(not legal("squared_hinge", 1.0, 0.0), reason="no solver takes L1")
 def test_l1_equals_scikit_learn():
     mine = solved(LinearSVC(0.05, l1_ratio=1.0, fit_intercept=False, tol=1e-11), X, Y)
     theirs = sklearn.svm.LinearSVC(
