@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegressionCV as PlainLogisticRegressionCV
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold
@@ -108,6 +109,36 @@ def test_it_is_the_search_of_a_grid(kind, base):
     np.testing.assert_array_equal(cv.predict(X3), search.predict(X3))
 
 
+def test_paths_with_l1_are_those_of_every_model_alone():
+    options = {"tol": 1e-9, "max_iter": 10_000}
+    cv = LogisticRegressionCV(
+        Cs=np.logspace(-2, 2, 11),
+        l1_ratios=[0.0, 0.5, 1.0],
+        cv=FOLDS,
+        scoring="neg_log_loss",
+        **options,
+    ).fit(X2, Y2)
+    assert cv.scores_.shape == (3, 3, 11)
+    assert cv.coefs_paths_.shape == (3, 3, 11, 1, 6)
+    for k, r, c in [(0, 0, 3), (1, 1, 10), (2, 2, 5), (0, 2, 0), (1, 2, 9)]:
+        alone = LogisticRegression(cv.Cs_[c], l1_ratio=cv.l1_ratios_[r], **options)
+        alone.fit(X2[FOLDS[k][0]], Y2[FOLDS[k][0]])
+        np.testing.assert_allclose(cv.coefs_paths_[k, r, c, :, :-1], alone.coef_, atol=1e-3)
+    mean = cv.scores_.mean(axis=0)
+    r, c = np.argwhere(mean == mean.max())[0]
+    assert (cv.C_, cv.l1_ratio_) == (cv.Cs_[c], cv.l1_ratios_[r])
+
+
+def test_hinges_are_chosen_by_the_dual():
+    cv = LinearSVCCV(Cs=STRENGTHS, loss="hinge", cv=FOLDS, tol=1e-6).fit(X2, Y2)
+    search = GridSearchCV(LinearSVC(loss="hinge", tol=1e-6), {"C": STRENGTHS}, cv=FOLDS).fit(X2, Y2)
+    assert cv.solver_ == "dual"
+    assert cv.certificate_.relative_gap <= 1e-6
+    np.testing.assert_array_equal(
+        cv.scores_[:, 0].mean(axis=0), search.cv_results_["mean_test_score"]
+    )
+
+
 def test_all_models_share_their_passes_over_x():
     def passes(cv):
         before = sum(rows_read())
@@ -200,3 +231,25 @@ def test_bad_parameters_are_refused(options, words):
 def test_it_cannot_be_a_part_of_another_batch():
     with pytest.raises(TypeError, match="LinearSVCCV trains a batch of its own"):
         fit_many([LinearSVCCV()], X2, Y2)
+
+
+# The course's table
+
+
+@pytest.mark.data("libsvm/a5a", "libsvm/a5a.t")
+def test_the_table_of_a5a_is_reproduced_to_every_printed_digit(data_dir):
+    X, y = load_svmlight_file(data_dir / "libsvm/a5a", n_features=123)
+    model = LinearSVC(intercept_scaling=1.0, tol=1e-6)
+    grid = {"C": [0.01, 0.1, 1, 10, 100]}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    table = search.cv_results_
+    means = [f"{mean:.5f}" for mean in table["mean_test_score"]]
+    spreads = [f"{2 * std:.5f}" for std in table["std_test_score"]]
+    assert means == ["0.83957", "0.84222", "0.83801", "0.83645", "0.83630"]
+    assert spreads == ["0.01153", "0.01228", "0.00817", "0.00841", "0.00861"]
+    assert search.best_params_ == {"C": 0.1}
+    held_out = load_svmlight_file(data_dir / "libsvm/a5a.t", n_features=123)
+    assert search.score(*held_out) == 0.845871419283283
+    cv = LinearSVCCV(Cs=grid["C"], intercept_scaling=1.0, tol=1e-6, cv=3).fit(X, y)
+    np.testing.assert_array_equal(cv.scores_.mean(axis=0)[0], table["mean_test_score"])
+    assert (cv.C_, cv.score(*held_out)) == (0.1, 0.845871419283283)

@@ -63,6 +63,8 @@ class Matrix:
         self.dtype = working_type(self.X.dtype)
         self._products = 0  # with X^T, so far
         self._thinned: tuple[int, Matrix] | None = None
+        self._square: float | None = None
+        self._column_squares: Array | None = None
 
     def every(self, step: int) -> Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
@@ -161,13 +163,31 @@ class Matrix:
         spread = np.sqrt(variance)
         return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
 
-    def sum_of_squares(self) -> float:
-        """The sum of the squares of all entries; of a large dense X, by a sample of its rows."""
+    def sum_of_squares(self, factors: Array | None = None) -> float:
+        """The sum of the squares of all entries, each divided by its column's factor if given.
+
+        Of a large dense X it is found by a sample of its rows.
+        """
+        if factors is not None:
+            if self._column_squares is None:
+                self._column_squares = self._squares_of_some()
+            return float((self._column_squares / np.square(factors)).sum())
+        if self._square is None:
+            data = self.X.data if self.is_sparse else None
+            total = (
+                self._squares_of_some().sum()
+                if data is None
+                else np.einsum("i,i", data, data, dtype=np.float64)
+            )
+            self._square = float(total)
+        return self._square
+
+    def _squares_of_some(self) -> Array:
+        """The sums of squares (d,) of the columns, estimated from some rows if X is dense."""
         if self.is_sparse:
-            return float(np.einsum("i,i", self.X.data, self.X.data, dtype=np.float64))
-        step = max(self.X.size // _ENTRIES_AT_ONCE, 1)
-        some = self.X[::step]
-        total = float(np.einsum("ij,ij", some, some, dtype=np.float64))
+            return self.squares(np.ones(self.shape[0]))[:, 0]
+        some = self.X[:: max(self.X.size // _ENTRIES_AT_ONCE, 1)]
+        total = np.einsum("ij,ij->j", some, some, dtype=np.float64)
         return total * len(self.X) / max(len(some), 1)
 
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:

@@ -116,7 +116,12 @@ def refuse_illegal(
 
 
 def choose_solver(
-    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset
+    loss: Loss,
+    n_outputs: int,
+    l1: float,
+    l2: float,
+    data: Dataset,
+    factors: Array | None = None,
 ) -> tuple[str, str]:
     """The solver for a model that is to be brought to its optimum, and why, in one sentence.
 
@@ -128,7 +133,7 @@ def choose_solver(
     >>> choose_solver(LOSSES["logistic"], 1, 0.0, 0.0, data)[0] in OPTIMISERS
     True
     """
-    best, reason = _best_solver(loss, n_outputs, l1, l2, data)
+    best, reason = _best_solver(loss, n_outputs, l1, l2, data, factors)
     for name in (best, *OPTIMISERS):
         if name in SOLVERS and not _missing(name, loss, l1, l2):
             return (
@@ -149,7 +154,7 @@ def make_solver(name: str, seed: int) -> Solver:
 
 
 def _best_solver(
-    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset
+    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
 ) -> tuple[str, str]:
     if not loss.compiled:
         return "lbfgs", "it needs no compiled kernel of the loss"
@@ -165,16 +170,18 @@ def _best_solver(
         return "newton", f"{size} weights are few enough for an explicit Hessian"
     if n_outputs > 1 and not isinstance(loss, OneVsRest):
         return "dual", f"{size} weights are too many for an explicit Hessian"
-    condition = _dual_condition(loss, n_outputs, l2, data)
+    condition = _dual_condition(loss, n_outputs, l2, data, factors)
     numbers = f"{size} weights, and C * curvature * mean |x|^2 = {condition:.2g}"
     if condition <= DUAL_CONDITION:
         return "dual", f"{numbers}, at most {DUAL_CONDITION:g}: the dual is easy"
     return "newton", f"{numbers}, above {DUAL_CONDITION:g}: the dual is hard"
 
 
-def _dual_condition(loss: Loss, n_outputs: int, l2: float, data: Dataset) -> float:
-    """How far a dual step on one row is from independent of the others: C L |x|^2, C = 1/(l2 n)."""
-    total = sum(block.X.sum_of_squares() for block in data.blocks())
+def _dual_condition(
+    loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None
+) -> float:
+    """C L |x/f|^2, C = 1/(l2 n): how far a dual step on one row is from independent of others."""
+    total = sum(block.X.sum_of_squares(factors) for block in data.blocks())
     return (loss.curvature_of(n_outputs) or 1.0) * total / data.n_samples / (l2 * data.n_samples)
 
 

@@ -139,13 +139,14 @@ class CertifiedClassifier(LinearClassifier):
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
 
-    def _task(self, data: Dataset) -> Task:
+    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
+        """What to minimise; `factors` (d,) are those of the penalty."""
         self._check_parameters()
         loss, n_outputs = self._loss_and_outputs(len(data.classes))
         _require_weight_of_classes(data)
         l1, l2 = self._strengths(data)
         if self.solver == "auto":
-            name, why = choose_solver(loss, n_outputs, l1, l2, data)
+            name, why = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             name, why = self.solver, f"{self.solver}: it was asked for."
             refuse_illegal(name, loss, l1, l2, _solvers())
@@ -157,6 +158,7 @@ class CertifiedClassifier(LinearClassifier):
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),
+            factors=factors,
             bias_factor=self._bias_factor(),
             precise=True,
             start=self._start(n_outputs, data) if self.warm_start else None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.penalty_search import PenaltySearch
+from separatrix.losses import LOSSES, Loss
 
 
 class LogisticRegressionCV(PenaltySearch):
@@ -81,3 +82,6 @@ class LogisticRegressionCV(PenaltySearch):
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _likely_loss(self) -> Loss | None:
+        return LOSSES["logistic"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.arrays import Array
 from separatrix.certificate import Certificate
@@ -29,9 +26,10 @@ from separatrix.estimators.null_model import NullModel
 from separatrix.estimators.scaled import scales
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.table import feature_names, output_classes, table_index
-from separatrix.fit import Task, train
+from separatrix.estimators.verdict import warn_together
+from separatrix.estimators.waves import train_in_waves
 from separatrix.model import Model
-from separatrix.solvers import History, Result
+from separatrix.solvers import History
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +45,6 @@ FAMILIES: dict[str, tuple[type[CertifiedClassifier], dict[str, str]]] = {
 # From the strongest penalty to the weakest: weights that are 0 come in over few powers of ten,
 # those that are only shrunk grow over many.
 RATIO_L1, RATIO_L2 = 1e-3, 1e-6
-STRIDE = 8
-HALF = np.array([0.5])
 ROUNDING = 1e3  # units in the last place by which the strongest penalty is raised
 
 
@@ -183,7 +179,7 @@ def regularization_path(
     checked = copy(prototype)
     data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
     (block,) = data.blocks()
-    factors = scales(block.X, block.weights) if standardize else None
+    factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
     task = prototype._task(data)
     # With a penalised bias nothing is left at last but a score of 0.
     null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
@@ -191,12 +187,14 @@ def regularization_path(
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
     start = Model.zeros(data.n_features, 1, task.n_outputs)
     start.b[:] = null.b
-    tasks = [replace(each._task(data), factors=factors, start=start) for each in estimators]
-    results = _solve(tasks, np.argsort(values, kind="stable"), data)
+    tasks = [replace(each._task(data, factors), start=start) for each in estimators]
+    order = np.argsort(values, kind="stable").tolist()
+    lasso = any(each.l1 > 0.0 for each in tasks)
+    results = train_in_waves(tasks, [order] if lasso else [[k] for k in order], data)
     for each, result in zip(estimators, results):
         copy_feature_names(checked, each)
         each._accept(result, task.loss, data.classes)
-    _warn(estimators)
+    warn_together(estimators, "points of the path", lambda k: f"point {k}, C={values[k]:g}")
     return RegularizationPath(
         estimators,
         np.array([each.l1 for each in tasks]),
@@ -253,62 +251,3 @@ def _values(
         ratio = RATIO_L1 if l1_ratio > 0.0 else RATIO_L2
     strengths = largest * np.geomspace(1.0, ratio, Cs)
     return 1.0 / (strengths * data.given_weight()[0])
-
-
-def _solve(tasks: Sequence[Task], order: Array, data: Dataset) -> list[Result]:
-    """Solve all points, of which `order` sorts the penalties from strong to weak.
-
-    Without L1 they are one batch. With L1 a start with about the right weights at 0 saves most of
-    the work: the points are solved in waves, each wave as one batch. The first wave starts where
-    its tasks say, every later one half-way between the neighbours that are already there.
-    """
-    if not any(task.l1 > 0.0 for task in tasks):
-        return train(tasks, data)
-    found: dict[int, Result] = {}  # by place in the order
-    for wave in _waves(len(tasks)):
-        batch = [tasks[order[at]] for at in wave]
-        if found:
-            starts = [_halfway(found, at) for at in wave]
-            batch = [replace(task, start=start) for task, start in zip(batch, starts)]
-        found |= zip(wave, train(batch, data))
-    place = np.argsort(order)
-    return [found[int(at)] for at in place]
-
-
-def _waves(n_points: int) -> Iterator[range]:
-    """Every eighth point, then those between them, and so on until all are there.
-
-    >>> [list(wave) for wave in _waves(10)]
-    [[0, 8], [4], [2, 6], [1, 3, 5, 7, 9]]
-    """
-    yield range(0, n_points, STRIDE)
-    step = STRIDE
-    while step > 1:
-        yield range(step // 2, n_points, step)
-        step //= 2
-
-
-def _halfway(found: Mapping[int, Result], at: int) -> Model:
-    """The mean of the nearest stronger and weaker points; the stronger one at the end."""
-    stronger = found[max(other for other in found if other < at)].model
-    weaker = [other for other in found if other > at]
-    return stronger.plus(found[min(weaker)].model).times(HALF) if weaker else stronger
-
-
-def _warn(estimators: Sequence[CertifiedClassifier]) -> None:
-    """Warn once of all points that are not what was asked for, naming the caller's line."""
-    missed = [
-        (k, diagnosis)
-        for k, each in enumerate(estimators)
-        for diagnosis in each.diagnoses_
-        if diagnosis.kind in each._alarms
-    ]
-    if missed:
-        first, diagnosis = missed[0]
-        count = len({k for k, _ in missed})
-        warnings.warn(
-            f"{count} of {len(estimators)} points of the path are not what was asked for. The "
-            f"first is point {first}, C={estimators[first].C:g}: {diagnosis}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )

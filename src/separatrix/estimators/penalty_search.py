@@ -32,7 +32,6 @@ from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import as_weights, copy_feature_names
 from separatrix.estimators.recipe import Recipe
 from separatrix.fit import Task
-from separatrix.losses import Loss
 
 
 class PenaltySearch(CertifiedClassifier):
@@ -159,10 +158,7 @@ class PenaltySearch(CertifiedClassifier):
             f"the mean of the best models of {len(weights)} folds, each the best on its own rows"
         )
 
-    def _likely_loss(self) -> Loss | None:
-        return self._kind()._likely_loss()
-
-    def _task(self, data: Dataset) -> Task:
+    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
         raise TypeError(
             f"{type(self).__name__} trains a batch of its own, and cannot be a part of another. "
             "Call its fit."

@@ -105,8 +105,8 @@ class LinearSVC(CertifiedClassifier):
     def _bias_factor(self) -> float:
         return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
 
-    def _task(self, data: Dataset) -> Task:
-        task = super()._task(data)
+    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
+        task = super()._task(data, factors)
         if self.probability is not False:
             _require_rows_for_folds(data, int(self.probability))
         return task

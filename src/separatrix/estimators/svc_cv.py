@@ -6,6 +6,7 @@ from typing import Any
 
 from separatrix.estimators.penalty_search import PenaltySearch
 from separatrix.estimators.svc import LinearSVC
+from separatrix.losses import LOSSES, Loss
 
 
 class LinearSVCCV(PenaltySearch):
@@ -66,3 +67,6 @@ class LinearSVCCV(PenaltySearch):
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _likely_loss(self) -> Loss | None:
+        return LOSSES["hinge"]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
+
+from sklearn.exceptions import ConvergenceWarning
+
 from separatrix.diagnose import Diagnosis
+from separatrix.estimators.linear import LinearClassifier
 from separatrix.solvers import Result
 
 ROUNDING = 1e-13  # a relative gap that could be rounding
@@ -28,3 +34,24 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
     if gap is not None and gap <= ROUNDING:
         remedy = "Raise tol: the numbers have no more digits."
     return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
+
+
+def warn_together(
+    models: Sequence[LinearClassifier], what: str, name: Callable[[int], str], stacklevel: int = 3
+) -> None:
+    """Warn once of all models that are unfit for use; `name` says of the first which one it is."""
+    missed = [
+        (k, diagnosis)
+        for k, model in enumerate(models)
+        for diagnosis in model.diagnoses_
+        if diagnosis.kind in model._alarms
+    ]
+    if missed:
+        first, diagnosis = missed[0]
+        count = len({k for k, _ in missed})
+        warnings.warn(
+            f"{count} of {len(models)} {what} are not what was asked for. "
+            f"The first is {name(first)}: {diagnosis}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
