@@ -21,18 +21,26 @@ MODULES = sorted(
 )
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-# A fenced block at the start of a line; the comment before it says why it is not run.
+# A fenced block at the start of a line; the comment before it says why it is not run, or which files
+# of the data folder it reads.
 BLOCK = re.compile(
-    r"(?P<skip><!--\s*skip:.*?-->\s*)?^```(?P<language>python|pycon)[^\n]*\n(?P<code>.*?)^```\s*$",
+    r"(?:<!--\s*(?P<note>skip|data):(?P<files>.*?)-->\s*)?"
+    r"^```(?P<language>python|pycon)[^\n]*\n(?P<code>.*?)^```\s*$",
     re.MULTILINE | re.DOTALL,
 )
 
 
-def code_blocks(text):
+def code_blocks(text, *, data=False):
     """Yield (language, first line number, code) for the blocks of a page that are to be run."""
     for block in BLOCK.finditer(text):
-        if not block["skip"]:
+        if block["note"] is None or (data and block["note"] == "data"):
             yield block["language"], text.count("\n", 0, block.start("code")) + 1, block["code"]
+
+
+def data_files(text):
+    """The files of the data folder that a page reads."""
+    notes = [block["files"] for block in BLOCK.finditer(text) if block["note"] == "data"]
+    return [file for note in notes for file in note.split()]
 
 
 def run_session(code, namespace, name, line):
@@ -46,10 +54,10 @@ def run_session(code, namespace, name, line):
         pytest.fail("".join(report), pytrace=False)
 
 
-def run_page(text, name):
+def run_page(text, name, *, data=False):
     """Run the blocks of one page in order, in one namespace."""
     namespace = {"__name__": "__main__"}
-    for language, line, code in code_blocks(text):
+    for language, line, code in code_blocks(text, data=data):
         if language == "pycon" or code.lstrip().startswith(">>>"):
             run_session(code, namespace, name, line)
         else:
@@ -61,6 +69,20 @@ def run_page(text, name):
 def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(page.read_text(encoding="utf-8"), str(page))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.data(*files), id=str(page.relative_to(ROOT)))
+        for page in PAGES
+        if (files := data_files(page.read_text(encoding="utf-8")))
+    ],
+)
+def test_code_that_reads_data_runs(page, data_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEPARATRIX_DATA", str(data_dir))
+    monkeypatch.chdir(tmp_path)
+    run_page(page.read_text(encoding="utf-8"), str(page), data=True)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -79,6 +101,14 @@ def test_blocks_of_a_page_share_names_and_skipped_blocks_are_not_run():
         "```python\nassert y == 5\n```\n"
     )
     run_page(page, "page.md")
+
+
+def test_blocks_that_read_data_are_run_when_it_is_there():
+    page = "<!-- data: a/b c -->\n```python\n1 / 0\n```\n"
+    assert data_files(page) == ["a/b", "c"]
+    run_page(page, "page.md")
+    with pytest.raises(ZeroDivisionError):
+        run_page(page, "page.md", data=True)
 
 
 def test_wrong_output_on_a_page_fails():
