@@ -359,58 +359,53 @@ void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<dou
                         index_t(b.shape(0)), index_t(b.shape(1)), free_bias, mistakes.data());
 }
 
-LossGradient loss_gradient_of(const In<std::int32_t>& y, const Maybe<In<double>>& s,
-                              const In<double>& scale, int loss, const In<double>& U) {
-    return {U.data(),
-            index_t(U.shape(0)),
-            index_t(U.shape(1)),
-            index_t(U.shape(2)),
-            labels_of(y, s, scale),
-            LossForm(loss, 0.0)};
-}
+// The state of a batch that the coordinate solver steps from, bound to its arrays.
+struct Coordinates {
+    CoordinateStep step{};
+    std::vector<nb::object> kept;
 
-// The weights h (n, P) of the Gram matrices of a batch's second derivatives.
-nb::object curvature(In<std::int32_t> y, Maybe<In<double>> s, In<double> scale, int loss,
-                     In<double> U) {
-    const LossGradient from = loss_gradient_of(y, s, scale, loss, U);
-    const std::size_t columns = gram_columns(from), rows = from.rows;
-    double* h = new double[std::max<std::size_t>(rows * columns, 1)];
-    nb::capsule owner(h, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    {
-        nb::gil_scoped_release release;
-        gram_weights(engine(), from, h);
+    Coordinates(In<double> W, In<double> b, In<double> G, In<double> gb, In<double> value,
+                In<double> l1, In<double> l2, In<double> bias_ridge, Maybe<In<double>> factors,
+                bool free_bias, Out<double> PW, Out<double> pb, Out<double> fall) {
+        step = {index_t(W.shape(0)),
+                index_t(W.shape(1)),
+                index_t(W.shape(2)),
+                W.data(),
+                b.data(),
+                G.data(),
+                gb.data(),
+                value.data(),
+                l1.data(),
+                l2.data(),
+                bias_ridge.data(),
+                factors ? factors->data() : nullptr,
+                factors && factors->ndim() > 1,
+                free_bias,
+                PW.data(),
+                pb.data(),
+                fall.data()};
+        for (auto* array : {&W, &b, &G, &gb, &value, &l1, &l2, &bias_ridge})
+            kept.push_back(nb::cast(*array));
+        for (auto* array : {&PW, &pb, &fall}) kept.push_back(nb::cast(*array));
+        if (factors) kept.push_back(nb::cast(*factors));
     }
-    return nb::cast(nb::ndarray<nb::numpy, double, nb::c_contig>(h, {rows, columns}, owner));
-}
 
-// Writes the way PW, pb of every model to the minimum of its quadratic model, and `fall`: by the
-// columns of X, or by its Gram matrices H where given.
-void coordinate_step(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-                     int loss, In<double> U, Maybe<In<double>> H, In<double> W, In<double> b,
-                     In<double> G, In<double> gb, In<double> value, In<double> l1, In<double> l2,
-                     In<double> bias_ridge, Maybe<In<double>> factors, bool free_bias,
-                     Out<double> PW, Out<double> pb, Out<double> fall) {
-    nb::gil_scoped_release release;
-    const LossGradient from = loss_gradient_of(y, s, scale, loss, U);
-    const CoordinateStep step{W.data(),
-                              b.data(),
-                              G.data(),
-                              gb.data(),
-                              value.data(),
-                              l1.data(),
-                              l2.data(),
-                              bias_ridge.data(),
-                              factors ? factors->data() : nullptr,
-                              factors && factors->ndim() > 1,
-                              free_bias,
-                              PW.data(),
-                              pb.data(),
-                              fall.data()};
-    if (H)
-        step_by_gram(engine(), X.data.columns, H->data(), from, step);
-    else
+    // U (n, models, outputs): the gradients of the losses, unweighed.
+    void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                    int loss, In<double> U) {
+        nb::gil_scoped_release release;
+        const LossGradient from{
+            U.data(),           X.data.rows, step.models, step.outputs, labels_of(y, s, scale),
+            LossForm(loss, 0.0)};
         step_by_columns(engine(), X.data, from, step);
-}
+    }
+
+    // H (models, blocks, order, order) is written to.
+    void by_hessian(Out<double> H) {
+        nb::gil_scoped_release release;
+        step_by_hessian(engine(), index_t(H.shape(1)), H.data(), step);
+    }
+};
 
 // The working copy of X for the dual solver, and what is done with it.
 template <class T>
@@ -510,16 +505,17 @@ NB_MODULE(_core, m) {
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
-    m.def("curvature", &curvature, "y"_a.noconvert(), "s"_a.none().noconvert(),
-          "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert());
-    m.def("coordinate_step", &coordinate_step, "X"_a.noconvert(), "y"_a.noconvert(),
-          "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert(),
-          "H"_a.none().noconvert(), "W"_a.noconvert(), "b"_a.noconvert(), "G"_a.noconvert(),
-          "gb"_a.noconvert(), "value"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
-          "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
-          "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert());
-    m.def("factor", &factor, "A"_a.noconvert());
-    m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
+    nb::class_<Coordinates>(m, "Coordinates")
+        .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, In<double>,
+                      In<double>, In<double>, Maybe<In<double>>, bool, Out<double>, Out<double>,
+                      Out<double>>(),
+             "W"_a.noconvert(), "b"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
+             "value"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
+             "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
+             "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert())
+        .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
+             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert())
+        .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");

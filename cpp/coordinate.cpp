@@ -7,7 +7,7 @@ inline namespace SX_ISA {
 extern const CoordinateKernels coordinate_kernels;
 const CoordinateKernels coordinate_kernels = {
     .by_columns = minimise_by_columns,
-    .by_gram = minimise_by_gram,
+    .by_hessian = minimise_by_hessian,
 };
 
 }  // namespace SX_ISA

@@ -1,7 +1,6 @@
 // What the kernels of the coordinate solver are given, the same for every instruction set.
 #pragma once
 
-#include "loss_block.hpp"
 #include "matrix.hpp"
 
 namespace sx {
@@ -14,14 +13,12 @@ struct ColumnsView {
 };
 
 // How a row's second derivative couples its outputs:
-//   apart    diag(c), each output on its own
 //   shares   diag(c) - c c^T, with c the probabilities
-//   star     twice the Laplacian of a star: the true output with the outputs c_k = 1 that violate
-//            the margin
-enum class Coupling : int { apart, shares, star };
+//   star     twice the Laplacian of a star that joins the true output to the outputs with c = 1
+enum class Coupling : int { shares, star };
 
-// The second derivative of the loss of one subproblem, row by row. With one output it is c itself,
-// weighed; with more, weight times what `coupling` says.
+// The second derivative of the loss, row by row. With one output it is c itself, weighed; with
+// more, weight times what `coupling` says.
 struct RowCurvature {
     Coupling coupling;
     index_t rows, outputs;
@@ -30,30 +27,27 @@ struct RowCurvature {
     const std::int32_t* own;  // (rows): the true output, or -1
 };
 
-// Gram matrices of the pairs of outputs: H_kl (order, order) is at[k * outputs + l], null for 0.
-// Their last row and column belong to the bias.
-struct GramCurvature {
-    index_t order, outputs;
-    const double* const* at;
-};
-
-// Problem    minimise g.(x - w) + (x - w)^T H (x - w) / 2 + sum ridge x^2 / 2 + threshold |x|.
-// Given      arrays over the coordinates, of which `order` = features + 1 belong to each output;
-//            coordinate (j, k) stands where the form of H wants it (`by_output`: k order + j, else
-//            j outputs + k), the bias at j = features. `value`: the objective at w.
-// On return  x, no worse than w; `fall` = g.(x - w) + change of the penalty, below 0 unless x is w.
+// Problem    minimise g.(x - w) + (x - w)^T H (x - w) / 2 + sum threshold |x|, for one model.
+// Given      arrays over the coordinates, (features + 1) * outputs of them: the weights and, as the
+//            last feature, the bias. They lie by feature where H is applied by the columns of X,
+//            by output where it is written out. `value`: the objective at w.
+// On return  x, no worse than w; `fall` = g.(x - w) + the change of the thresholds' part, below 0
+//            unless x is w.
 struct Subproblem {
     index_t features, outputs;
     bool free_bias;
     double value;
-    const double *w, *g, *ridge, *threshold;
+    const double *w, *g, *threshold;
     double* x;
     double fall;
 };
 
+// H is sum_i [x_i; 1] H_i [x_i; 1]^T plus `ridge` on the diagonal, or a matrix of which the lower
+// triangle counts; the upper one is written.
 struct CoordinateKernels {
-    void (*by_columns)(const ColumnsView& X, const RowCurvature& H, Subproblem& p);
-    void (*by_gram)(const GramCurvature& H, Subproblem& p);
+    void (*by_columns)(const ColumnsView& X, const RowCurvature& rows, const double* ridge,
+                       Subproblem& p);
+    void (*by_hessian)(double* H, Subproblem& p);
 };
 
 }  // namespace sx

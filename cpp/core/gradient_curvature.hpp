@@ -25,10 +25,9 @@ struct LossGradient {
     Labels labels;
     LossForm form;
 
-    // Whether each output is a model of its own.
-    bool split() const { return outputs == 1 || form.one_vs_rest; }
+    // Whether each output is a subproblem of its own.
+    bool apart() const { return outputs == 1 || form.one_vs_rest || form.loss == Loss::squared; }
     Coupling coupling() const {
-        if (split() || form.loss == Loss::squared) return Coupling::apart;
         return form.loss == Loss::squared_hinge ? Coupling::star : Coupling::shares;
     }
     double weight(index_t i, index_t m) const {
@@ -60,8 +59,6 @@ inline void coupled_curvature(const LossGradient& from, index_t i, index_t m, do
         const double u = from.at(i, m, k);
         if (from.weight(i, m) == 0)
             c[k] = 0;
-        else if (from.form.loss == Loss::squared)
-            c[k] = 1;
         else if (from.form.loss == Loss::squared_hinge)
             c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least_curvature);
         else  // between the probabilities and the same one for every output
@@ -77,15 +74,15 @@ struct OwnedRowCurvature {
     std::vector<std::int32_t> own;
 
     OwnedRowCurvature(const LossGradient& from, index_t m, index_t k) {
-        const index_t n = from.rows, K = from.split() ? 1 : from.outputs;
+        const index_t n = from.rows, K = from.apart() ? 1 : from.outputs;
         c.resize(n * K);
-        if (!from.split()) {
+        if (!from.apart()) {
             weight.resize(n);
             own.resize(n);
         }
         for (index_t i = 0; i < n; ++i) {
             const double by = from.weight(i, m);
-            if (from.split()) {
+            if (from.apart()) {
                 c[i] = single_curvature(from.form.loss, from.at(i, m, k), by);
             } else {
                 coupled_curvature(from, i, m, c.data() + i * K);
@@ -96,53 +93,5 @@ struct OwnedRowCurvature {
         view = {from.coupling(), n, K, weight.data(), c.data(), own.data()};
     }
 };
-
-// How many Gram matrices the curvature of all models needs: one for each pair of coupled outputs.
-inline index_t gram_columns(const LossGradient& from) {
-    const index_t K = from.outputs;
-    if (from.split()) return from.models * K;
-    return from.models * (from.coupling() == Coupling::apart ? 1 : K * (K + 1) / 2);
-}
-
-// h (rows, gram_columns): the weights of those matrices, pairs (k, l <= k) in the order of a
-// triangle's rows.
-inline void gram_weights(const Engine& engine, const LossGradient& from, double* h) {
-    const index_t P = gram_columns(from), K = from.outputs, block = 1024;
-    const index_t tasks = (from.rows + block - 1) / block;
-    engine.loop(tasks, 8.0 * double(from.rows) * double(P), [&](index_t task, int) {
-        std::vector<double> c(K);
-        const index_t last = std::min(from.rows, (task + 1) * block);
-        for (index_t i = task * block; i < last; ++i) {
-            double* out = h + i * P;
-            for (index_t m = 0; m < from.models; ++m) {
-                const double by = from.weight(i, m);
-                if (from.split()) {
-                    for (index_t k = 0; k < K; ++k)
-                        *out++ = single_curvature(from.form.loss, from.at(i, m, k), by);
-                    continue;
-                }
-                if (from.coupling() == Coupling::apart) {
-                    *out++ = by;
-                    continue;
-                }
-                coupled_curvature(from, i, m, c.data());
-                const std::int32_t own = from.own(i, m);
-                double leaves = 0;
-                for (index_t k = 0; k < K; ++k) leaves += c[k];
-                for (index_t k = 0; k < K; ++k)
-                    for (index_t l = 0; l <= k; ++l) {
-                        double value;
-                        if (from.coupling() == Coupling::shares)
-                            value = k == l ? c[k] * (1 - c[k]) : -c[k] * c[l];
-                        else if (k == l)
-                            value = 2 * (k == own ? leaves : c[k]);
-                        else
-                            value = k == own ? -2 * c[l] : l == own ? -2 * c[k] : 0.0;
-                        *out++ = by * value;
-                    }
-            }
-        }
-    });
-}
 
 }  // namespace sx

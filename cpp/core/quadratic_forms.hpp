@@ -1,38 +1,45 @@
-// The two ways to hold the quadratic g.p + p^T H p / 2 of a subproblem: by rows, for wide data, or
-// by an explicit H. Each tells the slope of a block of coordinates, steps a block, solves a system
-// over a support, and says what a step over a support would do.
+// The two ways to hold the quadratic g.(x - w) + (x - w)^T H (x - w) / 2 of a subproblem: H applied
+// by the columns of X, for wide data, or written out. Each says how it bends, tells the slopes of a
+// block of coordinates, follows their steps, solves a system over a support, and says what a step
+// over a support would do.
 #pragma once
 
+#include "cholesky.hpp"
 #include "row_forms.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
-// H = sum_i [x_i; 1] H_i [x_i; 1]^T, never made: all outputs of a feature are a block.
+// H = sum_i [x_i; 1] H_i [x_i; 1]^T + ridge. All outputs of a feature are a block.
 template <class Columns, class Rows>
 class ColumnForm {
   public:
-    ColumnForm(const Columns& X, const RowCurvature& H, const Subproblem& p)
+    ColumnForm(const Columns& X, const RowCurvature& H, const double* ridge, const Subproblem& p)
         : X_(X),
           rows_(H),
-          g_(p.g),
-          ridge_(p.ridge),
-          features_(p.features),
-          row_count_(H.rows),
+          p_(p),
+          ridge_(ridge),
+          K_(H.outputs),
+          n_(H.rows),
           u_(H.rows * H.outputs),
           piece_(H.outputs) {}
 
-    static constexpr double overlap = Rows::overlap;
-    static constexpr bool exact = false;  // a solve is a number of conjugate gradient steps
-    index_t width() const { return rows_.outputs(); }
-    index_t blocks() const { return features_ + 1; }
+    static constexpr bool written_out = false;
+    index_t width() const { return Rows::single ? 1 : K_; }
+    index_t blocks() const { return p_.features + 1; }
 
-    void diagonal(index_t block, double* out) const {
-        with_column(block, [&](const auto& column) { rows_.diagonal(column, out); });
+    // The diagonal of H, and a bound on it that allows steps of all outputs of the block at once.
+    void bend(index_t block, double* diagonal, double* bound) const {
+        with_column(block, [&](const auto& column) { rows_.diagonal(column, diagonal); });
+        for (index_t k = 0; k < width(); ++k) {
+            const double ridge = ridge_[block * width() + k];
+            bound[k] = Rows::overlap * diagonal[k] + ridge;
+            diagonal[k] += ridge;
+        }
     }
 
     void slopes(index_t block, double* out) const {
-        for (index_t k = 0; k < width(); ++k) out[k] = g_[block * width() + k];
+        for (index_t k = 0; k < width(); ++k) out[k] = without_rows(block * width() + k);
         with_column(block, [&](const auto& column) { rows_.add_slopes(column, out); });
     }
 
@@ -44,14 +51,57 @@ class ColumnForm {
     double rise(const index_t* at, index_t count, const double* dx) {
         spread(at, count, dx);
         double sum = 0;
-        for (index_t a = 0; a < count; ++a) sum += g_[at[a]] * dx[a];
+        for (index_t a = 0; a < count; ++a)
+            sum += dx[a] * (without_rows(at[a]) + 0.5 * ridge_[at[a]] * dx[a]);
         return sum + rows_.rise(u_.get());
     }
 
-    // Makes the step that `rise` has looked at last.
+    // Follows the step that `rise` has looked at last.
     void accept() { rows_.accept(u_.get()); }
 
-    // out = (H + ridge) p over the coordinates `at`.
+    // H x = r over the coordinates `at`, x in place of r: by conjugate gradients with the diagonal
+    // as preconditioner, until the residual has fallen to `until` of its first length.
+    void solve(const index_t* at, index_t m, const double* diagonal, double until, index_t steps,
+               double* r) {
+        Scratch<double> x(m), p(m), Hp(m), over(m);
+        double length = 0;
+        for (index_t a = 0; a < m; ++a) {
+            over[a] = diagonal[at[a]] > 0 ? 1 / diagonal[at[a]] : 0.0;
+            p[a] = r[a] * over[a];
+            length += r[a] * p[a];
+        }
+        const double enough = until * until * length;
+        for (index_t step = 0; step < steps && length > enough; ++step) {
+            times(at, m, p.get(), Hp.get());
+            const double curved = dot(p.get(), Hp.get(), m);
+            if (!(curved > 0)) break;
+            const double by = length / curved;
+            add_multiple(by, p.get(), x.get(), m);
+            add_multiple(-by, Hp.get(), r, m);
+            double next = 0;
+            for (index_t a = 0; a < m; ++a) next += r[a] * r[a] * over[a];
+            const double back = next / length;
+            length = next;
+            for (index_t a = 0; a < m; ++a) p[a] = r[a] * over[a] + back * p[a];
+        }
+        for (index_t a = 0; a < m; ++a) r[a] = x[a];
+    }
+
+  private:
+    // The slope of a coordinate, but for what the rows have to say.
+    SX_INLINE double without_rows(index_t c) const {
+        return p_.g[c] + ridge_[c] * (p_.x[c] - p_.w[c]);
+    }
+
+    template <class Run>
+    SX_INLINE void with_column(index_t block, const Run& run) const {
+        if (block == p_.features)
+            run(OnesColumn{n_});
+        else
+            run(X_.column(block));
+    }
+
+    // out = H p over the coordinates `at`.
     void times(const index_t* at, index_t count, const double* p, double* out) {
         spread(at, count, p);
         rows_.bend(u_.get());
@@ -60,112 +110,94 @@ class ColumnForm {
             with_column(block,
                         [&](const auto& column) { rows_.gather(column, u_.get(), piece_.get()); });
             for (index_t a = first; a < last; ++a)
-                out[a] = piece_[at[a] % width()] + ridge_[at[a]] * p[a];
+                out[a] = piece_[at[a] - block * width()] + ridge_[at[a]] * p[a];
         });
-    }
-
-  private:
-    template <class Run>
-    SX_INLINE void with_column(index_t block, const Run& run) const {
-        if (block == features_)
-            run(OnesColumn{row_count_});
-        else
-            run(X_.column(block));
-    }
-
-    // The coordinates rise, so that those of a block are neighbours.
-    template <class Run>
-    void each_block(const index_t* at, index_t count, const Run& run) const {
-        for (index_t first = 0, last; first < count; first = last) {
-            const index_t block = at[first] / width();
-            for (last = first + 1; last < count && at[last] / width() == block;) ++last;
-            run(block, first, last);
-        }
     }
 
     // u = X p
     void spread(const index_t* at, index_t count, const double* p) {
-        for (index_t i = 0; i < row_count_ * width(); ++i) u_[i] = 0;
+        std::memset(u_.get(), 0, std::size_t(n_ * width()) * sizeof(double));
         each_block(at, count, [&](index_t block, index_t first, index_t last) {
             for (index_t k = 0; k < width(); ++k) piece_[k] = 0;
-            for (index_t a = first; a < last; ++a) piece_[at[a] % width()] = p[a];
+            for (index_t a = first; a < last; ++a) piece_[at[a] - block * width()] = p[a];
             with_column(block,
                         [&](const auto& column) { rows_.scatter(column, piece_.get(), u_.get()); });
         });
     }
 
+    // The coordinates rise, so that those of a block are neighbours.
+    template <class Run>
+    SX_INLINE void each_block(const index_t* at, index_t count, const Run& run) const {
+        for (index_t first = 0, last; first < count; first = last) {
+            const index_t block = at[first] / width(), end = (block + 1) * width();
+            for (last = first + 1; last < count && at[last] < end;) ++last;
+            run(block, first, last);
+        }
+    }
+
     const Columns X_;
     Rows rows_;
-    const double *g_, *ridge_;
-    index_t features_, row_count_;
+    const Subproblem& p_;
+    const double* ridge_;
+    index_t K_, n_;
     Scratch<double> u_, piece_;
 };
 
-// H made of Gram matrices: every coordinate is a block, and its slope is kept up to date.
-class GramForm {
+// H written out: every coordinate is a block, and its slope is kept up to date.
+class HessianForm {
   public:
-    GramForm(const GramCurvature& H, const Subproblem& p)
-        : H_(H), ridge_(p.ridge), slope_(blocks()), change_(blocks()) {
-        for (index_t c = 0; c < blocks(); ++c) slope_[c] = p.g[c];
+    HessianForm(double* H, const Subproblem& p)
+        : H_(H), m_((p.features + 1) * p.outputs), slope_(m_), change_(m_) {
+        for (index_t a = 0; a < m_; ++a) {
+            slope_[a] = p.g[a];
+            for (index_t b = 0; b < a; ++b) H[b * m_ + a] = H[a * m_ + b];
+        }
     }
 
-    static constexpr double overlap = 1;
-    static constexpr bool exact = true;
+    static constexpr bool written_out = true;
     static constexpr index_t width() { return 1; }
-    index_t blocks() const { return H_.order * H_.outputs; }
+    index_t blocks() const { return m_; }
 
-    void diagonal(index_t c, double* out) const {
-        const index_t k = c / H_.order, j = c % H_.order;
-        *out = H_.at[k * H_.outputs + k][j * H_.order + j];
+    void bend(index_t c, double* diagonal, double* bound) const {
+        *diagonal = *bound = H_[c * m_ + c];
     }
     void slopes(index_t c, double* out) const { *out = slope_[c]; }
-    void move(index_t c, const double* delta) { add_row(c, *delta, slope_.get()); }
+    void move(index_t c, const double* delta) {
+        add_multiple(*delta, H_ + c * m_, slope_.get(), m_);
+    }
 
     double rise(const index_t* at, index_t count, const double* dx) {
-        for (index_t c = 0; c < blocks(); ++c) change_[c] = 0;
+        for (index_t c = 0; c < m_; ++c) change_[c] = 0;
         double sum = 0;
         for (index_t a = 0; a < count; ++a) {
             sum += dx[a] * slope_[at[a]];
-            add_row(at[a], dx[a], change_.get());
+            add_multiple(dx[a], H_ + at[a] * m_, change_.get(), m_);
         }
         for (index_t a = 0; a < count; ++a) sum += 0.5 * dx[a] * change_[at[a]];
         return sum;
     }
 
-    void accept() {
-        for (index_t c = 0; c < blocks(); ++c) slope_[c] += change_[c];
-    }
+    void accept() { add_multiple(1.0, change_.get(), slope_.get(), m_); }
 
-    // A (count, count), the upper half: H + ridge over the coordinates `at`, which rise.
-    void take(const index_t* at, index_t count, double* A) const {
-        const index_t order = H_.order;
-        for (index_t a = 0; a < count; ++a) {
-            const index_t k = at[a] / order, j = at[a] % order;
-            index_t b = a;
-            for (index_t l = k; l < H_.outputs; ++l) {
-                const double* H = H_.at[k * H_.outputs + l];
-                for (; b < count && at[b] < (l + 1) * order; ++b)
-                    A[a * count + b] = H ? H[j * order + at[b] - l * order] : 0;
-            }
-            A[a * count + a] += ridge_[at[a]];
+    // By Cholesky. The diagonal is raised a little: along directions in which H does not bend, as
+    // those of columns that add up to another, the thresholds alone then say where to go, and x
+    // goes far.
+    void solve(const index_t* at, index_t m, const double*, double, index_t, double* r) {
+        constexpr double raised = 1e-10;
+        Scratch<double> A(m * m), space(factor_numbers(m));
+        Scratch<char> scratch(multiply_scratch_bytes<double>);
+        for (index_t a = 0; a < m; ++a) {
+            const double* row = H_ + at[a] * m_;
+            for (index_t b = 0; b <= a; ++b) A[a * m + b] = row[at[b]];
+            A[a * m + a] *= 1 + raised;
         }
+        factor(A.get(), m, space.get(), scratch.get());
+        sx::SX_ISA::solve(A.get(), m, r);
     }
 
   private:
-    // out += by H[c]
-    void add_row(index_t c, double by, double* out) const {
-        const index_t k = c / H_.order, j = c % H_.order, order = H_.order;
-        for (index_t l = 0; l < H_.outputs; ++l) {
-            const double* H = H_.at[k * H_.outputs + l];
-            if (!H) continue;
-            const double* __restrict row = H + j * order;
-            double* __restrict to = out + l * order;
-            for (index_t m = 0; m < order; ++m) to[m] += by * row[m];
-        }
-    }
-
-    const GramCurvature H_;
-    const double* ridge_;
+    const double* H_;
+    index_t m_;
     Scratch<double> slope_, change_;
 };
 

@@ -16,8 +16,7 @@ class SingleOutput {
   public:
     explicit SingleOutput(const RowCurvature& H) : n_(H.rows), c_(H.c), t_(H.rows) {}
 
-    static constexpr index_t outputs() { return 1; }
-    index_t rows() const { return n_; }
+    static constexpr bool single = true;
     static constexpr double overlap = 1;  // what a step of all outputs at once must be divided by
 
     template <class Column>
@@ -79,18 +78,16 @@ class SingleOutput {
     Scratch<double> t_;
 };
 
-// Several outputs, coupled: H_i is `weight` times diag(c), diag(c) - c c^T or the star. The latter
-// two are weighted Laplacians of graphs, or parts of them: no larger than twice their diagonal, by
-// which all outputs of a feature are stepped at once.
+// Several outputs, coupled. H_i is the weighted Laplacian of a graph, or a part of one: no larger
+// than twice its diagonal, by which all outputs of a feature are stepped at once.
 template <Coupling coupling>
 class ManyOutputs {
   public:
     explicit ManyOutputs(const RowCurvature& H)
         : n_(H.rows), K_(H.outputs), H_(H), t_(H.rows * H.outputs), row_(H.outputs) {}
 
-    index_t outputs() const { return K_; }
-    index_t rows() const { return n_; }
-    static constexpr double overlap = coupling == Coupling::apart ? 1 : 2;
+    static constexpr bool single = false;
+    static constexpr double overlap = 2;
 
     template <class Column>
     SX_INLINE void diagonal(const Column& column, double* out) const {
@@ -99,9 +96,7 @@ class ManyOutputs {
             const index_t i = column.row(e);
             const double x = column.at(e), by = x * x * H_.weight[i];
             const double* c = H_.c + i * K_;
-            if constexpr (coupling == Coupling::apart) {
-                for (index_t k = 0; k < K_; ++k) out[k] += by * c[k];
-            } else if constexpr (coupling == Coupling::shares) {
+            if constexpr (coupling == Coupling::shares) {
                 for (index_t k = 0; k < K_; ++k) out[k] += by * c[k] * (1 - c[k]);
             } else {
                 double leaves = 0;
@@ -180,9 +175,7 @@ class ManyOutputs {
                             double* __restrict out) const {
         const double* __restrict c = H_.c + i * K_;
         const double by = x * H_.weight[i];
-        if constexpr (coupling == Coupling::apart) {
-            for (index_t k = 0; k < K_; ++k) out[k] += by * c[k] * v[k];
-        } else if constexpr (coupling == Coupling::shares) {
+        if constexpr (coupling == Coupling::shares) {
             double mean = 0;
             for (index_t k = 0; k < K_; ++k) mean += c[k] * v[k];
             for (index_t k = 0; k < K_; ++k) out[k] += by * c[k] * (v[k] - mean);

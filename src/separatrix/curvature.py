@@ -113,10 +113,11 @@ class Curvature:
         b = np.ones((B, K)) if self.bias_curvature is None else b + self.bias_curvature[:, None]
         return Model(W, b)
 
-    def hessian(self) -> Array:
+    def hessian(self, least: float = 0.0) -> Array:
         """H, written out: (B, n_blocks, m, m), m = (d + 1) K / n_blocks; the bias comes last.
 
-        Only the lower triangle counts. A bias that is fixed has a 1 on the diagonal.
+        Only the lower triangle counts. A bias that is fixed has a 1 on the diagonal. `least` is
+        added to the second derivative of every row along each output.
         """
         d, B, K = self.shape
         m = (d + 1) * K // self.n_blocks
@@ -127,10 +128,10 @@ class Curvature:
         for first in range(0, B, group):
             some = np.arange(first, min(first + group, B))
             part = self if len(some) == B else self.select(some)
-            part._write(out[some[0] : some[-1] + 1])
+            part._write(out[some[0] : some[-1] + 1], least)
         return out
 
-    def _write(self, out: Array) -> None:
+    def _write(self, out: Array, least: float) -> None:
         """Put H of every model into out (B, n_blocks, m, m)."""
         d, B, K = self.shape
         D = d + 1
@@ -140,6 +141,11 @@ class Curvature:
 
         def part(block: Block) -> tuple[Array]:
             h = self._weights(block, next(scores), pairs)
+            if least > 0.0:
+                weight = per_model(block.weights) * (least * self.scale)
+                for number, (k, j) in enumerate(pairs):
+                    if k == j:
+                        h[:, :, number] += weight
             return (block.X.gram(h.reshape(len(h), B * len(pairs))),)
 
         (G,) = self.data.sum_over_blocks(part)

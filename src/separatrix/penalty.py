@@ -95,6 +95,14 @@ class ElasticNet:
         """Gradient of the l2 part, l2 f^2 W, in the type of W."""
         return W * (_across(self.l2) * self._f() ** 2).astype(W.dtype)
 
+    def l1_slope(self, W: Array, V: Array) -> Array:
+        """Slope of the l1 part at W along V (B,), looking back: l1 sum f (sign(W) V).
+
+        A weight at 0 has come there from the other side of V, and counts as -|V|.
+        """
+        each = np.where(W == 0.0, -np.abs(V), np.sign(W) * V)
+        return np.where(self.l1 > 0, self.l1 * _sum(self._f() * each), 0.0)
+
     @property
     def bias_curvature(self) -> Array:
         """l2 f_b^2 of each model (B,): 0 where the bias is free."""

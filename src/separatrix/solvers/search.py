@@ -38,6 +38,7 @@ def search(
     """The models moved along their directions, what was found there, and the steps (B,).
 
     The step is 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
+    With l1 > 0 the slope is g.p + l1 (|w + p|_1 - |w|_1), which P falls below at first.
     Each model has its own; only models whose step was refused are looked at again. A model that
     finds none stays where it is, with a step of 0.
     """
@@ -86,5 +87,11 @@ def _enough(
     if falls.all():
         return falls
     level = found.value <= value + ROUNDING * np.abs(value)
-    after = gradient_at(objective, model, found).dot(direction)
+    after = _slope(objective, model, found, direction)
     return falls | (level & (after <= (2.0 * ARMIJO - 1.0) * slope))
+
+
+def _slope(objective: Objective, model: Model, found: Evaluation, direction: Model) -> Array:
+    """The slope of P along the direction by which a model has come to where it is."""
+    slope = gradient_at(objective, model, found).dot(direction)
+    return slope + objective.penalty.l1_slope(model.W, direction.W)
