@@ -21,8 +21,8 @@ MODULES = sorted(
 )
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-# A fenced block at the start of a line; the comment before it says why it is not run, or which files
-# of the data folder it reads.
+# A fenced block at the start of a line; the comment before it says why it is not run, or which
+# files of the data folder it reads.
 BLOCK = re.compile(
     r"(?:<!--\s*(?P<note>skip|data):(?P<files>.*?)-->\s*)?"
     r"^```(?P<language>python|pycon)[^\n]*\n(?P<code>.*?)^```\s*$",
