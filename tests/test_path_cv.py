@@ -129,6 +129,13 @@ def test_paths_with_l1_are_those_of_every_model_alone():
     assert (cv.C_, cv.l1_ratio_) == (cv.Cs_[c], cv.l1_ratios_[r])
 
 
+def test_paths_with_l1_start_from_their_neighbours():
+    Cs, options = np.logspace(-2, 2, 11), {"l1_ratios": [1.0], "cv": FOLDS, "tol": 1e-9}
+    together = LogisticRegressionCV(Cs=Cs, **options).fit(X2, Y2).n_iter_.sum()
+    alone = sum(LogisticRegressionCV(Cs=[C], **options).fit(X2, Y2).n_iter_.sum() for C in Cs)
+    assert together < 0.9 * alone
+
+
 def test_hinges_are_chosen_by_the_dual():
     cv = LinearSVCCV(Cs=STRENGTHS, loss="hinge", cv=FOLDS, tol=1e-6).fit(X2, Y2)
     search = GridSearchCV(LinearSVC(loss="hinge", tol=1e-6), {"C": STRENGTHS}, cv=FOLDS).fit(X2, Y2)

@@ -274,8 +274,8 @@ def _task(model: LinearClassifier, data: Dataset, factors: Array | None) -> Task
 def _paths(trials: Sequence[Trial], tasks: Sequence[Task]) -> list[list[int]]:
     """The trials that differ in C alone, from strong to weak, if they have L1; all others alone.
 
-    Without L1 a start from a neighbour saves less than a batch of all: 5 folds of text by `dual`
-    took the same time, with a third of the iterations.
+    Without L1 a start from a neighbour saves little: 5 folds took 0.8 to 0.94 of the time by
+    `newton`, 1.16 by `dual`. And each model would depend on the grid it is in.
     """
     paths: dict[Hashable, list[int]] = {}
     for number, (trial, task) in enumerate(zip(trials, tasks)):
