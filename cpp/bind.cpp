@@ -416,7 +416,7 @@ struct Dual {
         std::vector<const Data*> data;
         for (const Matrix* part : parts) data.push_back(&part->data);
         nb::gil_scoped_release release;
-        return {engine(), std::move(data), order.data(), index_t(order.size())};
+        return {engine(), data, order.data(), index_t(order.size())};
     }
 
     Dual(std::vector<Matrix*> parts, In<std::int64_t> order) : copy(copy_of(parts, order)) {}

@@ -5,251 +5,263 @@
 //            one row at a time: with m = t z and q = C (|x|^2 + the bias's share), a change of a by
 //            d moves m by q d.
 // Given      a DualTask; the rows of each block that have something to do.
-// On return  every such row has been visited once. Lanes are columns, and no lane sees another.
+// On return  every such row has been visited once. V is a vector of columns, or T for a column that
+//            stands alone; no column sees another.
 // See        Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
 //            large-scale linear SVM, 2008, algorithm 3; Yu, Huang and Lin, Dual coordinate descent
 //            methods for logistic regression and maximum entropy models, 2011.
 #pragma once
 
+#include "compressed.hpp"
 #include "dual_products.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
-// One row as a vector of columns sees it. A rule reads the upper half and fills in the lower.
-template <class T>
-struct ColumnLanes {
-    vec<T> m, q;
-    vec<T> dual;  // what is kept of the row: a, or for the logistic loss the u of a = sigma(-u)
-    T margin;
+template <class V>
+using mask_of = decltype(V{} < V{});
 
-    vec<T> next;        // the new dual
-    vec<T> rise;        // change of a
-    vec<T> gap;         // loss + conjugate + a m, before the change
-    vec<T> slope;       // minus the derivative of the dual objective by a, over C
-    mask<T> low, high;  // whether a was at its lower or upper bound
-};
+template <class T, class V>
+constexpr bool is_alone = std::is_same_v<T, V>;
 
-template <class T>
-constexpr T least_q = sizeof(T) == 8 ? T(1e-150) : T(1e-18);  // an empty row has none
-
-template <class T>
-SX_INLINE vec<T> positive(vec<T> x) {
-    return select(x < T(0), vec<T>{}, x);
+template <class T, class V>
+SX_INLINE std::uint32_t word_of(mask_of<V> m) {
+    if constexpr (is_alone<T, V>)
+        return m;
+    else
+        return bits_of<T>(m);
 }
 
+template <class T, class V>
+SX_INLINE mask_of<V> mask_from(std::uint32_t word) {
+    if constexpr (is_alone<T, V>)
+        return word & 1;
+    else
+        return lanes_of<T>(word);
+}
+
+template <class T, class V>
+SX_INLINE V absolute(V x) {
+    if constexpr (is_alone<T, V>)
+        return x < T(0) ? -x : x;
+    else
+        return abs<T>(x);
+}
+
+template <class V>
+SX_INLINE V positive(V x) {
+    return select(x < 0, V{}, x);
+}
+
+// A rule is made of a row's dual and q before the scores are known, then gives the change.
+template <class V>
+struct Change {
+    V next;                // the new dual
+    V rise;                // change of a
+    V gap;                 // loss + conjugate + a m, before the change
+    V slope;               // minus the derivative of the dual objective by a, over C
+    mask_of<V> low, high;  // whether a was at its lower or upper bound
+};
+
+template <class T, class V>
 struct HingeColumns {
     static constexpr bool shrinks = true;
+    static constexpr T least_q = sizeof(T) == 8 ? T(1e-150) : T(1e-18);  // an empty row has none
+    V a, inverse;
 
-    template <class T>
-    static SX_INLINE void solve(ColumnLanes<T>& x) {
-        const vec<T> zero = {}, one = broadcast<T>(1), a = x.dual;
-        x.slope = x.m - x.margin;
-        x.low = a <= T(0);
-        x.high = a >= T(1);
-        x.gap = positive<T>(-x.slope) + a * x.slope;
-        const vec<T> best = a - x.slope / max(x.q, broadcast<T>(least_q<T>));
-        x.next = min(max(best, zero), one);
-        x.rise = x.next - a;
+    SX_INLINE HingeColumns(V dual, V q) : a(dual), inverse(T(1) / max(q, spread<T, V>(least_q))) {}
+
+    SX_INLINE Change<V> solve(V m, T margin) const {
+        const V zero{}, one = spread<T, V>(1), slope = m - margin;
+        const V next = min(max(a - slope * inverse, zero), one);
+        return {next, next - a, positive(-slope) + a * slope, slope, a <= T(0), a >= T(1)};
     }
 };
 
+template <class T, class V>
 struct SquaredHingeColumns {
     static constexpr bool shrinks = true;
+    V a, inverse;
 
-    template <class T>
-    static SX_INLINE void solve(ColumnLanes<T>& x) {
-        const vec<T> a = x.dual, half = T(0.5) * a, lack = x.margin - x.m;
-        x.slope = half - lack;
-        x.low = a <= T(0);
-        x.high = a != a;
-        const vec<T> miss = positive<T>(lack) - half;
-        x.gap = miss * miss + a * positive<T>(-lack);
-        x.next = max(a - x.slope / (x.q + T(0.5)), vec<T>{});
-        x.rise = x.next - a;
+    SX_INLINE SquaredHingeColumns(V dual, V q) : a(dual), inverse(T(1) / (q + T(0.5))) {}
+
+    SX_INLINE Change<V> solve(V m, T margin) const {
+        const V half = T(0.5) * a, lack = margin - m, slope = half - lack;
+        const V next = max(a - slope * inverse, V{}), miss = positive(lack) - half;
+        return {next, next - a, miss * miss + a * positive(-lack), slope, a <= T(0), a != a};
     }
 };
 
-// The new margin u solves u = m + q (sigma(-u) - a), and then a = sigma(-u).
+// The dual that is kept is u, with a = sigma(-u). The new u, which is the new margin, solves
+// F(u) = u - m - q (sigma(-u) - a) = 0.
+template <class T, class V>
 struct LogisticColumns {
     static constexpr bool shrinks = false;
+    static constexpr T rounding = sizeof(T) == 8 ? T(1e-14) : T(1e-6);
+    V dual, q, a, curved, inverse;
 
-    template <class T>
-    struct Point {
-        vec<T> u, a, F;
-    };
-
-    template <class T>
-    static SX_INLINE vec<T> flow(vec<T> u) {
-        return T(1) / (T(1) + exp<T>(u));
+    static SX_INLINE V flow(V u) {
+        if constexpr (is_alone<T, V>)
+            return T(1) / (T(1) + exp<T>(broadcast<T>(u))[0]);
+        else
+            return T(1) / (T(1) + exp<T>(u));
     }
 
-    template <class T>
-    static SX_INLINE vec<T> newton(const Point<T>& at, vec<T> q) {
-        return at.u - at.F / (q * (at.a - at.a * at.a) + T(1));
-    }
+    SX_INLINE LogisticColumns(V dual, V q)
+        : dual(dual), q(q), a(flow(dual)), curved(a - a * a), inverse(T(1) / (q * curved + T(1))) {}
 
-    template <class T>
-    static SX_INLINE void solve(ColumnLanes<T>& x) {
-        const vec<T> before = flow<T>(x.dual);
-        const vec<T> least = x.m - x.q * before, most = least + x.q;
-        const auto look = [&](vec<T> u) __attribute__((always_inline)) {
-            const vec<T> a = flow<T>(u);
-            return Point<T>{u, a, (u - x.m) - x.q * (a - before)};
-        };
-        const auto within = [&](vec<T> u)
-                                __attribute__((always_inline)) { return min(max(u, least), most); };
-        const vec<T> off = x.dual - x.m;
-        const Point<T> first = look(within(newton<T>({x.dual, before, off}, x.q)));
-        Point<T> second = look(within(newton<T>(first, x.q)));
-        // Where q is large the sigmoid is a step, and Newton's method may jump to and fro across
-        // it.
-        constexpr T rounding = sizeof(T) == 8 ? T(1e-14) : T(1e-6);
-        const vec<T> noise = rounding * (abs<T>(x.m) + abs<T>(second.u) + x.q);
-        if (bits_of<T>(is_open<T>(second, before, x.q, noise)))
-            refine(x.m, x.q, before, noise, second);
-        x.next = second.u;
-        x.rise = second.a - before;
-        // The second-order part of what the loss at m lies above its tangent at the old u.
-        x.gap = T(0.5) * off * off * (before - before * before);
-        x.slope = off;
-        x.low = x.high = x.m != x.m;
-    }
-
-    // Whether the step from `before` may still be off by more than a tenth: it lies between q times
-    // the change of a and the change of u, which differ by F.
-    template <class T>
-    static SX_INLINE mask<T> is_open(const Point<T>& at, vec<T> before, vec<T> q, vec<T> noise) {
-        return abs<T>(at.F) > max(T(0.1) * q * abs<T>(at.a - before), noise);
-    }
-
-    // Newton's method between bounds that close in: where it would leave them, they are halved.
-    template <class T>
-    static __attribute__((noinline, cold)) void refine(const vec<T>& m, const vec<T>& q,
-                                                       const vec<T>& before, const vec<T>& noise,
-                                                       Point<T>& at) {
-        vec<T> low = m - q * before, high = low + q;
-        for (int turn = 0; turn < 100; ++turn) {
-            const mask<T> open = is_open<T>(at, before, q, noise);
-            if (!bits_of<T>(open)) return;
-            low = select(at.F < T(0), at.u, low);
-            high = select(at.F > T(0), at.u, high);
-            const vec<T> step = newton<T>(at, q), middle = T(0.5) * (low + high);
-            const vec<T> u = select((step > low) & (step < high) & (turn % 3 != 2), step, middle);
-            const vec<T> a = flow<T>(u), F = (u - m) - q * (a - before);
-            at = {select(open, u, at.u), select(open, a, at.a), select(open, F, at.F)};
+    SX_INLINE Change<V> solve(V m, T) const {
+        const V off = dual - m, least = m - q * a, most = least + q;
+        // Newton's step with the next term of the series, and then Newton's method where that was
+        // not enough: few rows, but for the first epochs.
+        const V step = off * inverse;
+        const V bend = T(0.5) * q * curved * (a + a - T(1)) * inverse * step;
+        V u = min(max(dual - step * (T(1) + bend), least), most), low = least, high = most;
+        V flow_there = flow(u);
+        const V noise = rounding * (absolute<T, V>(m) + absolute<T, V>(off) + q);
+        mask_of<V> open = is_open(u, m, flow_there, noise);
+        for (int turn = 0; __builtin_expect(word_of<T, V>(open) != 0, 0) && turn < 100; ++turn) {
+            const V F = (u - m) - q * (flow_there - a);
+            low = select(F < T(0), u, low);
+            high = select(F > T(0), u, high);
+            const V there = u - F / (q * (flow_there - flow_there * flow_there) + T(1));
+            // Where q is large the sigmoid is a step, and Newton's method jumps to and fro across
+            // it.
+            const mask_of<V> sound = (there > low) & (there < high);
+            const V next =
+                turn % 3 == 2 ? T(0.5) * (low + high) : select(sound, there, T(0.5) * (low + high));
+            u = select(open, next, u);
+            flow_there = select(open, flow(u), flow_there);
+            open = open & is_open(u, m, flow_there, noise);
         }
+        // The second-order part of what the loss at m lies above its tangent at the old u.
+        return {u, flow_there - a, T(0.5) * off * off * curved, off, m != m, m != m};
+    }
+
+    // Whether the change of a may still be off by more than a twentieth: its best lies between the
+    // change of a that u makes and that of the margin over q, which differ by F / q.
+    SX_INLINE mask_of<V> is_open(V u, V m, V there, V noise) const {
+        const V moved = q * (there - a);
+        return absolute<T, V>((u - m) - moved) > max(T(0.05) * absolute<T, V>(moved), noise);
     }
 };
 
-template <class T>
-SX_INLINE vec<T> of_columns(const PerRow<T>& numbers, index_t i, index_t c) {
-    return numbers.each ? load<T>(numbers.at + i * numbers.row + c) : broadcast<T>(numbers.at[i]);
+template <class T, class V>
+SX_INLINE V of_columns(const PerRow<T>& numbers, index_t i, index_t c) {
+    if constexpr (is_alone<T, V>)
+        return numbers.at[i * numbers.row];
+    else
+        return numbers.each ? load<T>(numbers.at + i * numbers.row + c)
+                            : broadcast<T>(numbers.at[i]);
 }
 
 // What is gathered over the rows of a block, for one vector of columns.
-template <class T>
+template <class V>
 struct ColumnSums {
-    vec<T> gap = vec<T>{}, change = vec<T>{};
+    V gap = V{}, change = V{};
 };
 
-// Visits row i for the columns of one vector; returns the change of W along x_i.
-template <class Rule, bool alone, class T>
-SX_INLINE vec<T> visit_columns(const DualTask<T>& p, index_t i, index_t c, vec<T> z,
-                               const DualFound<T>& found, ColumnSums<T>& sums) {
-    const auto at = [&](const T* numbers) __attribute__((always_inline)) {
-        return alone ? broadcast<T>(*numbers) : load<T>(numbers + c);
-    };
-    const vec<T> zero = {};
-    const vec<T> t =
-        select(of_columns(p.y, i, c) == at(p.number), broadcast<T>(1), broadcast<T>(-1));
-    const vec<T> C = of_columns(p.s, i, c) * at(p.strength);
-    const vec<T> share = at(p.bias_square), bias = at(p.bias);
-    const mask<T> here = lanes_of<T>((p.active[i] & p.live) >> c);
-    T* kept = p.duals + i * p.width + c;
-    ColumnLanes<T> x;
-    x.m = t * (z + bias);
-    x.q = C * (of_columns(p.square, i, c) + share);
-    x.dual = alone ? broadcast<T>(*kept) : load<T>(kept);
-    x.margin = p.margin;
-    Rule::solve(x);
-    const vec<T> change = select(here, C * t * x.rise, zero);
-    const vec<T> next = select(here, x.next, x.dual);
-    sums.gap += select(here, C * x.gap, zero);
-    sums.change -= change;
-    if constexpr (alone)
-        *kept = next[0];
-    else
-        store<T>(kept, next);
-    const vec<T> moved = bias + share * change;
-    if constexpr (alone)
-        *p.bias = moved[0];
-    else
-        store<T>(p.bias + c, moved);
-    if constexpr (Rule::shrinks) {
-        const mask<T> rest =
-            here & ((x.low & (x.slope > at(p.high))) | (x.high & (x.slope < at(p.low))));
-        const vec<T> slope =
-            select(x.low, min(x.slope, zero), select(x.high, max(x.slope, zero), x.slope));
-        const mask<T> told = here & ~rest;
-        const vec<T> highest = select(told, max(slope, at(found.high)), at(found.high));
-        const vec<T> lowest = select(told, min(slope, at(found.low)), at(found.low));
-        if constexpr (alone) {
-            *found.high = highest[0];
-            *found.low = lowest[0];
-        } else {
-            store<T>(found.high + c, highest);
-            store<T>(found.low + c, lowest);
-        }
-        std::uint32_t resting = bits_of<T>(rest);
-        if (alone) resting &= 1;
-        if (resting) {
-            p.active[i] &= ~(resting << c);
-            for (; resting; resting &= resting - 1) ++found.resting[c + __builtin_ctz(resting)];
-        }
+// A row as one vector of columns sees it, before its scores are known.
+template <template <class, class> class Rule, class T, class V>
+struct RowColumns {
+    V t, C, share;
+    Rule<T, V> rule;
+
+    SX_INLINE RowColumns(const DualTask<T>& p, index_t i, index_t c)
+        : t(select(of_columns<T, V>(p.y, i, c) == load_as<T, V>(p.number + c), spread<T, V>(1),
+                   spread<T, V>(-1))),
+          C(of_columns<T, V>(p.s, i, c) * load_as<T, V>(p.strength + c)),
+          share(load_as<T, V>(p.bias_square + c)),
+          rule(load_as<T, V>(p.duals + i * p.width + c),
+               C * (of_columns<T, V>(p.square, i, c) + share)) {}
+
+    // Given the scores without the bias; returns the change of W along x_i.
+    SX_INLINE V visit(const DualTask<T>& p, index_t i, index_t c, V z, const DualFound<T>& found,
+                      ColumnSums<V>& sums) const {
+        const auto at = [&](const T* numbers)
+                            __attribute__((always_inline)) { return load_as<T, V>(numbers + c); };
+        const V zero{}, bias = at(p.bias);
+        T* kept = p.duals + i * p.width + c;
+        const mask_of<V> here = mask_from<T, V>((p.active[i] & p.live) >> c);
+        const Change<V> x = rule.solve(t * (z + bias), p.margin);
+        const V change = select(here, C * t * x.rise, zero);
+        sums.gap += select(here, C * x.gap, zero);
+        sums.change -= change;
+        store_as<T, V>(kept, select(here, x.next, at(kept - c)));
+        store_as<T, V>(p.bias + c, bias + share * change);
+        if constexpr (Rule<T, V>::shrinks) rest(p, i, c, x, here, found);
+        return change;
     }
-    return change;
-}
+
+    // Puts to rest what lies at a bound and is drawn there more than anything was drawn away from
+    // its bound in the last epoch; else notes how strongly it is drawn.
+    SX_INLINE void rest(const DualTask<T>& p, index_t i, index_t c, const Change<V>& x,
+                        mask_of<V> here, const DualFound<T>& found) const {
+        const V zero{}, high = load_as<T, V>(p.high + c), low = load_as<T, V>(p.low + c);
+        const mask_of<V> resting = here & ((x.low & (x.slope > high)) | (x.high & (x.slope < low)));
+        const V slope =
+            select(x.low, min(x.slope, zero), select(x.high, max(x.slope, zero), x.slope));
+        const V highest = load_as<T, V>(found.high + c), lowest = load_as<T, V>(found.low + c);
+        store_as<T, V>(found.high + c, select(here, max(slope, highest), highest));
+        store_as<T, V>(found.low + c, select(here, min(slope, lowest), lowest));
+        std::uint32_t word = word_of<T, V>(resting);
+        if (!word) return;
+        p.active[i] &= ~(word << c);
+        for (; word; word &= word - 1) ++found.resting[c + __builtin_ctz(word)];
+    }
+};
 
 // Visits the rows of a block that have something to do.
-template <class Rule, bool alone, class T>
+template <template <class, class> class Rule, class V, class T>
 SX_INLINE void visit_block(const DualTask<T>& p, index_t block, const DualFound<T>& found) {
-    constexpr int most = dual_units / (vector_bytes == 16 ? 2 : 4);
-    const int vectors = alone ? 1 : int(p.width / lanes<T>);
+    constexpr index_t step = is_alone<T, V> ? 1 : lanes<T>;
+    constexpr index_t most = is_alone<T, V> ? 1 : dual_units / step;
     alignas(64) T z[dual_units], change[dual_units];
-    ColumnSums<T> sums[most];
+    ColumnSums<V> sums[most];
+    const index_t vectors = is_alone<T, V> ? 1 : p.width / step;
     for (unsigned rows = p.blocks[block]; rows; rows &= rows - 1) {
         const index_t i = block * dual_block + __builtin_ctz(rows);
-        row_scores(p, i, z);
-        bool moved = false;
-        for (int v = 0; v < vectors; ++v) {
-            const index_t c = v * lanes<T>;
-            const vec<T> mine = alone ? broadcast<T>(*z) : load<T>(z + c);
-            const vec<T> d = visit_columns<Rule, alone>(p, i, c, mine, found, sums[v]);
-            if constexpr (alone)
-                *change = d[0];
-            else
-                store<T>(change + c, d);
-            moved |= alone ? d[0] != T(0) : bits_of<T>(d != T(0)) != 0;
+        std::uint32_t moved = 0;
+        const auto finish = [&](const auto& row, index_t v) __attribute__((always_inline)) {
+            const index_t c = v * step;
+            const V d = row.visit(p, i, c, load_as<T, V>(z + c), found, sums[v]);
+            store_as<T, V>(change + c, d);
+            moved |= word_of<T, V>(d != T(0));
+        };
+        if constexpr (is_alone<T, V>) {
+            // Begun before the scores are there, which take about as long.
+            const RowColumns<Rule, T, V> row(p, i, 0);
+            row_scores(p, i, z);
+            finish(row, 0);
+        } else {
+            row_scores(p, i, z);
+            for (index_t v = 0; v < vectors; ++v) finish(RowColumns<Rule, T, V>(p, i, v * step), v);
         }
         if (moved) add_row(p, i, change);
-        if (Rule::shrinks && !(p.active[i] & p.live))
+        if (Rule<T, V>::shrinks && !(p.active[i] & p.live))
             p.blocks[block] &= std::uint8_t(~(1u << (i % dual_block)));
     }
-    for (index_t c = 0; c < p.columns; ++c) {
-        found.gap[c] += double(sums[c / lanes<T>].gap[c % lanes<T>]);
-        found.change[c] += double(sums[c / lanes<T>].change[c % lanes<T>]);
+    for (index_t v = 0; v < vectors; ++v) {
+        alignas(64) T gap[step], moved[step];
+        store_as<T, V>(gap, sums[v].gap);
+        store_as<T, V>(moved, sums[v].change);
+        for (index_t l = 0; l < step; ++l) {
+            found.gap[v * step + l] += double(gap[l]);
+            found.change[v * step + l] += double(moved[l]);
+        }
     }
 }
 
-template <class Rule, class T>
+template <template <class, class> class Rule, class T>
 void column_epoch(const DualTask<T>& p, const std::int32_t* order, index_t blocks,
                   const DualFound<T>& found) {
-    for (index_t b = 0; b < blocks; ++b)
+    for (index_t b = 0; b < blocks; ++b) {
+        if (b + 1 < blocks) fetch_block(p, order[b + 1]);
         if (p.width == 1)
-            visit_block<Rule, true>(p, order[b], found);
+            visit_block<Rule, T>(p, order[b], found);
         else
-            visit_block<Rule, false>(p, order[b], found);
+            visit_block<Rule, vec<T>>(p, order[b], found);
+    }
 }
 
 }  // namespace SX_ISA

@@ -1,9 +1,9 @@
 // The working copy of X that dual coordinate ascent runs over.
 //
 // Rows that follow each other in X are often alike (sorted by class, say), which makes the method
-// stall: the copy has them in random order, so that an epoch can still read memory from one end to
-// the other, a few neighbours at a time. Features are numbered by falling frequency: most entries
-// then lie in a part of W that stays in the cache.
+// stall: the copy has them in random order, so that an epoch can still read memory a few neighbours
+// at a time. Features of a sparse X are numbered by falling frequency: most entries then lie in a
+// part of W that stays in the cache. A dense X with few entries that are not 0 becomes sparse.
 #pragma once
 
 #include <algorithm>
@@ -14,59 +14,71 @@
 
 #include "dual_task.hpp"
 #include "engine.hpp"
+#include "pages.hpp"
 
 namespace sx {
 
-// Calls entry(feature, value) for every entry of a row; those of a dense X that are 0 as well.
-template <class Entry>
-void for_entries(const Data& X, index_t i, const Entry& entry) {
-    if (!X.sparse) {
-        with_element_type(X.dense.type, [&]<class Source>(Source) {
-            const Source* from = static_cast<const Source*>(X.dense.data) + i * X.dense.row_stride;
-            for (index_t j = 0; j < X.columns; ++j)
-                entry(j, static_cast<double>(from[j * X.dense.column_stride]));
-        });
-        return;
-    }
-    const CompressedView& A = X.by_sample;
-    const auto with_types = [&](const auto* index, const auto* value) {
-        for (index_t k = A.offset(i); k < A.offset(i + 1); ++k)
-            entry(index_t(index[k]), static_cast<double>(value[k]));
-    };
-    const auto with_index = [&](const auto* index) {
-        if (A.type == Type::f32)
-            with_types(index, static_cast<const float*>(A.value));
+// Copies some rows of a dense X of any type and strides to (count, columns).
+template <class T>
+void read_rows(const DenseView& X, index_t first, index_t count, T* out) {
+    with_element_type(X.type, [&]<class Source>(Source) {
+        const Source* from = static_cast<const Source*>(X.data) + first * X.row_stride;
+        if (X.column_stride == 1) {
+            for (index_t i = 0; i < count; ++i)
+                for (index_t j = 0; j < X.columns; ++j)
+                    out[i * X.columns + j] = static_cast<T>(from[i * X.row_stride + j]);
+            return;
+        }
+        for (index_t j = 0; j < X.columns; ++j)
+            for (index_t i = 0; i < count; ++i)
+                out[i * X.columns + j] =
+                    static_cast<T>(from[i * X.row_stride + j * X.column_stride]);
+    });
+}
+
+// How many entries of a row of a dense X are not 0 as a T.
+template <class T>
+index_t count_filled(const DenseView& X, index_t i) {
+    index_t filled = 0;
+    with_element_type(X.type, [&]<class Source>(Source) {
+        const Source* row = static_cast<const Source*>(X.data) + i * X.row_stride;
+        if (X.column_stride == 1)
+            for (index_t j = 0; j < X.columns; ++j) filled += static_cast<T>(row[j]) != T(0);
         else
-            with_types(index, static_cast<const double*>(A.value));
-    };
-    if (A.wide)
-        with_index(static_cast<const std::int64_t*>(A.index));
-    else
-        with_index(static_cast<const std::int32_t*>(A.index));
+            for (index_t j = 0; j < X.columns; ++j)
+                filled += static_cast<T>(row[j * X.column_stride]) != T(0);
+    });
+    return filled;
 }
 
 template <class T>
 class DualCopy {
-  public:
     static constexpr double sparse_below = 0.25;  // share of entries that are not 0
+    static constexpr index_t slab = 64;           // rows of one task
 
+  public:
     // `order` holds, for every row of the copy, its place in the parts one after the other.
-    DualCopy(const Engine& engine, std::vector<const Data*> parts, const index_t* order,
+    DualCopy(const Engine& engine, const std::vector<const Data*>& parts, const index_t* order,
              index_t rows)
         : features_(parts.front()->columns), order_(order, order + rows), squares_(rows) {
         if (features_ >= std::numeric_limits<std::int32_t>::max())
             throw std::invalid_argument("the dual solver takes fewer than 2^31 features");
-        parts_ = std::move(parts);
-        for (const Data* part : parts_)
-            ends_.push_back((ends_.empty() ? 0 : ends_.back()) + part->rows);
+        std::vector<index_t> to(rows);  // the row of the copy for every row of the parts
+        for (index_t i = 0; i < rows; ++i) to[order_[i]] = i;
         place_.resize(features_);
         std::iota(place_.begin(), place_.end(), 0);
         feature_ = place_;
-        if (is_dense())
-            fill_dense(engine);
-        else
-            fill_sparse(engine);
-        parts_.clear();
+        if (is_dense(parts)) {
+            fill_dense(engine, parts, to);
+            return;
+        }
+        start_.assign(rows + 1, 0);
+        count_entries(engine, parts, to);
+        for (index_t i = 0; i < rows; ++i) start_[i + 1] += start_[i];
+        index_ = Pages<std::int32_t>(start_[rows] + dual_look_ahead);
+        values_ = Pages<T>(start_[rows] + dual_look_ahead);
+        std::fill_n(index_.data() + start_[rows], dual_look_ahead, 0);
+        fill_sparse(engine, parts, to);
     }
 
     DualRows<T> rows() const {
@@ -79,90 +91,149 @@ class DualCopy {
     const std::vector<double>& squares() const { return squares_; }        // norms of the rows
 
   private:
-    template <class Entry>
-    void entries(index_t row, const Entry& entry) const {
-        const index_t at = order_[row];
-        const index_t part = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
-        for_entries(*parts_[part], part ? at - ends_[part - 1] : at, entry);
-    }
+    using Parts = std::vector<const Data*>;
 
     // By a sample of the rows, where X is dense.
-    bool is_dense() const {
-        for (const Data* part : parts_)
-            if (part->sparse) return false;
-        const index_t n = order_.size(), step = std::max<index_t>(n / 256, 1);
+    bool is_dense(const Parts& parts) const {
         index_t seen = 0, filled = 0;
-        for (index_t i = 0; i < n; i += step) {
-            seen += features_;
-            entries(i, [&](index_t, double x) { filled += x != 0.0; });
+        for (const Data* part : parts) {
+            if (part->sparse) return false;
+            for (index_t i = 0; i < part->rows; i += std::max<index_t>(part->rows / 256, 1)) {
+                seen += features_;
+                filled += count_filled<T>(part->dense, i);
+            }
         }
         return double(filled) >= sparse_below * double(seen);
     }
 
-    void fill_dense(const Engine& engine) {
-        const index_t V = engine.kernels<T>().lanes, n = order_.size();
-        stride_ = (features_ + V - 1) / V * V;
-        values_.resize(n * stride_);
-        slabs(engine, [&](index_t i) {
-            T* row = values_.data() + i * stride_;
-            double square = 0;
-            entries(i, [&](index_t j, double x) {
-                row[j] = T(x);
-                square += x * x;
-            });
-            squares_[i] = square;
-        });
+    // Calls rows(part, first row, count, its row in all parts) for some rows at a time.
+    template <class Rows>
+    void for_slabs(const Engine& engine, const Parts& parts, const Rows& rows) const {
+        index_t before = 0;
+        for (const Data* part : parts) {
+            engine.loop((part->rows + slab - 1) / slab, 1e3 * double(part->rows),
+                        [&](index_t task, int) {
+                            const index_t i = task * slab;
+                            rows(*part, i, std::min(slab, part->rows - i), before + i);
+                        });
+            before += part->rows;
+        }
     }
 
-    void fill_sparse(const Engine& engine) {
-        const index_t n = order_.size();
-        start_.assign(n + 1, 0);
-        slabs(engine, [&](index_t i) {
-            index_t count = 0;
-            entries(i, [&](index_t, double x) { count += x != 0.0; });
-            start_[i + 1] = count;
-        });
-        for (index_t i = 0; i < n; ++i) start_[i + 1] += start_[i];
-        index_.resize(start_[n] + dual_look_ahead);
-        values_.resize(start_[n] + dual_look_ahead);
-        number_features();
-        slabs(engine, [&](index_t i) {
-            index_t at = start_[i];
-            double square = 0;
-            entries(i, [&](index_t j, double x) {
-                if (x == 0.0) return;
-                index_[at] = place_[j];
-                values_[at++] = T(x);
-                square += x * x;
-            });
-            squares_[i] = square;
-        });
-    }
-
-    void number_features() {
-        std::vector<index_t> count(features_);
-        for (index_t i = 0; i < index_t(order_.size()); ++i)
-            entries(i, [&](index_t j, double x) { count[j] += x != 0.0; });
-        std::stable_sort(feature_.begin(), feature_.end(),
-                         [&](std::int32_t a, std::int32_t b) { return count[a] > count[b]; });
-        for (index_t k = 0; k < features_; ++k) place_[feature_[k]] = std::int32_t(k);
-    }
-
+    // Calls row(its row in all parts, the features) for the rows of a dense part.
     template <class Row>
-    void slabs(const Engine& engine, const Row& row) const {
-        constexpr index_t slab = 512;
-        const index_t n = order_.size();
-        engine.loop((n + slab - 1) / slab, 1e3 * double(n), [&](index_t task, int) {
-            for (index_t i = task * slab; i < std::min(n, (task + 1) * slab); ++i) row(i);
+    void for_dense(const Data& part, index_t first, index_t count, index_t at,
+                   const Row& row) const {
+        std::vector<T> some(count * features_);
+        read_rows(part.dense, first, count, some.data());
+        for (index_t i = 0; i < count; ++i) row(at + i, some.data() + i * features_);
+    }
+
+    void fill_dense(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
+        const index_t V = engine.kernels<T>().lanes;
+        stride_ = (features_ + V - 1) / V * V;
+        values_ = Pages<T>(order_.size() * stride_);
+        for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
+            for_dense(part, first, count, at, [&](index_t i, const T* x) {
+                T* row = values_.data() + to[i] * stride_;
+                std::copy_n(x, features_, row);
+                std::fill_n(row + features_, stride_ - features_, T(0));
+                squares_[to[i]] = std::inner_product(x, x + features_, x, 0.0);
+            });
         });
     }
 
-    std::vector<const Data*> parts_;
-    std::vector<index_t> ends_;
+    // Puts the number of entries of row i into start[i + 1], and numbers the features.
+    void count_entries(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
+        bool all_sparse = true;
+        for (const Data* part : parts) all_sparse &= part->sparse;
+        for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
+            const CompressedView& A = part.by_sample;
+            for (index_t i = 0; i < count; ++i)
+                start_[to[at + i] + 1] = part.sparse ? A.offset(first + i + 1) - A.offset(first + i)
+                                                     : count_filled<T>(part.dense, first + i);
+        });
+        if (all_sparse) number_features(parts);
+    }
+
+    void number_features(const Parts& parts) {
+        std::vector<index_t> count(features_);
+        for (const Data* part : parts) {
+            const CompressedView& A = part->by_sample;
+            const auto add = [&](const auto* index) {
+                for (index_t k = A.offset(0); k < A.offset(A.rows); ++k) ++count[index[k]];
+            };
+            if (A.wide)
+                add(static_cast<const std::int64_t*>(A.index));
+            else
+                add(static_cast<const std::int32_t*>(A.index));
+        }
+        // A count is at most the number of rows: sort by counting counts, the highest first.
+        std::vector<index_t> first(order_.size() + 2);
+        for (index_t c : count) ++first[order_.size() - c + 1];
+        for (std::size_t c = 1; c < first.size(); ++c) first[c] += first[c - 1];
+        for (index_t j = 0; j < features_; ++j) {
+            place_[j] = std::int32_t(first[order_.size() - count[j]]++);
+            feature_[place_[j]] = std::int32_t(j);
+        }
+    }
+
+    void fill_sparse(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
+        for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
+            if (part.sparse) {
+                for (index_t i = 0; i < count; ++i) copy_row(part.by_sample, first + i, to[at + i]);
+                return;
+            }
+            // A little beyond the end, so that nothing hangs on whether an entry is 0.
+            std::vector<std::int32_t> index(features_ + 1);
+            std::vector<T> value(features_ + 1);
+            for_dense(part, first, count, at, [&](index_t i, const T* x) {
+                index_t k = 0;
+                double square = 0;
+                for (index_t j = 0; j < features_; ++j) {
+                    index[k] = place_[j];
+                    value[k] = x[j];
+                    k += x[j] != T(0);
+                }
+                for (index_t l = 0; l < k; ++l) square += double(value[l]) * double(value[l]);
+                std::copy_n(index.data(), k, index_.data() + start_[to[i]]);
+                std::copy_n(value.data(), k, values_.data() + start_[to[i]]);
+                squares_[to[i]] = square;
+            });
+        });
+    }
+
+    void copy_row(const CompressedView& A, index_t i, index_t to) {
+        const index_t begin = A.offset(i), count = A.offset(i + 1) - begin;
+        std::int32_t* index = index_.data() + start_[to];
+        T* value = values_.data() + start_[to];
+        const auto place = [&](const auto* from) {
+            for (index_t k = 0; k < count; ++k) index[k] = place_[from[begin + k]];
+        };
+        if (A.wide)
+            place(static_cast<const std::int64_t*>(A.index));
+        else
+            place(static_cast<const std::int32_t*>(A.index));
+        double square = 0;
+        const auto copy = [&](const auto* from) {
+            for (index_t k = 0; k < count; ++k) {
+                const double x = from[begin + k];
+                value[k] = T(x);
+                square += x * x;
+            }
+        };
+        if (A.type == Type::f32)
+            copy(static_cast<const float*>(A.value));
+        else
+            copy(static_cast<const double*>(A.value));
+        squares_[to] = square;
+    }
+
     index_t features_, stride_ = 0;
     std::vector<index_t> order_, start_;
-    std::vector<std::int32_t> place_, feature_, index_;
-    std::vector<T> values_;
+    std::vector<std::int32_t> place_, feature_;
+    Pages<std::int32_t> index_;
+    Pages<T> values_;
     std::vector<double> squares_;
 };
 

@@ -62,6 +62,7 @@ void model_epoch(const DualTask<T>& p, const std::int32_t* order, index_t blocks
     row.scratch = change + wide;
     for (index_t b = 0; b < blocks; ++b) {
         const index_t block = order[b];
+        if (b + 1 < blocks) fetch_block(p, order[b + 1]);
         for (unsigned rows = p.blocks[block]; rows; rows &= rows - 1) {
             const index_t i = block * dual_block + __builtin_ctz(rows);
             T* kept = p.duals + i * p.width;

@@ -128,16 +128,19 @@ struct SoftmaxOutputs {
         // p = a: what is left of the residual is u - z.
         vec<T> first = {}, second = {}, size = {};
         for_outputs(row, [&](index_t k, mask<T> present, mask<T>) __attribute__((always_inline)) {
-            const vec<T> off =
-                select(present, load<T>(row.kept + k) - load<T>(row.z + k), vec<T>{});
-            const vec<T> weighted = load<T>(a + k) * off;
-            first += weighted;
-            second += weighted * off;
-            size += abs<T>(select(present, load<T>(row.z + k), vec<T>{}));
+            const vec<T> z = select(present, load<T>(row.z + k), vec<T>{});
+            const vec<T> off = select(present, load<T>(row.kept + k) - z, vec<T>{});
+            first += load<T>(a + k) * off;
+            size += abs<T>(z);
             store<T>(g + k, off);
         });
-        const T mean = sum_lanes<T>(first), spread = sum_lanes<T>(second) - mean * mean;
-        row.gap = spread > T(0) ? T(0.5) * spread : T(0);
+        // The second-order part of what the loss at z lies above its tangent at the old u.
+        const T others = T(1) - rest, mean = others > T(0) ? sum_lanes<T>(first) / others : T(0);
+        for (index_t k = 0; k < row.padded; k += lanes<T>) {
+            const vec<T> off = load<T>(g + k) - mean;
+            second += load<T>(a + k) * off * off;
+        }
+        row.gap = T(0.5) * (sum_lanes<T>(second) + rest * others * mean * mean);
         constexpr T rounding = sizeof(T) == 8 ? T(1e-14) : T(1e-6);
         const T noise = rounding * (sum_lanes<T>(size) + row.q);
         newton(row, a, rest, g);

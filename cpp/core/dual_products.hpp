@@ -92,6 +92,25 @@ SX_INLINE void score_dense(const T* x, index_t stride, const T* W, T* z) {
         z[c] = sum_lanes<T>((sum[c][0] + sum[c][1]) + (sum[c][2] + sum[c][3]));
 }
 
+// Brings the rows of a block that will be visited next closer: they lie elsewhere, and what
+// processors fetch by themselves begins with the first miss.
+template <class T>
+SX_INLINE void fetch_block(const DualTask<T>& p, index_t block) {
+    const DualRows<T>& X = p.X;
+    const auto lines = [](const void* from, const void* to) {
+        for (const char* at = static_cast<const char*>(from); at < to; at += 64)
+            __builtin_prefetch(at, 0, 2);
+    };
+    for (unsigned rows = p.blocks[block]; rows; rows &= rows - 1) {
+        const index_t i = block * dual_block + __builtin_ctz(rows);
+        const index_t begin = X.start ? X.start[i] : i * X.stride;
+        const index_t end = X.start ? X.start[i + 1] : begin + X.stride;
+        lines(X.value + begin, X.value + end);
+        if (X.start) lines(X.index + begin, X.index + end);
+        lines(p.duals + i * p.width, p.duals + (i + 1) * p.width);
+    }
+}
+
 // z (width) = x_i W.
 template <class T>
 void row_scores(const DualTask<T>& p, index_t i, T* z) {

@@ -30,6 +30,8 @@ from separatrix.objective import Objective
 from separatrix.solvers.protocol import State, epoch_order
 
 FALL = 0.1  # share of the last estimate of the gap at which a step ends
+SURE = 0.3  # share of the goal at which it is likely to be proven
+SMALL = 2e6  # entries of X that are read in a time that a step is worth
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
@@ -75,7 +77,7 @@ class Dual:
     seed: int = 0
     single: bool = False
     goal: float = 1e-3
-    epochs: int = 10
+    epochs: int = 20
     _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -108,9 +110,8 @@ class Dual:
         form = _form(objective.loss, K)
         blocks = list(objective.data.blocks())
         _, l2 = objective.strengths(B)
-        limit = (
-            np.minimum(self.goal * state.found.value[:, None], _known(FALL * last.b)) / l2[:, None]
-        )
+        aim = SURE * self.goal * state.found.value[:, None]
+        limit = np.minimum(aim, _known(FALL * last.b))
         estimate = np.zeros((B, K))
         W, b, U = model.W.astype(kind), model.b.astype(np.float64), _join(state.duals)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
@@ -123,9 +124,9 @@ class Dual:
             _bias_square(objective, model),
             _steps(objective, model, kind),
             int(draw.integers(2**63)),
-            self.epochs,
+            max(self.epochs, round(SMALL / _entries(blocks))),
             state.epoch == 0,
-            _per_unit(limit, form),
+            _per_unit(limit / l2[:, None], form),
             W,
             b,
             U,
@@ -248,6 +249,11 @@ def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Mod
     square = np.maximum(_bias_square(objective, model), 0.0)[:, None]
     b = np.where(square > 0.0, square * total, model.b)
     return Model(W.astype(model.W.dtype), b.astype(model.b.dtype))
+
+
+def _entries(blocks: Sequence[Block]) -> int:
+    """How many entries X has."""
+    return max(1, sum(X.X.nnz if X.is_sparse else X.X.size for X in (b.X for b in blocks)))
 
 
 def _join(duals: Sequence[Array]) -> Array:

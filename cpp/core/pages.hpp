@@ -1,0 +1,40 @@
+// Large arrays that are read at random places: in huge pages where the system has them.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace sx {
+
+// Memory for `count` numbers, which are not set to anything.
+template <class T>
+class Pages {
+  public:
+    Pages() = default;
+    explicit Pages(std::size_t count) {
+        constexpr std::size_t huge = std::size_t(1) << 21;
+        const std::size_t bytes = count * sizeof(T) + 64;
+        const std::size_t unit = bytes >= huge ? huge : 64;
+        memory_.reset(static_cast<T*>(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)));
+        if (!memory_) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+        if (unit == huge) madvise(memory_.get(), bytes, MADV_HUGEPAGE);
+#endif
+    }
+
+    T* data() const { return memory_.get(); }
+    T& operator[](std::size_t k) const { return memory_.get()[k]; }
+
+  private:
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    std::unique_ptr<T, Free> memory_;
+};
+
+}  // namespace sx
