@@ -516,6 +516,8 @@ NB_MODULE(_core, m) {
         .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert())
         .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
+    m.def("factor", &factor, "A"_a.noconvert());
+    m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");

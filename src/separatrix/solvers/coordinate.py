@@ -1,14 +1,14 @@
 """Proximal Newton steps by coordinate descent, for L1, elastic net, L2 and no penalty.
 
-With g the gradient of the loss and the l2 terms at w, and H its derivative, the way p to the minimum
-of
+With g the gradient of the loss and the l2 terms at w, and H its derivative, the way p to the
+minimum of
 
     g.p + p.H p / 2 + l1 |f (w + p)|_1
 
 is found by steps of one coordinate after the other, over the weights that are not 0 and those whose
 slope exceeds l1 f; where these are slow, by systems over the weights that are not 0. Then
-w = w + t p, with t as for lbfgs. Every model of a batch has its own quadratic, solved on one thread; the passes
-over X are shared.
+w = w + t p, with t as for lbfgs. Every model of a batch has its own quadratic, solved on one
+thread; the passes over X are shared.
 """
 
 from __future__ import annotations
