@@ -133,9 +133,42 @@ class CoordinateSearch {
                     next != 0 || __builtin_fabs(slope_[k]) >= close_to_threshold * p_.threshold[c];
             }
             if (moves) form_.move(block, delta_.get());
+            if (form_.shifts()) stays |= shift(block);
             if (stays) active_[n_active_++] = block;
         }
         return change;
+    }
+
+    // Shifts all outputs of a feature to where their penalty is lowest, and returns whether they
+    // moved. One by one they would get there slowly, each held back by the others.
+    bool shift(index_t block) {
+        double slope, curved, tiny = 0;
+        form_.shift_slope(block, &slope, &curved);
+        const index_t c0 = block * width_, c1 = c0 + width_;
+        for (index_t c = c0; c < c1; ++c) tiny += 1e-12 * p_.threshold[c];
+        if (tiny == 0 && curved == 0) return false;
+        // The slope at a shift; an output that is 0 there counts as if it were on one side of it.
+        const auto pull = [&](double at, double side) {
+            double sum = slope + curved * at;
+            for (index_t c = c0; c < c1; ++c)
+                sum += p_.threshold[c] * (x_[c] + at == 0 ? side : sign(x_[c] + at));
+            return sum;
+        };
+        const double side = pull(0, 1) < -tiny ? 1 : pull(0, -1) > tiny ? -1 : 0;
+        if (side == 0) return false;
+        double by = 0;  // times `side`, as all distances here
+        for (index_t k = 0; k <= width_; ++k) {
+            double kink = __builtin_inf();
+            for (index_t c = c0; c < c1; ++c)
+                if (-side * x_[c] > by && -side * x_[c] < kink) kink = -side * x_[c];
+            const double flat =
+                curved > 0 ? by - side * pull(side * by, side) / curved : __builtin_inf();
+            by = flat < kink ? flat : kink;
+            if (flat <= kink || side * pull(side * by, side) >= -tiny) break;
+        }
+        if (!(by < __builtin_inf())) return false;
+        for (index_t c = c0; c < c1; ++c) x_[c] += side * by;
+        return true;
     }
 
     // Solves over the support until its signs hold, lets a sweep change the support, and again.

@@ -21,6 +21,7 @@ enum class Coupling : int { shares, star };
 // more, weight times what `coupling` says.
 struct RowCurvature {
     Coupling coupling;
+    bool shifts;  // whether a common shift of all outputs changes nothing
     index_t rows, outputs;
     const double* weight;     // (rows)
     const double* c;          // (rows, outputs)

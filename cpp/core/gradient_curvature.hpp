@@ -90,7 +90,8 @@ struct OwnedRowCurvature {
                 own[i] = from.own(i, m);
             }
         }
-        view = {from.coupling(), n, K, weight.data(), c.data(), own.data()};
+        const bool shifts = K > 1 && from.form.loss != Loss::softmax_reference;
+        view = {from.coupling(), shifts, n, K, weight.data(), c.data(), own.data()};
     }
 };
 

@@ -19,6 +19,7 @@ class ColumnForm {
           rows_(H),
           p_(p),
           ridge_(ridge),
+          shifts_(H.shifts),
           K_(H.outputs),
           n_(H.rows),
           u_(H.rows * H.outputs),
@@ -41,6 +42,17 @@ class ColumnForm {
     void slopes(index_t block, double* out) const {
         for (index_t k = 0; k < width(); ++k) out[k] = without_rows(block * width() + k);
         with_column(block, [&](const auto& column) { rows_.add_slopes(column, out); });
+    }
+
+    // Whether a common shift of all outputs of a feature leaves the rows alone, and the slope and
+    // the curvature of the quadratic along such a shift.
+    bool shifts() const { return shifts_; }
+    void shift_slope(index_t block, double* slope, double* curved) const {
+        *slope = *curved = 0;
+        for (index_t c = block * width(); c < (block + 1) * width(); ++c) {
+            *slope += without_rows(c);
+            *curved += ridge_[c];
+        }
     }
 
     void move(index_t block, const double* delta) {
@@ -139,6 +151,7 @@ class ColumnForm {
     Rows rows_;
     const Subproblem& p_;
     const double* ridge_;
+    bool shifts_;
     index_t K_, n_;
     Scratch<double> u_, piece_;
 };
@@ -162,6 +175,8 @@ class HessianForm {
         *diagonal = *bound = H_[c * m_ + c];
     }
     void slopes(index_t c, double* out) const { *out = slope_[c]; }
+    static constexpr bool shifts() { return false; }
+    static void shift_slope(index_t, double*, double*) {}
     void move(index_t c, const double* delta) {
         add_multiple(*delta, H_ + c * m_, slope_.get(), m_);
     }
