@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, get_scorer, make_scorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC as PlainLinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -480,6 +480,20 @@ def test_a_candidate_that_cannot_be_fitted_is_scored_as_scikit_learn_scores_it()
         GridSearchCV(ours(), {"C": [1.0, -1.0]}, cv=3, error_score="raise").fit(X2, Y2)
     with pytest.raises(ValueError, match="Invalid parameter 'D'"):
         GridSearchCV(ours(), {"D": [1.0]}).fit(X2, Y2)
+
+
+def test_a_transformer_that_fails_fails_its_own_candidates_only():
+    logarithm = FunctionTransformer(np.log)  # of negative numbers
+    pipeline = make_pipeline(StandardScaler(), ours())
+    grid = {"standardscaler": [StandardScaler(), PCA(99), logarithm]}
+    search = GridSearchCV(pipeline, grid, cv=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(X2, Y2)
+    assert any("6 fits failed out of a total of 9" in str(w.message) for w in caught)
+    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True, True]
+    with pytest.raises(ValueError, match="n_components=99"):
+        search.set_params(error_score="raise").fit(X2, Y2)
 
 
 @pytest.mark.parametrize("first", [None, StandardScaler()])

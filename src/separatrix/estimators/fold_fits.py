@@ -159,24 +159,22 @@ class CrossValidation:
         y = _safe_indexing(self.y, train)
         trials = [Trial(r, 0, clone(r.classifier)) for r in recipes]  # one fold: all rows of X
         transformers: Any = clone(recipes[0].transformers)
+        s = None if self.sample_weight is None else self.sample_weight[train]
+        every = np.arange(len(train))
         try:
             # As a pipeline does it: fit_transform need not be fit and transform.
             X = transformers.fit_transform(_safe_indexing(self.X, train), y)
-            held_out = _through(transformers, _safe_indexing(self.X, test))
+            matrix = self._fit(trials, X, y, s, Folds([every], [every], len(train)))
+            held_out = _matrix(_through(transformers, _safe_indexing(self.X, test)))
         except Exception:
-            if self.raise_errors:
-                raise
             for trial in trials:
-                trial.error = format_exc()
+                self._note(trial)
             return _timed(trials, began, time.perf_counter())
-        s = None if self.sample_weight is None else self.sample_weight[train]
-        every = np.arange(len(train))
-        matrix = self._fit(trials, X, y, s, Folds([every], [every], len(train)))
         for trial in trials:
             trial.whole = Pipeline([*transformers.steps, ("classifier", trial.model)])
         fitted = time.perf_counter()
         whole = slice(None)
-        self._score(trials, _matrix(held_out), {"test": [(whole, self.referee.sight(test))]})
+        self._score(trials, held_out, {"test": [(whole, self.referee.sight(test))]})
         if self.train_scores:
             self._score(trials, matrix, {"train": [(whole, self.referee.sight(train))]})
         for trial in trials:
