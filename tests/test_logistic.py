@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LinearSVC, LogisticRegression, fit_many
+from separatrix.data import Dataset
 from separatrix.fit import OPTIMISERS, choose_solver, refuse_illegal
-from separatrix.losses import LOSSES
+from separatrix.losses import LOSSES, OneVsRest
 from separatrix.solvers import SOLVERS
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -459,13 +460,62 @@ def test_a_fold_is_the_fit_on_its_rows():
     assert fold.certificate_.primal == pytest.approx(subset.certificate_.primal, rel=1e-12)
 
 
-def test_every_problem_of_the_estimators_has_a_solver():
-    from separatrix.data import Dataset
-
+@pytest.mark.parametrize("C", [np.inf, 1.0])
+@pytest.mark.parametrize(
+    "loss", ["logistic", "softmax", "squared_hinge", "hinge", "crammer_singer"]
+)
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
     data = Dataset.of(X, Y)
-    for loss, l1, l2 in [("logistic", 0, 0), ("logistic", 0, 1), ("squared_hinge", 0, 1)]:
+    l1, l2 = (0.0, 0.0) if np.isinf(C) else (l1_ratio, 1.0 - l1_ratio)
+    if LOSSES[loss].smooth or (l2 > 0.0 and l1 == 0.0):
         name, why = choose_solver(LOSSES[loss], 1, l1, l2, data)
         refuse_illegal(name, LOSSES[loss], l1, l2)
+        assert why.startswith(f"{name}: ")
         assert why.endswith(".")
-    with pytest.raises(ValueError, match="a loss with kinks needs l2 > 0 and l1 = 0"):
-        choose_solver(LOSSES["hinge"], 1, 0.1, 0.1, data)
+    else:
+        with pytest.raises(ValueError, match="a loss with kinks needs l2 > 0 and l1 = 0"):
+            choose_solver(LOSSES[loss], 1, l1, l2, data)
+
+
+@pytest.mark.parametrize(
+    ("shape", "loss", "outputs", "l1", "l2", "solver"),
+    [
+        ((50, 10), "logistic", 1, 0.0, 1e-3, "newton"),
+        ((50, 599), "logistic", 1, 0.0, 1e-3, "newton"),
+        ((50, 600), "logistic", 1, 0.0, 1e-3, "dual"),  # more weights than rows
+        ((1000, 600), "logistic", 1, 0.0, 1.0, "dual"),  # a strong penalty
+        ((1000, 600), "logistic", 1, 0.0, 1e-6, "newton"),  # a weak one
+        ((1000, 200), "softmax", 3, 0.0, 1.0, "dual"),
+        ((1000, 200), "softmax", 3, 0.0, 1e-6, "newton"),
+        ((50, 600), "logistic", 1, 0.0, 0.0, "newton"),
+        ((50, 600), "logistic", 1, 0.1, 0.1, "coordinate"),
+        ((50, 10), "hinge", 1, 0.0, 1e-3, "dual"),
+        ((50, 10), "crammer_singer", 3, 0.0, 1e-3, "dual"),
+    ],
+)
+def test_the_choice_goes_by_shape_penalty_and_loss(shape, loss, outputs, l1, l2, solver):
+    rng = np.random.default_rng(0)
+    data = Dataset.of(rng.standard_normal(shape), np.arange(shape[0]) % max(outputs, 2))
+    assert choose_solver(LOSSES[loss], outputs, l1, l2, data)[0] == solver
+    sparse = Dataset.of(sp.csr_array(data._blocks[0].X.X), data._blocks[0].y)
+    assert choose_solver(LOSSES[loss], outputs, l1, l2, sparse)[0] == solver
+
+
+def test_one_against_the_rest_counts_the_weights_of_one_output():
+    rng = np.random.default_rng(0)
+    data = Dataset.of(rng.standard_normal((900, 300)), np.arange(900) % 9)
+    assert choose_solver(OneVsRest(LOSSES["logistic"]), 9, 0.0, 1e-9, data)[1].startswith(
+        "newton: 301 weights are few enough"
+    )
+
+
+def test_many_weights_are_solved_to_the_same_optimum_by_all():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((300, 700))
+    y = (A[:, :5].sum(axis=1) + rng.standard_normal(300) > 0).astype(int)
+    auto = solved(LogisticRegression(C=0.1, tol=1e-7), A, y)
+    assert auto.solver_ == "dual"
+    for solver in legal("logistic"):
+        other = solved(LogisticRegression(C=0.1, tol=1e-9, solver=solver), A, y)
+        np.testing.assert_allclose(auto.coef_, other.coef_, atol=2e-4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,13 +14,14 @@ from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import SOLVERS, Progress, Result, Solver, State, Stop, run
+from separatrix.solvers import SOLVERS, Newton, Progress, Result, Solver, State, Stop, run
 from separatrix.solvers.dual import has_dual_form
 
 # Solvers that reach an optimum, the most generally useful first.
 OPTIMISERS = ("newton", "lbfgs", "dual", "coordinate")
-EXPLICIT_HESSIAN = 500  # weights up to which the Hessian is best formed
-DUAL_CONDITION = 25.0  # C * curvature * mean |x|^2 up to which dual steps are worth more
+# What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
+SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
+DUAL_IS_EASY = 25.0  # C * curvature * mean |x|^2 for each output, up to which dual steps pay
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,11 @@ def choose_solver(
     True
     """
     best, reason = _best_solver(loss, n_outputs, l1, l2, data, factors)
-    for name in (best, *OPTIMISERS):
-        if name in SOLVERS and not _missing(name, loss, l1, l2):
-            return (
-                name,
-                f"{name}: {reason}." if name == best else f"{name}: it accepts {loss.name}.",
-            )
+    if not _missing(best, loss, l1, l2):
+        return best, f"{best}: {reason}."
+    for name in OPTIMISERS:
+        if not _missing(name, loss, l1, l2):
+            return name, f"{name}: it accepts this loss and penalty."
     raise ValueError(
         f"No solver brings loss '{loss.name}' with l1={l1:g}, l2={l2:g} to its optimum: a loss "
         "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
@@ -147,10 +147,21 @@ def choose_solver(
     )
 
 
-def make_solver(name: str, seed: int) -> Solver:
-    """A solver by its name, with the seed if it draws random numbers."""
+def make_solver(name: str, seed: int = 0, *, single: bool = False) -> Solver:
+    """One of the optimisers; the seed and whether to work in float32 are for the dual."""
     kind: Any = SOLVERS[name]
-    return kind(seed=seed) if any(f.name == "seed" for f in fields(kind)) else kind()
+    return kind(seed=seed, single=single) if name == "dual" else kind()
+
+
+def single_is_enough(loss: Loss, n_outputs: int, l2: float, data: Dataset, tol: float) -> bool:
+    """Whether the dual reaches a tolerance in float32, for which it reads half as much memory."""
+    return (
+        loss.smooth
+        and tol >= SINGLE_TOL
+        and l2 > 0.0
+        and _hardness(loss, n_outputs, l2, data) <= SINGLE_HARDNESS
+        and 1.0 / MODERATE < _mean_square(data) < MODERATE
+    )
 
 
 def _best_solver(
@@ -164,25 +175,31 @@ def _best_solver(
         return "dual", "the loss has kinks, and the dual problem has none"
     if l2 == 0.0:
         return "newton", "without a penalty only second derivatives tell the curvature"
-    # The outputs of one-vs-rest share nothing: each has a Hessian of its own.
-    size = (data.n_features + 1) * (1 if isinstance(loss, OneVsRest) else n_outputs)
-    if size <= EXPLICIT_HESSIAN:
+    # The outputs of one-vs-rest share nothing: each is a problem of its own.
+    outputs = 1 if isinstance(loss, OneVsRest) else n_outputs
+    size = (data.n_features + 1) * outputs
+    if size <= Newton.order:
         return "newton", f"{size} weights are few enough for an explicit Hessian"
-    if n_outputs > 1 and not isinstance(loss, OneVsRest):
-        return "dual", f"{size} weights are too many for an explicit Hessian"
-    condition = _dual_condition(loss, n_outputs, l2, data, factors)
-    numbers = f"{size} weights, and C * curvature * mean |x|^2 = {condition:.2g}"
-    if condition <= DUAL_CONDITION:
-        return "dual", f"{numbers}, at most {DUAL_CONDITION:g}: the dual is easy"
-    return "newton", f"{numbers}, above {DUAL_CONDITION:g}: the dual is hard"
+    if size >= data.n_samples:
+        return "dual", f"there are more weights, {size}, than rows, {data.n_samples}"
+    hardness, limit = _hardness(loss, n_outputs, l2, data, factors), DUAL_IS_EASY * outputs
+    numbers = f"there are {size} weights, and C * curvature * mean |x|^2 is {hardness:.2g}"
+    if hardness <= limit:
+        return "dual", f"{numbers}, at most {limit:g}, so that the dual problem is easy"
+    return "newton", f"{numbers}, above {limit:g}, so that the dual problem is hard"
 
 
-def _dual_condition(
+def _hardness(
     loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None
 ) -> float:
-    """C L |x/f|^2, C = 1/(l2 n): how far a dual step on one row is from independent of others."""
-    total = sum(block.X.sum_of_squares(factors) for block in data.blocks())
-    return (loss.curvature_of(n_outputs) or 1.0) * total / data.n_samples / (l2 * data.n_samples)
+    """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
+    curvature = loss.curvature_of(n_outputs) or 1.0
+    return curvature * _mean_square(data, factors) / (l2 * data.n_samples)
+
+
+def _mean_square(data: Dataset, factors: Array | None) -> float:
+    """|x/f|^2 of the mean row."""
+    return sum(block.X.sum_of_squares(factors) for block in data.blocks()) / data.n_samples
 
 
 def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:

@@ -27,10 +27,17 @@ from separatrix.estimators.many import as_weights, fit_many
 from separatrix.estimators.start import seed_of
 from separatrix.estimators.threshold import Threshold, choose
 from separatrix.estimators.verdict import verdict
-from separatrix.fit import OPTIMISERS, Task, choose_solver, make_solver, refuse_illegal
+from separatrix.fit import (
+    OPTIMISERS,
+    Task,
+    choose_solver,
+    make_solver,
+    refuse_illegal,
+    single_is_enough,
+)
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
-from separatrix.solvers import SOLVERS, Result, Stop
+from separatrix.solvers import Result, Stop
 
 
 class CertifiedClassifier(LinearClassifier):
@@ -133,7 +140,7 @@ class CertifiedClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         require_strength("C", self.C)
         require_number("l1_ratio", self.l1_ratio, high=1.0, closed_high=True)
-        require_choice("solver", self.solver, ["auto", *_solvers()])
+        require_choice("solver", self.solver, ["auto", *OPTIMISERS])
         require_number("tol", self.tol)
         require_count("max_iter", self.max_iter)
         require_flag("fit_intercept", self.fit_intercept)
@@ -149,11 +156,12 @@ class CertifiedClassifier(LinearClassifier):
             name, why = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             name, why = self.solver, f"{self.solver}: it was asked for."
-            refuse_illegal(name, loss, l1, l2, _solvers())
+            refuse_illegal(name, loss, l1, l2, OPTIMISERS)
+        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, self.tol)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
-            solver=make_solver(name, self._seed()),
+            solver=make_solver(name, self._seed(), single=single),
             stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([self.tol], float)),
             l1=l1,
             l2=l2,
@@ -224,10 +232,6 @@ class CertifiedClassifier(LinearClassifier):
         missed = verdict(result, self.tol, self.max_iter)
         separable = any(d.kind == "separable" for d in found)
         return found if missed is None or separable else [missed, *found]
-
-
-def _solvers() -> list[str]:
-    return [name for name in OPTIMISERS if name in SOLVERS]
 
 
 def _require_weight_of_classes(data: Dataset) -> None:
