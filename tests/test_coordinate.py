@@ -93,7 +93,7 @@ def solve(
 
 
 def lowest(objective: Objective, outputs: int) -> float:
-    """The optimum of one model by scipy: W = P - Q with P, Q >= 0, so that |W| = P + Q is smooth."""
+    """The optimum of one model by scipy: W = P - Q with P, Q >= 0, so that |W| is P + Q."""
     d, penalty = objective.data.n_features, objective.penalty
     l1 = float(penalty.l1[0]) * (np.ones(d) if penalty.factors is None else penalty.factors.ravel())
     size, threshold = d * outputs, np.repeat(l1, outputs)
@@ -263,8 +263,10 @@ def test_a_fixed_bias_stays_and_a_penalised_one_is_a_feature(form: Form, holder:
 def test_a_large_l1_leaves_the_bias_alone(form: Form, holder: str) -> None:
     X, y = rows(form)
     rng = np.random.default_rng(3)
-    starts = Model.zeros(D, 1, form.outputs), Model(rng.standard_normal((D, 1, form.outputs)),
-                                                    rng.standard_normal((1, form.outputs)))  # fmt: skip
+    anywhere = Model(
+        rng.standard_normal((D, 1, form.outputs)), rng.standard_normal((1, form.outputs))
+    )
+    starts = Model.zeros(D, 1, form.outputs), anywhere
     data = Dataset.of(X, y, classes=np.arange(form.classes))
     objective = Objective(data, form.loss, ElasticNet(10.0, 0.0))
     nothing = Dataset.of(np.zeros((N, 1)), y, classes=np.arange(form.classes))

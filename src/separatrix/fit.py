@@ -153,14 +153,21 @@ def make_solver(name: str, seed: int = 0, *, single: bool = False) -> Solver:
     return kind(seed=seed, single=single) if name == "dual" else kind()
 
 
-def single_is_enough(loss: Loss, n_outputs: int, l2: float, data: Dataset, tol: float) -> bool:
+def single_is_enough(
+    loss: Loss,
+    n_outputs: int,
+    l2: float,
+    data: Dataset,
+    tol: float,
+    factors: Array | None = None,
+) -> bool:
     """Whether the dual reaches a tolerance in float32, for which it reads half as much memory."""
     return (
         loss.smooth
         and tol >= SINGLE_TOL
         and l2 > 0.0
-        and _hardness(loss, n_outputs, l2, data) <= SINGLE_HARDNESS
-        and 1.0 / MODERATE < _mean_square(data) < MODERATE
+        and _hardness(loss, n_outputs, l2, data, factors) <= SINGLE_HARDNESS
+        and 1.0 / MODERATE < _mean_square(data, factors) < MODERATE
     )
 
 
@@ -189,9 +196,7 @@ def _best_solver(
     return "newton", f"{numbers}, above {limit:g}, so that the dual problem is hard"
 
 
-def _hardness(
-    loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None
-) -> float:
+def _hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None) -> float:
     """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
     curvature = loss.curvature_of(n_outputs) or 1.0
     return curvature * _mean_square(data, factors) / (l2 * data.n_samples)

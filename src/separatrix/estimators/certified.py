@@ -157,7 +157,7 @@ class CertifiedClassifier(LinearClassifier):
         else:
             name, why = self.solver, f"{self.solver}: it was asked for."
             refuse_illegal(name, loss, l1, l2, OPTIMISERS)
-        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, self.tol)
+        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, self.tol, factors)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
