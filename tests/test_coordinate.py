@@ -217,8 +217,8 @@ def test_a_fold_is_a_fit_on_its_rows(form: Form, holder: str) -> None:
     penalty, classes = ElasticNet(0.02, 0.01), np.arange(form.classes)
     fold = Objective(Dataset.of(X, y, kept.astype(float), classes=classes), form.loss, penalty)
     part = Objective(Dataset.of(X[kept], y[kept], classes=classes), form.loss, penalty)
-    (one,), (other,) = (solve(objective, form.outputs, holder) for objective in (fold, part))
-    np.testing.assert_allclose(one.model.W, other.model.W, atol=1e-7)
+    (one,), (other,) = (solve(of, form.outputs, holder, tol=1e-13) for of in (fold, part))
+    np.testing.assert_allclose(one.model.W, other.model.W, atol=1e-6)
     np.testing.assert_array_equal(one.model.W == 0.0, other.model.W == 0.0)
 
 
@@ -229,13 +229,13 @@ def test_factors_are_scales_of_the_features(form: Form, holder: str) -> None:
     f = np.array([0.3, 1.0, 2.0, 0.7, 5.0])
     classes = np.arange(form.classes)
     scaled = Objective(Dataset.of(X / f, y, classes=classes), form.loss, ElasticNet(0.02, 0.01))
-    (other,) = solve(scaled, form.outputs, holder)
+    (other,) = solve(scaled, form.outputs, holder, tol=1e-13)
     for factors in (f, f[:, None]):
         given = ElasticNet(0.02, 0.01, factors)
         objective = Objective(Dataset.of(X, y, classes=classes), form.loss, given)
-        (found,) = solve(objective, form.outputs, holder)
-        assert found.stop_reason == "tol"
-        np.testing.assert_allclose(found.model.W * f[:, None, None], other.model.W, atol=1e-7)
+        (found,) = solve(objective, form.outputs, holder, tol=1e-13)
+        assert found.certificate.relative_gap <= 1e-12
+        np.testing.assert_allclose(found.model.W * f[:, None, None], other.model.W, atol=1e-6)
 
 
 @every_kind
