@@ -44,6 +44,7 @@ struct DualStep {
 template <class T>
 class DualWork {
     static constexpr double nothing = 1e-18;
+    static constexpr index_t patience = 50;  // epochs without progress
 
   public:
     DualWork(const DualKernels<T>& kernels, const DualCopy<T>& X, const DualStep<T>& step,
@@ -165,6 +166,8 @@ class DualWork {
         for (std::vector<double>* a : {&gap_, &change_, &multiplier_, &share_, &drift_})
             a->assign(w, 0.0);
         resting_.assign(w, 0);
+        stalled_.assign(w, 0);
+        best_.assign(w, std::numeric_limits<double>::infinity());
         for (index_t u = 0; u < p_.units; ++u) {
             double share = step_.bias_square[model(u)];
             if (is_free(u)) share = free_share(u);
@@ -361,13 +364,19 @@ class DualWork {
         double unbalanced = 0, jump = 0;
         for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs && is_free(u); ++c)
             unbalanced += 0.5 * share_[c] * change_[c] * change_[c];
+        const double estimate = gap_[u] + unbalanced;
+        const bool better = estimate < (1.0 - 1e-3) * best_[u];
+        stalled_[u] = better || first ? 0 : stalled_[u] + 1;
+        if (better && !first) best_[u] = estimate;
+        // Where the multiplier and the rows chase each other round, it must wait for the rows.
+        const bool settled = stalled_[u] < patience || gap_[u] <= unbalanced;
         for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
-            const double moved = is_free(u) && !first ? share_[c] * change_[c] : 0.0;
+            const double moved = is_free(u) && settled && !first ? share_[c] * change_[c] : 0.0;
             multiplier_[c] -= moved;
             jump = std::max(jump, std::abs(moved));
             bias_[c] = T(multiplier_[c] - share_[c] * change_[c]);
         }
-        step_.estimate[first_unit_ + u] = gap_[u] + unbalanced;
+        step_.estimate[first_unit_ + u] = estimate;
         active_of_[u] -= double(std::exchange(resting_[u], 0));
         high_[u] = found_high_[u] > T(0) ? found_high_[u] : infinity;
         low_[u] = found_low_[u] < T(0) ? found_low_[u] : -infinity;
@@ -409,8 +418,8 @@ class DualWork {
     DualTask<T> p_{};
     std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
         found_high_, found_low_;
-    std::vector<double> gap_, change_, multiplier_, share_, drift_, active_of_, rows_of_;
-    std::vector<index_t> resting_;
+    std::vector<double> gap_, change_, multiplier_, share_, drift_, best_, active_of_, rows_of_;
+    std::vector<index_t> resting_, stalled_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;
     Pages<T> W_, steps_, duals_, scratch_;

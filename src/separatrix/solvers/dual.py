@@ -69,7 +69,7 @@ class Dual:
     ----------
     seed : of the order in which rows are visited
     single : whether to work in float32; the weights are made from the duals in float64 after each
-        step, so that a relative gap of 1e-9 is still in reach for most data
+        step, so that smooth losses still reach a relative gap of 1e-9, those with kinks 1e-6
     goal : the relative gap that the first step aims at
     epochs : epochs of a step at most; of a hinge, whose rows rest when they are done, as many rows
     """
@@ -88,16 +88,18 @@ class Dual:
     descends = False
 
     def start(self, objective: Objective, model: Model) -> State:
-        """From zero weights the duals are 0, from others the gradient of the loss there."""
+        """From zero weights the duals are 0, from others the gradient of the loss there.
+
+        The weights stay as they are given until the first step puts those of the duals in their
+        place.
+        """
         blank = ~(model.W.any(axis=(0, 2)) | (model.b.any(axis=1) & ~_is_free(objective, model)))
-        duals = tuple(np.zeros((len(block.y), *model.b.shape)) for block in objective.data.blocks())
-        if not blank.all():
-            for block, U in zip(objective.data.blocks(), duals):
-                some = np.flatnonzero(~blank)
-                U[:, some] = _duals_at(
-                    objective.select(some), block.select(some), model.select(some)
-                )
-            model = _of_duals(objective, model, duals)
+        duals = tuple(np.zeros((len(b.y), *model.b.shape)) for b in objective.data.blocks())
+        some = np.flatnonzero(~blank)
+        if len(some):
+            part, theirs = objective.select(some), model.select(some)
+            for block, U in zip(part.data.blocks(), duals):
+                U[:, some] = _duals_at(part, block, theirs)
         unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
         found = objective.evaluate(model)
         return State(model, (unknown,), found, np.zeros(model.n_models, bool), duals=duals)
@@ -105,8 +107,10 @@ class Dual:
     def step(self, objective: Objective, state: State) -> State:
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
+        if state.epoch == 0:
+            model = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
-        kind = np.float32 if self.single else model.W.dtype
+        kind = np.dtype(np.float32) if self.single else model.W.dtype
         form = _form(objective.loss, K)
         blocks = list(objective.data.blocks())
         _, l2 = objective.strengths(B)
@@ -124,7 +128,7 @@ class Dual:
             _bias_square(objective, model),
             _steps(objective, model, kind),
             int(draw.integers(2**63)),
-            max(self.epochs, round(SMALL / _entries(blocks))),
+            self._most_epochs(blocks, kind),
             state.epoch == 0,
             _per_unit(limit / l2[:, None], form),
             W,
@@ -134,7 +138,7 @@ class Dual:
         )
         duals = _split(U, blocks)
         found_b = b.astype(model.b.dtype)
-        if self.single:
+        if kind == np.float32:
             model = _of_duals(objective, Model(model.W, found_b), duals)
         else:
             model = Model(W, found_b)
@@ -148,6 +152,10 @@ class Dual:
             steps=state.steps + 1,
             duals=duals,
         )
+
+    def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
+        """More of a small X, but not in float32, whose errors add up until the step ends."""
+        return max(self.epochs, round(SMALL / _entries(blocks)) if kind == np.float64 else 0)
 
     def _copy(self, blocks: Sequence[Block], kind: Any) -> _Copy:
         """The working copy of X, made once for a data set and a type."""

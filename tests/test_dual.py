@@ -1,0 +1,448 @@
+"""The dual solver: its optimum, its proof, and bits that depend on nothing but the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC, LinearSVC
+
+import separatrix._core as _core
+from forms import FORMS, Form
+from separatrix.arrays import get_threads, set_threads
+from separatrix.certificate import dual_values
+from separatrix.data import Block, Dataset
+from separatrix.fit import refuse_illegal
+from separatrix.losses import LOSSES, make_loss
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.solvers import LBFGS, Dual, Result, Stop, run
+from separatrix.solvers.dual import has_dual_form
+
+DUAL = [form for form in FORMS if has_dual_form(form.loss) and form.loss.name[:5] != "perce"]
+BINARY = [form for form in DUAL if form.outputs == 1]
+L2 = np.array([1.0, 0.1, 0.01])
+BIASES = {"free": {}, "fixed": {"bias": False}, "penalised": {"bias_factor": 0.7}}
+
+
+def form_of(name: str, outputs: int) -> Form:
+    return next(form for form in DUAL if form.loss.name == name and form.outputs == outputs)
+
+
+def make_data(form: Form, n: int = 60, d: int = 4, seed: int = 5, dense: bool = True) -> Dataset:
+    """Three models with weights of their own, on classes that overlap."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = rng.permutation(np.arange(n) % form.classes)
+    X[:, 0] += 0.5 * y
+    if not dense:
+        X *= rng.random((n, d)) < 0.2
+    return Dataset.of(X, y, rng.exponential(1.0, (n, len(L2))))
+
+
+def make_objective(form: Form, data: Dataset | None = None, bias: str = "free") -> Objective:
+    options = dict(BIASES[bias])
+    free = bool(options.pop("bias", True))
+    return Objective(
+        make_data(form) if data is None else data,
+        form.loss,
+        ElasticNet(0.0, L2, **options),
+        bias=free,
+    )
+
+
+def solve(
+    objective: Objective,
+    outputs: int,
+    tol: float = 1e-9,
+    solver: Dual | None = None,
+    start: Model | None = None,
+    epochs: int = 200,
+) -> list[Result]:
+    B = len(objective.penalty.l2)
+    if start is None:
+        start = Model.zeros(objective.data.n_features, B, outputs)
+    stop = Stop(epochs=((epochs,),) * B, tol=np.full(B, tol))
+    return [found for [found] in run(solver or Dual(), objective, start, stop)]
+
+
+def assert_solved(results: list[Result], tol: float = 1e-9) -> None:
+    assert [r.stop_reason for r in results] == ["tol"] * len(results)
+    assert max(r.certificate.relative_gap for r in results) <= tol
+
+
+def assert_same_bits(ours: list[Result], theirs: list[Result]) -> None:
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a.model.W, b.model.W)
+        np.testing.assert_array_equal(a.model.b, b.model.b)
+        np.testing.assert_array_equal(a.history["objective"], b.history["objective"])
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = get_threads()
+    yield
+    set_threads(before)
+
+
+@pytest.fixture(params=_core.instruction_sets())
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    before = _core.instruction_set()
+    _core.use_instruction_set(request.param)
+    yield request.param
+    _core.use_instruction_set(before)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_every_loss_is_solved_to_a_proven_gap(form: Form, bias: str) -> None:
+    objective = make_objective(form, bias=bias)
+    results = solve(objective, form.outputs)
+    assert_solved(results)
+    if form.loss.smooth:
+        start = Model.zeros(4, 3, form.outputs)
+        stop = Stop(epochs=((3000,),) * 3, tol=np.full(3, 1e-9))
+        for ours, [theirs] in zip(results, run(LBFGS(), objective, start, stop)):
+            assert ours.certificate.primal == pytest.approx(theirs.certificate.primal, rel=2e-9)
+            np.testing.assert_allclose(ours.model.W, theirs.model.W, atol=2e-3)
+
+
+@pytest.mark.parametrize("bias", ["fixed", "penalised"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_liblinear_finds_the_same_model(loss: str, bias: str) -> None:
+    form = form_of(loss, 1)
+    data = make_data(form)
+    block = next(data.blocks())
+    factor = {"fixed": None, "penalised": 1.0}[bias]
+    penalty = ElasticNet(0.0, L2) if factor is None else ElasticNet(0.0, L2, bias_factor=factor)
+    results = solve(Objective(data, form.loss, penalty, bias=bias != "fixed"), 1)
+    for m, result in enumerate(results):
+        s = block.weights[:, m].copy()
+        theirs = LinearSVC(
+            loss=loss, C=1.0 / (L2[m] * s.sum()), tol=1e-10, max_iter=10**6, dual=True,
+            fit_intercept=bias != "fixed",
+        ).fit(block.X.X, block.y, s)  # fmt: skip
+        np.testing.assert_allclose(result.model.W[:, 0, 0], theirs.coef_[0], atol=1e-4)
+        np.testing.assert_allclose(result.model.b[0], theirs.intercept_, atol=1e-4)
+
+
+def test_libsvm_finds_the_same_free_bias() -> None:
+    form = form_of("hinge", 1)
+    data = make_data(form)
+    block = next(data.blocks())
+    for m, result in enumerate(solve(Objective(data, form.loss, ElasticNet(0.0, L2)), 1)):
+        s = block.weights[:, m].copy()
+        theirs = SVC(kernel="linear", C=1.0 / (L2[m] * s.sum()), tol=1e-10)
+        theirs.fit(block.X.X, block.y, s)
+        np.testing.assert_allclose(result.model.W[:, 0, 0], theirs.coef_[0], atol=1e-4)
+        value = (
+            make_objective(form, data)
+            .select(np.array([m]))
+            .value(Model(theirs.coef_.T[:, :, None].copy(), theirs.intercept_[:, None].copy()))
+        )
+        assert result.certificate.primal <= value[0] * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e-4])
+@pytest.mark.parametrize("form", BINARY, ids=str)
+def test_large_and_small_c(form: Form, C: float) -> None:
+    """Rows on which C |x|^2 is large teach slowly: few of them, on a small scale."""
+    rng = np.random.default_rng(0)
+    X = 0.05 * rng.standard_normal((40, 3))
+    y = (X[:, 0] + 0.05 * rng.standard_normal(40) > 0).astype(int)
+    penalty = ElasticNet(0.0, [1.0 / (C * 40)])
+    assert_solved(solve(Objective(Dataset.of(X, y), form.loss, penalty), 1))
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_a_model_has_the_same_bits_alone_and_in_a_batch(form: Form, dense: bool) -> None:
+    data = make_data(form, n=50, d=30, dense=dense)
+    objective = make_objective(form, data)
+    together = solve(objective, form.outputs, tol=1e-6)
+    for m in range(len(L2)):
+        alone = solve(objective.select(np.array([m])), form.outputs, tol=1e-6)
+        assert_same_bits(alone, together[m : m + 1])
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "softmax"])
+def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
+    name: str, instruction_set: str, threads: None
+) -> None:
+    form = form_of(name, 3 if name == "softmax" else 1)
+    rng = np.random.default_rng(1)
+    B = 37
+    X = sp.random_array((300, 80), density=0.1, rng=rng, format="csr")
+    y = rng.integers(0, form.classes, 300)
+    s = rng.integers(0, 3, (300, B)).astype(float)
+    penalty = ElasticNet(0.0, np.geomspace(1.0, 1e-3, B))
+    objective = Objective(Dataset.of(X, y, s), form.loss, penalty)
+    set_threads(1)
+    one = solve(objective, form.outputs, tol=1e-4, epochs=3)
+    set_threads(3)
+    assert_same_bits(solve(objective, form.outputs, tol=1e-4, epochs=3), one)
+    for m in (0, 17, 36):
+        alone = solve(objective.select(np.array([m])), form.outputs, tol=1e-4, epochs=3)
+        assert_same_bits(alone, one[m : m + 1])
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_every_instruction_set_solves_it(form: Form, instruction_set: str) -> None:
+    assert_solved(solve(make_objective(form), form.outputs, tol=1e-7), 1e-7)
+    sparse = make_objective(form, make_data(form, n=40, d=23, dense=False))
+    assert_solved(solve(sparse, form.outputs, tol=1e-7), 1e-7)
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+@given(seed=st.integers(0, 2**32 - 1), folds=st.booleans(), goal=st.sampled_from([1e-1, 1e-4]))
+@settings(max_examples=4, deadline=None)
+def test_duals_stay_in_their_domain_and_bound_the_optimum_at_every_step(
+    form: Form, seed: int, folds: bool, goal: float
+) -> None:
+    data = make_data(form, n=30, seed=seed)
+    if folds:
+        block = next(data.blocks())
+        s = (np.arange(30)[:, None] % 3 != np.arange(3)).astype(float)
+        data = Dataset([Block(block.X, block.y, s)], data.classes)
+    objective = make_objective(form, data)
+    best = np.array([r.certificate.primal for r in solve(objective, form.outputs)])
+    solver = Dual(seed=seed, goal=goal, epochs=2)
+    state = solver.start(objective, Model.zeros(4, 3, form.outputs))
+    block = next(data.blocks())
+    for _ in range(4):
+        state = solver.step(objective, state)
+        assert np.isfinite(form.loss.conjugate(block.y, state.duals[0])).all()
+        bound = dual_values(objective, state.model, state.duals)
+        assert (bound <= best * (1.0 + 1e-12)).all()
+        assert (state.found.value >= best * (1.0 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_a_fold_is_the_fit_on_its_rows(form: Form) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((60, 4))
+    y = rng.integers(0, form.classes, 60)
+    kept = np.arange(60)[:, None] % 3 != np.arange(3)
+    penalty = ElasticNet(0.0, [0.1, 0.1, 0.1])
+    folds = solve(Objective(Dataset.of(X, y, kept.astype(float)), form.loss, penalty), form.outputs)
+    assert_solved(folds)
+    for m, fold in enumerate(folds):
+        data = Dataset.of(X[kept[:, m]], y[kept[:, m]], classes=np.arange(form.classes))
+        objective = Objective(data, form.loss, ElasticNet(0.0, [0.1]))
+        (part,) = solve(objective, form.outputs)
+        np.testing.assert_allclose(fold.model.W, part.model.W, atol=1e-3)
+        assert fold.certificate.primal == pytest.approx(part.certificate.primal, rel=2e-9)
+
+
+@pytest.mark.parametrize("per_model", [False, True])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("name", ["logistic", "hinge", "softmax", "crammer_singer"])
+def test_factors_are_scales_of_the_features(name: str, bias: str, per_model: bool) -> None:
+    form = form_of(name, 1 if name in ("logistic", "hinge") else 3)
+    data = make_data(form, dense=False, d=9)
+    block = next(data.blocks())
+    f = np.geomspace(0.3, 4.0, 9)
+    options = {k: v for k, v in BIASES[bias].items() if k != "bias"}
+    factors = np.stack([f, f, f], axis=1) if per_model else f
+    penalty = ElasticNet(0.0, L2, factors, **options)
+    ours = solve(Objective(data, form.loss, penalty, bias=bias != "fixed"), form.outputs)
+    assert_solved(ours)
+    scaled = Dataset.of(block.X.X / f, block.y, block.s)
+    theirs = solve(make_objective(form, scaled, bias), form.outputs)
+    for a, b in zip(ours, theirs):
+        np.testing.assert_allclose(f[:, None, None] * a.model.W, b.model.W, atol=1e-3)
+        assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
+    data = make_data(form, n=40, d=12)
+    block = next(data.blocks())
+    dense = solve(make_objective(form, data), form.outputs)
+    for kind in (sp.csr_array, sp.csc_array):
+        sparse = Dataset.of(kind(block.X.X), block.y, block.s)
+        for a, b in zip(dense, solve(make_objective(form, sparse), form.outputs)):
+            assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
+            np.testing.assert_allclose(a.model.W, b.model.W, atol=1e-3)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.bool_])
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_dense_data_of_any_type_is_read(order: str, dtype: type, share: float) -> None:
+    rng = np.random.default_rng(3)
+    X = (rng.random((70, 11)) < share) * rng.integers(1, 4, (70, 11))
+    X = np.asarray(X.astype(dtype), order=order)[:, ::-1]
+    y = rng.integers(0, 2, 70)
+    objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, [0.05]))
+    plain = Objective(Dataset.of(X.astype(float), y), LOSSES["logistic"], ElasticNet(0.0, [0.05]))
+    np.testing.assert_allclose(
+        solve(objective, 1)[0].model.W, solve(plain, 1)[0].model.W, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_single_precision_still_proves_a_small_gap(form: Form) -> None:
+    objective = make_objective(form)
+    tol = 1e-9 if form.loss.smooth else 1e-5
+    assert_solved(solve(objective, form.outputs, tol, Dual(single=True)), tol)
+    block = next(objective.data.blocks())
+    floats = Dataset.of(block.X.X.astype(np.float32), block.y, block.s)
+    start = Model.zeros(4, 3, form.outputs, np.float32)
+    results = solve(make_objective(form, floats), form.outputs, tol=1e-5, start=start)
+    assert_solved(results, 1e-5)
+    assert results[0].model.W.dtype == np.float32
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_rows_and_columns_of_zeros_are_harmless(form: Form, bias: str) -> None:
+    data = make_data(form)
+    block = next(data.blocks())
+    X = np.array(block.X.X)
+    X[::5] = 0.0
+    X[:, 2] = 0.0
+    results = solve(make_objective(form, Dataset.of(X, block.y, block.s), bias), form.outputs)
+    assert_solved(results)
+    assert all((r.model.W[2] == 0.0).all() for r in results)
+
+
+@pytest.mark.parametrize("bias", ["fixed", "penalised"])
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_an_empty_matrix_leaves_only_the_bias(form: Form, bias: str) -> None:
+    y = np.arange(20) % form.classes
+    data = Dataset.of(np.zeros((20, 3)), y, np.ones((20, 3)))
+    results = solve(make_objective(form, data, bias), form.outputs, tol=1e-6)
+    assert_solved(results, 1e-6)
+    assert all((r.model.W == 0.0).all() for r in results)
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_a_weight_of_two_is_a_row_given_twice(form: Form) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((30, 3))
+    y = rng.integers(0, form.classes, 30)
+    s = rng.integers(0, 4, 30)
+    penalty = ElasticNet(0.0, [0.1])
+    classes = np.arange(form.classes)
+    weighed = Dataset.of(X, y, s.astype(float), classes=classes)
+    repeated = Dataset.of(np.repeat(X, s, axis=0), np.repeat(y, s), classes=classes)
+    (a,), (b,) = (
+        solve(Objective(data, form.loss, penalty), form.outputs) for data in (weighed, repeated)
+    )
+    assert_solved([a, b])
+    assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
+    np.testing.assert_allclose(a.model.W, b.model.W, atol=1e-3)
+
+
+@pytest.mark.parametrize("form", DUAL, ids=str)
+def test_a_model_whose_rows_are_of_one_class_ends_near_zero_loss(form: Form) -> None:
+    """Its bias may grow for ever; the model beside it is not disturbed."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((30, 3))
+    y = rng.permutation(np.arange(30) % form.classes)
+    s = np.stack([np.ones(30), (y == 1).astype(float)], axis=1)
+    objective = Objective(Dataset.of(X, y, s), form.loss, ElasticNet(0.0, [0.1, 0.1]))
+    good, lone = solve(objective, form.outputs, epochs=8)
+    assert good.certificate.relative_gap <= 1e-6
+    assert np.isfinite(lone.model.W).all()
+    assert np.isfinite(lone.model.b).all()
+    assert lone.certificate.primal < 0.1 * form.loss.value(y[:1], np.zeros((1, 1, form.outputs)))
+
+
+def test_rows_sorted_by_class_do_not_stall_it() -> None:
+    rng = np.random.default_rng(6)
+    y = np.sort(rng.integers(0, 2, 400))
+    X = rng.standard_normal((400, 5)) + y[:, None]
+    objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, [0.1]))
+    (found,) = solve(objective, 1, solver=Dual(goal=1e-6, epochs=12), epochs=1)
+    assert found.certificate.relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
+def test_rows_that_rest_are_woken_for_the_proof(name: str) -> None:
+    """Most rows of an easy problem rest, and the whole still comes to its optimum."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((3000, 6))
+    y = (X @ rng.standard_normal(6) + 0.3 * rng.standard_normal(3000) > 0).astype(int)
+    objective = Objective(Dataset.of(X, y), LOSSES[name], ElasticNet(0.0, [1e-3]))
+    (found,) = solve(objective, 1, epochs=2000)
+    assert_solved([found])
+
+
+@pytest.mark.parametrize("margin", [0.25, 3.0])
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "crammer_singer"])
+def test_other_margins(name: str, margin: float) -> None:
+    loss = make_loss(name, margin)
+    outputs = loss.n_outputs(3)
+    data = make_data(Form(loss, 3, outputs))
+    assert_solved(solve(Objective(data, loss, ElasticNet(0.0, L2)), outputs))
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge", "softmax"])
+def test_it_goes_on_from_a_checkpoint_bit_for_bit(name: str) -> None:
+    form = form_of(name, 3 if name == "softmax" else 1)
+    objective = make_objective(form)
+    start = Model.zeros(4, 3, form.outputs)
+    stop = Stop(epochs=((12,),) * 3, tol=np.full(3, 1e-9))
+    solver = Dual(goal=0.1, epochs=2)
+    taken: list[dict[str, np.ndarray]] = []
+    whole = run(solver, objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    for arrays in taken:
+        again = run(solver, objective, start, stop, resume=arrays)
+        for [a], [b] in zip(whole, again):
+            np.testing.assert_array_equal(a.model.W, b.model.W)
+            np.testing.assert_array_equal(a.model.b, b.model.b)
+            assert (a.stop_reason, a.history.epochs) == (b.stop_reason, b.history.epochs)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_blocks_of_rows_are_one_data_set(bias: str) -> None:
+    form = form_of("softmax", 3)
+    data = make_data(form)
+    block = next(data.blocks())
+    parts = [
+        Block.of(block.X.X[rows], block.y[rows], block.s[rows])
+        for rows in (slice(0, 7), slice(7, 41), slice(41, 60))
+    ]
+    whole = solve(make_objective(form, data, bias), form.outputs)
+    split = solve(make_objective(form, Dataset(parts, data.classes), bias), form.outputs)
+    for a, b in zip(whole, split):
+        np.testing.assert_allclose(a.model.W, b.model.W, rtol=1e-9, atol=1e-12)
+
+
+def test_a_fixed_bias_stays_where_it_was() -> None:
+    form = form_of("hinge", 1)
+    objective = make_objective(form, bias="fixed")
+    start = Model(np.zeros((4, 3, 1)), np.full((3, 1), 0.25))
+    results = solve(objective, 1, start=start)
+    assert_solved(results)
+    assert all(r.model.b == 0.25 for r in results)
+
+
+def test_another_seed_is_another_path_to_the_same_optimum() -> None:
+    objective = make_objective(form_of("logistic", 1))
+    a, b = (solve(objective, 1, solver=Dual(seed=seed))[2] for seed in (0, 1))
+    assert (a.model.W != b.model.W).any()
+    assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
+
+
+def test_the_goal_saves_looks() -> None:
+    objective = make_objective(form_of("logistic", 1))
+    far = solve(objective, 1, tol=1e-8, solver=Dual(goal=1e-8))
+    near = solve(objective, 1, tol=1e-8, solver=Dual(goal=0.1))
+    assert max(r.history.epochs for r in far) < min(r.history.epochs for r in near)
+
+
+def test_what_it_cannot_take_is_refused_with_the_solvers_that_can() -> None:
+    with pytest.raises(ValueError, match=r"dual needs l2 > 0\. .* accept it: .*lbfgs"):
+        refuse_illegal("dual", LOSSES["logistic"], 0.0, 0.0)
+    with pytest.raises(ValueError, match="dual needs l1 = 0"):
+        refuse_illegal("dual", LOSSES["hinge"], 0.1, 0.1)
+    with pytest.raises(ValueError, match="dual needs a compiled loss with a dual form"):
+        refuse_illegal("dual", LOSSES["squared"], 0.0, 0.1)
