@@ -2,9 +2,9 @@
 // through the rows until its own units have come as far as they were asked to.
 //
 // A bias that is penalised is one more feature of constant value. A free one is the multiplier of
-// the condition sum_i C_i U_i = 0: it is treated as a feature too, whose squared value is the mean
-// squared norm of the rows, and after each epoch the multiplier takes over what that feature has
-// learnt (the method of multipliers).
+// the condition sum_i C_i U_i = 0: it is treated as a feature too, whose squared value `free_share`
+// chooses, and after each epoch the multiplier takes over what that feature has learnt (the method
+// of multipliers).
 #pragma once
 
 #include <algorithm>
