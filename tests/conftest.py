@@ -10,10 +10,14 @@ of the files is missing: a data test never disappears silently.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import separatrix._core as _core
+from separatrix.arrays import get_threads, set_threads
 
 VARIABLE = "SEPARATRIX_DATA"
 UNSET = f"{VARIABLE} is not set"
@@ -58,3 +62,20 @@ def data_dir(request):
     if request.node.get_closest_marker("data") is None:
         pytest.fail("A test that uses data_dir needs @pytest.mark.data with its files.")
     return Path(os.environ[VARIABLE]).resolve()
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """The number of threads may be set; it is put back."""
+    before = get_threads()
+    yield
+    set_threads(before)
+
+
+@pytest.fixture(params=_core.instruction_sets())
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kernels of every instruction set that this processor knows, in turn."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(request.param)
+    yield request.param
+    _core.use_instruction_set(before)

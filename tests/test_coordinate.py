@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from forms import FORMS, Form
-from separatrix.arrays import get_threads, set_threads
+from separatrix.arrays import set_threads
 from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
 from separatrix.fit import refuse_illegal
@@ -53,13 +51,6 @@ N, D = 60, 5
 def _long(X: sp.csc_array) -> sp.csc_array:
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     return X
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = get_threads()
-    yield
-    set_threads(before)
 
 
 def rows(form: Form, seed: int = 0, n: int = N, d: int = D) -> tuple[np.ndarray, np.ndarray]:

@@ -265,7 +265,7 @@ def test_singular_systems_are_solved_where_they_can_be(r: int, more: int, seed: 
     _core.factor(L)
     _core.solve(L, x)
     size = np.sqrt(A.diagonal()) * np.sqrt(abs(x[0] @ A @ x[0]) + 1e-300)
-    assert (np.abs(A @ x[0] - g) <= 1e-9 * np.maximum(size, np.abs(g))).all()
+    assert (np.abs(A @ x[0] - g) <= 1e-7 * np.maximum(size, np.abs(g))).all()
 
 
 @pytest.mark.parametrize("name", _core.instruction_sets())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
-import separatrix._core as _core
+from batches import (
+    BIASES,
+    L2,
+    assert_same_bits,
+    assert_solved,
+    make_data,
+    make_objective,
+    solve_with,
+)
 from forms import FORMS, Form
-from separatrix.arrays import get_threads, set_threads
+from separatrix.arrays import set_threads
 from separatrix.certificate import dual_values
 from separatrix.data import Block, Dataset
 from separatrix.fit import refuse_illegal
@@ -26,34 +34,10 @@ from separatrix.solvers.dual import has_dual_form
 
 DUAL = [form for form in FORMS if has_dual_form(form.loss) and form.loss.name[:5] != "perce"]
 BINARY = [form for form in DUAL if form.outputs == 1]
-L2 = np.array([1.0, 0.1, 0.01])
-BIASES = {"free": {}, "fixed": {"bias": False}, "penalised": {"bias_factor": 0.7}}
 
 
 def form_of(name: str, outputs: int) -> Form:
     return next(form for form in DUAL if form.loss.name == name and form.outputs == outputs)
-
-
-def make_data(form: Form, n: int = 60, d: int = 4, seed: int = 5, dense: bool = True) -> Dataset:
-    """Three models with weights of their own, on classes that overlap."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    y = rng.permutation(np.arange(n) % form.classes)
-    X[:, 0] += 0.5 * y
-    if not dense:
-        X *= rng.random((n, d)) < 0.2
-    return Dataset.of(X, y, rng.exponential(1.0, (n, len(L2))))
-
-
-def make_objective(form: Form, data: Dataset | None = None, bias: str = "free") -> Objective:
-    options = dict(BIASES[bias])
-    free = bool(options.pop("bias", True))
-    return Objective(
-        make_data(form) if data is None else data,
-        form.loss,
-        ElasticNet(0.0, L2, **options),
-        bias=free,
-    )
 
 
 def solve(
@@ -61,41 +45,9 @@ def solve(
     outputs: int,
     tol: float = 1e-9,
     solver: Dual | None = None,
-    start: Model | None = None,
-    epochs: int = 200,
+    **options: Any,
 ) -> list[Result]:
-    B = len(objective.penalty.l2)
-    if start is None:
-        start = Model.zeros(objective.data.n_features, B, outputs)
-    stop = Stop(epochs=((epochs,),) * B, tol=np.full(B, tol))
-    return [found for [found] in run(solver or Dual(), objective, start, stop)]
-
-
-def assert_solved(results: list[Result], tol: float = 1e-9) -> None:
-    assert [r.stop_reason for r in results] == ["tol"] * len(results)
-    assert max(r.certificate.relative_gap for r in results) <= tol
-
-
-def assert_same_bits(ours: list[Result], theirs: list[Result]) -> None:
-    for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(a.model.W, b.model.W)
-        np.testing.assert_array_equal(a.model.b, b.model.b)
-        np.testing.assert_array_equal(a.history["objective"], b.history["objective"])
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = get_threads()
-    yield
-    set_threads(before)
-
-
-@pytest.fixture(params=_core.instruction_sets())
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = _core.instruction_set()
-    _core.use_instruction_set(request.param)
-    yield request.param
-    _core.use_instruction_set(before)
+    return solve_with(solver or Dual(), objective, outputs, tol, **options)
 
 
 @pytest.mark.parametrize("bias", BIASES)

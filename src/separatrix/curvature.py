@@ -8,6 +8,7 @@ d + 1. Otherwise it is one block of order (d + 1) K, output after output.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy
 
 import numpy as np
@@ -114,58 +115,26 @@ class Curvature:
         return Model(W, b)
 
     def hessian(self, least: float = 0.0) -> Array:
-        """H, written out: (B, n_blocks, m, m), m = (d + 1) K / n_blocks; the bias comes last.
+        """H, written out, as `write_hessian` does.
 
-        Only the lower triangle counts. A bias that is fixed has a 1 on the diagonal. `least` is
-        added to the second derivative of every row along each output.
+        `least` is added to the second derivative of every row along each output.
         """
-        d, B, K = self.shape
-        m = (d + 1) * K // self.n_blocks
-        out = np.empty((B, self.n_blocks, m, m))
-        columns = K if self.n_blocks == K else K * (K + 1) // 2
-        rows = max((len(Z) for Z in self._scores), default=0)
-        group = max(1, NUMBERS_AT_ONCE // (columns * max(rows, (d + 1) ** 2)))
-        for first in range(0, B, group):
-            some = np.arange(first, min(first + group, B))
-            part = self if len(some) == B else self.select(some)
-            part._write(out[some[0] : some[-1] + 1], least)
-        return out
+        pairs = output_pairs(self.shape[2], self.n_blocks)
 
-    def _write(self, out: Array, least: float) -> None:
-        """Put H of every model into out (B, n_blocks, m, m)."""
-        d, B, K = self.shape
-        D = d + 1
-        apart = self.n_blocks == K
-        pairs = [(k, j) for k in range(K) for j in range(k + 1) if k == j or not apart]
-        scores = iter(self._scores)
+        def weights(models: Array) -> Iterator[Array]:
+            part = self if len(models) == self.shape[1] else self.select(models)
+            for block, Z in zip(part.data.blocks(), part._scores):
+                h = part._weights(block, Z, pairs)
+                if least > 0.0:
+                    more = per_model(block.weights) * (least * part.scale)
+                    for number, (k, j) in enumerate(pairs):
+                        if k == j:
+                            h[:, :, number] += more
+                yield h
 
-        def part(block: Block) -> tuple[Array]:
-            h = self._weights(block, next(scores), pairs)
-            if least > 0.0:
-                weight = per_model(block.weights) * (least * self.scale)
-                for number, (k, j) in enumerate(pairs):
-                    if k == j:
-                        h[:, :, number] += weight
-            return (block.X.gram(h.reshape(len(h), B * len(pairs))),)
-
-        (G,) = self.data.sum_over_blocks(part)
-        G = G.reshape(B, len(pairs), D, D)
-        penalty = self.penalty.gradient(np.ones((d, B, 1)))[:, :, 0]
-        if self.bias_curvature is None:
-            G[:, :, d], G[:, :, :, d] = 0.0, 0.0
-        for number, (k, j) in enumerate(pairs):
-            if k == j:
-                self._add_penalty(G[:, number], penalty)
-            if apart:
-                out[:, k] = G[:, number]
-            else:
-                out[:, 0, k * D : k * D + D, j * D : j * D + D] = G[:, number]
-
-    def _add_penalty(self, G: Array, penalty: Array) -> None:
-        d = self.shape[0]
-        features = np.arange(d)
-        G[:, features, features] += np.broadcast_to(penalty, (d, len(G))).T
-        G[:, d, d] += 1.0 if self.bias_curvature is None else self.bias_curvature
+        return write_hessian(
+            self.data, self.penalty, self.bias_curvature, self.shape, self.n_blocks, weights
+        )
 
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
         """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
@@ -214,3 +183,56 @@ class Curvature:
             gb,
         )
         return GW, gb
+
+
+def output_pairs(n_outputs: int, n_blocks: int) -> list[tuple[int, int]]:
+    """The pairs (k, j) of outputs, j <= k, that a Hessian of so many blocks knows."""
+    apart = n_blocks == n_outputs
+    return [(k, j) for k in range(n_outputs) for j in range(k + 1) if k == j or not apart]
+
+
+def write_hessian(
+    data: Dataset,
+    penalty: ElasticNet,
+    bias_curvature: Array | None,
+    shape: tuple[int, int, int],
+    n_blocks: int,
+    weights: Callable[[Array], Iterator[Array]],
+) -> Array:
+    """H of all models from the second derivatives of the rows: (B, n_blocks, m, m).
+
+    m = (d + 1) K / n_blocks, and the bias comes last; only the lower triangle counts. A bias that
+    is fixed (`bias_curvature` is None) has a 1 on the diagonal. `weights` gives, for some models, h
+    (n, models, pairs) of every block of the data, the pairs being those of `output_pairs`.
+    """
+    d, B, K = shape
+    D, apart = d + 1, n_blocks == K
+    pairs = output_pairs(K, n_blocks)
+    out = np.empty((B, n_blocks, D * K // n_blocks, D * K // n_blocks))
+    rows = max((len(block.y) for block in data.blocks()), default=0)
+    group = max(1, NUMBERS_AT_ONCE // (len(pairs) * max(rows, D**2)))
+    for first in range(0, B, group):
+        some = np.arange(first, min(first + group, B))
+        G = _sum_of_grams(data, weights(some)).reshape(len(some), len(pairs), D, D)
+        if bias_curvature is None:
+            G[:, :, d], G[:, :, :, d] = 0.0, 0.0
+        of_bias = np.ones(len(some)) if bias_curvature is None else bias_curvature[some]
+        of_weights = penalty.select(some).gradient(np.ones((d, len(some), 1)))[:, :, 0].T
+        for number, (k, j) in enumerate(pairs):
+            if k == j:
+                G[:, number, np.arange(d), np.arange(d)] += of_weights
+                G[:, number, d, d] += of_bias
+            if apart:
+                out[some, k] = G[:, number]
+            else:
+                out[some, 0, k * D : k * D + D, j * D : j * D + D] = G[:, number]
+    return out
+
+
+def _sum_of_grams(data: Dataset, h: Iterator[Array]) -> Array:
+    (G,) = data.sum_over_blocks(lambda block: (block.X.gram(_flat(next(h))),))
+    return G
+
+
+def _flat(h: Array) -> Array:
+    return h.reshape(len(h), -1)

@@ -16,9 +16,10 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import SOLVERS, Newton, Progress, Result, Solver, State, Stop, run
 from separatrix.solvers.dual import has_dual_form
+from separatrix.solvers.hinge_terms import has_terms
 
 # Solvers that reach an optimum, the most generally useful first.
-OPTIMISERS = ("newton", "lbfgs", "dual", "coordinate")
+OPTIMISERS = ("newton", "lbfgs", "interior", "dual", "coordinate")
 # What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
 SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
 DUAL_IS_EASY = 25.0  # C * curvature * mean |x|^2 for each output, up to which dual steps pay
@@ -178,13 +179,15 @@ def _best_solver(
         return "lbfgs", "it needs no compiled kernel of the loss"
     if l1 > 0.0:
         return "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
-    if not loss.smooth:
-        return "dual", "the loss has kinks, and the dual problem has none"
-    if l2 == 0.0:
+    if loss.smooth and l2 == 0.0:
         return "newton", "without a penalty only second derivatives tell the curvature"
     # The outputs of one-vs-rest share nothing: each is a problem of its own.
     outputs = 1 if isinstance(loss, OneVsRest) else n_outputs
     size = (data.n_features + 1) * outputs
+    if not loss.smooth and size <= Newton.order:
+        return "interior", f"a hinge, and {size} weights are few enough for an explicit Hessian"
+    if not loss.smooth:
+        return "dual", "the loss has kinks, and the dual problem has none"
     if size <= Newton.order:
         return "newton", f"{size} weights are few enough for an explicit Hessian"
     if size >= data.n_samples:
@@ -211,6 +214,7 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
     held = {
         "perceptron": loss.name == "perceptron",
         "smooth": loss.smooth,
+        "hinge": has_terms(loss),
         "convex": loss.convex,
         "compiled": loss.compiled,
         "dual": has_dual_form(loss),
@@ -221,6 +225,7 @@ def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
     words = {
         "perceptron": "the perceptron loss",
         "smooth": "a smooth loss",
+        "hinge": "the hinge or the Crammer-Singer loss",
         "convex": "a convex loss",
         "compiled": "a compiled loss, one of LOSSES",
         "dual": "a compiled loss with a dual form",

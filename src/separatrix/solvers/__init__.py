@@ -4,6 +4,7 @@ from separatrix.solvers.coordinate import Coordinate
 from separatrix.solvers.dual import Dual
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
+from separatrix.solvers.interior import Interior
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.loop import Progress, run
 from separatrix.solvers.newton import Newton
@@ -16,6 +17,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "coordinate": Coordinate,
     "dual": Dual,
     "gradient": Gradient,
+    "interior": Interior,
     "lbfgs": LBFGS,
     "newton": Newton,
     "perceptron": PerceptronRule,
@@ -30,6 +32,7 @@ __all__ = [
     "Dual",
     "Gradient",
     "History",
+    "Interior",
     "Newton",
     "PerceptronRule",
     "Progress",

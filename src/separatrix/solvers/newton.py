@@ -164,7 +164,7 @@ def _entry_square(objective: Objective) -> float:
 def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Model, State, Array]:
     """Directions, the state after them, and which models have a factor of this very point."""
     factor, last = state.memory["factor"], state.memory["decrement"]
-    ahead = direction(gradient, pairs_of(state.slots), lambda q: _solve(factor, q))
+    ahead = direction(gradient, pairs_of(state.slots), lambda q: solve_factored(factor, q))
     decrement = -gradient.dot(ahead)
     stale = ~(decrement <= CONTRACTION**2 * last)
     slots = state.slots
@@ -174,7 +174,7 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
         model = state.model if every else state.model.select(some)
         H = (objective if every else objective.select(some)).curvature(model).hessian()
         _core.factor(H.reshape(-1, *H.shape[2:]))
-        fresh = _solve(H, gradient.select(some)).times(np.full(len(some), -1.0))
+        fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)
         decrement[some] = -gradient.select(some).dot(fresh)
         if every:
@@ -186,7 +186,7 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
     return ahead, replace(state, slots=slots, memory=memory), stale
 
 
-def _solve(factor: Array, g: Model) -> Model:
+def solve_factored(factor: Array, g: Model) -> Model:
     """H^-1 g of each model, by the factors (B, blocks, m, m) of H."""
     W = np.concatenate([g.W, g.b[None]])
     x = np.ascontiguousarray(W.transpose(1, 2, 0))  # (B, K, d + 1), the order of H

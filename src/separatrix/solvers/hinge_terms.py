@@ -1,0 +1,134 @@
+"""The terms of hinges: from scores to terms, and from the flows of the terms to duals.
+
+Arrays over the terms are (B, K, n), over all blocks of the data: each model's numbers lie together,
+and sums over the rows do not depend on the models beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.arrays import Array, per_model, sum_samples
+from separatrix.curvature import output_pairs
+from separatrix.data import Block
+from separatrix.losses import Loss
+from separatrix.losses.margin import CrammerSinger, Margin
+from separatrix.losses.one_vs_rest import OneVsRest
+from separatrix.model import Model
+from separatrix.objective import Objective
+
+
+def has_terms(loss: Loss) -> bool:
+    """Whether a loss is a hinge: the sum, or the highest, of terms m + z_j - z_y above 0, m > 0.
+
+    >>> from separatrix.losses import LOSSES
+    >>> [name for name, loss in LOSSES.items() if has_terms(loss)]
+    ['hinge', 'crammer_singer']
+    """
+    base = loss.base if isinstance(loss, OneVsRest) else loss
+    return isinstance(base, Margin) and not base.smooth and base.margin > 0.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of the hinges of all rows.
+
+    Attributes
+    ----------
+    objective : of the models
+    share : (B, K, n), s / S; 0 where there is no term: in rows without weight, and for the true
+        class where terms are differences of scores
+    own : (B, K, n), which is the true class
+    apart : whether each output has terms m - z or m + z of its own; else they are differences
+    together : whether the flows of all terms of a row share one bound
+    """
+
+    objective: Objective
+    share: Array
+    own: Array
+    apart: bool
+    together: bool
+
+    @classmethod
+    def of(cls, objective: Objective, n_models: int, n_outputs: int) -> Terms:
+        blocks, loss = list(objective.data.blocks()), objective.loss
+        s, y = (
+            _join([np.broadcast_to(per_model(a), (len(a), n_models)).T for a in parts])
+            for parts in ([b.weights for b in blocks], [b.y for b in blocks])
+        )
+        numbers = np.array([1]) if n_outputs == 1 else np.arange(n_outputs)
+        own = y[:, None] == numbers[:, None]
+        apart = loss.coupling(n_outputs) == "none"
+        weight = (s * objective.scale(n_models)[:, None])[:, None]
+        share = np.where(own & (not apart), 0.0, weight)
+        return cls(objective, share, own, apart, isinstance(loss, CrammerSinger))
+
+    def along(self, direction: Model) -> Array:
+        """How fast every term rises along a direction, given as a model: z_j - z_y."""
+        blocks = self.objective.data.blocks()
+        Z = _join([np.moveaxis(direction.scores(block.X), 0, -1) for block in blocks])
+        if self.apart:
+            return np.where(self.own, -Z, Z)
+        return np.where(self.own, 0.0, Z - np.where(self.own, Z, 0.0).sum(axis=1, keepdims=True))
+
+    def duals(self, flows: Array) -> tuple[Array, ...]:
+        """U (n, B, K) of every block: what flows, 0 where there is no term, say of the scores."""
+        theirs = flows if self.apart else flows.sum(axis=1, keepdims=True)
+        return tuple(self._by_blocks(np.where(self.own, -theirs, flows)))
+
+    def pull(self, flows: Array) -> Model:
+        """X^T and the sum of the duals of flows, weighed."""
+        parts = iter(self.duals(self.share * flows))
+
+        def pull(block: Block) -> tuple[Array, Array]:
+            U = next(parts)
+            return block.X.transpose_times(U), sum_samples(U)
+
+        return Model(*self.objective.data.sum_over_blocks(pull))
+
+    def sum_bounds(self, a: Array) -> Array:
+        """The sum over the terms that share a bound: (B, K, n), or (B, 1, n) where all do."""
+        return a.sum(axis=1, keepdims=True) if self.together else a
+
+    def weigh(self, of_terms: Array, of_bounds: Array) -> Array:
+        """The weighted sum of numbers of the terms and of the bounds, (B,)."""
+        bounds = self.share.max(axis=1, keepdims=True) if self.together else self.share
+        sums = (self.share * of_terms).sum(axis=2), (bounds * of_bounds).sum(axis=2)
+        return sums[0].sum(axis=1) + sums[1].sum(axis=1)
+
+    def second(self, d: Array, whole: Array) -> Iterator[Array]:
+        """Weights of the Hessian, (n, B, pairs) of every block.
+
+        The flows of a row rise by d (B, K, n) of their own terms, less d d' / whole for the bound.
+        """
+        if not self.together:
+            d = d - d * d / whole
+        if self.apart:
+            return self._by_blocks(self.share * d)
+        c, K = self.share.max(axis=1, keepdims=True), d.shape[1]
+        # The row of the true class is minus the sum of the others, and so is its column.
+        sums = d * (1.0 - d.sum(axis=1, keepdims=True) / whole) if self.together else d
+        total = sums.sum(axis=1)
+        h = []
+        for k, j in output_pairs(K, 1):
+            between = d[:, k] * (k == j) - (d[:, k] * d[:, j] / whole[:, 0] if self.together else 0)
+            mine, other = self.own[:, k], self.own[:, j]
+            if k == j:
+                h.append(np.where(mine, total, between))
+            else:
+                h.append(np.where(mine, -sums[:, j], np.where(other, -sums[:, k], between)))
+        return self._by_blocks(np.stack(h, axis=1) * c)
+
+    def _by_blocks(self, a: Array) -> Iterator[Array]:
+        ends = np.cumsum([len(block.y) for block in self.objective.data.blocks()])[:-1]
+        return (
+            np.ascontiguousarray(np.moveaxis(part, -1, 0)) for part in np.split(a, ends, axis=2)
+        )
+
+
+def _join(parts: Sequence[Array]) -> Array:
+    """Arrays of all blocks as one, rows last."""
+    return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1))
