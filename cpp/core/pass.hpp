@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine.hpp"
+#include "row_sums.hpp"
 
 namespace sx {
 
@@ -38,6 +39,7 @@ class Pass {
         T* Z = space_.Z.reserve(std::min(chunk, count) * N);
         double* row_value = space_.row_value.reserve(std::min(chunk, count) * B);
         double* row_hit = space_.row_hit.reserve(std::min(chunk, count) * B);
+        RowSums values(B), all_hits(B), biases(N);
         for (index_t first = 0; first < count; first += chunk) {
             const index_t here = std::min(chunk, count - first);
             const index_t* list = rows ? rows + first : nullptr;
@@ -64,12 +66,15 @@ class Pass {
                                     .one_vs_rest = form.one_vs_rest,
                                     .scratch = scratch + worker * need});
             });
-            add_rows(row_value, here, B, value);
-            add_rows(row_hit, here, B, hits);
+            values.add(engine_, row_value, first, here);
+            all_hits.add(engine_, row_hit, first, here);
             if (!G) continue;
-            add_rows(Z, here, N, gb);
+            biases.add(engine_, Z, first, here);
             backward(list, first, here, Z, N, G, ldg);
         }
+        values.put(value);
+        all_hits.put(hits);
+        if (G) biases.put(gb);
     }
 
     // G += X^T U, gb += sum of U, with U = s scale d2loss(Z) (X V + c), the directions V and c
@@ -82,15 +87,17 @@ class Pass {
         const index_t chunk = this->chunk(N), need = curvature_scratch<T>(v.outputs);
         T* U = space_.Z.reserve(std::min(chunk, X_.rows) * N);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
+        RowSums biases(N);
         for (index_t first = 0; first < X_.rows; first += chunk) {
             const index_t here = std::min(chunk, X_.rows - first);
             forward(v, nullptr, first, here, U, [&](index_t i0, index_t i1, int worker) {
                 bend(engine_, v.models, v.outputs, labels, form, first + i0, i1 - i0,
                      Z + (first + i0) * N, U + i0 * N, scratch + worker * need);
             });
-            add_rows(U, here, N, gb);
+            biases.add(engine_, U, first, here);
             backward(nullptr, first, here, U, N, G, N);
         }
+        biases.put(gb);
     }
 
     // V = s scale d2loss(Z) V for `count` rows from `first` on, whose scores are Z.
@@ -141,17 +148,6 @@ class Pass {
 
     double work(index_t rows, index_t N) const {
         return rows * (X_.sparse ? per_row_ : double(X_.columns)) * k_.padded(N);
-    }
-
-    // sums += the rows of A (count, width), each column in the order of the rows.
-    template <class Entry>
-    void add_rows(const Entry* A, index_t count, index_t width, double* sums) {
-        constexpr index_t block = 64;
-        engine_.loop((width + block - 1) / block, double(count) * width, [&](index_t task, int) {
-            const index_t c0 = task * block, c1 = std::min(width, c0 + block);
-            for (index_t i = 0; i < count; ++i)
-                for (index_t c = c0; c < c1; ++c) sums[c] += double(A[i * width + c]);
-        });
     }
 
     // The labels and weights of listed rows, brought together.
@@ -266,7 +262,8 @@ class Pass {
             const Data::Bounds kept = X_.feature_bounds(chunk(N));
             const index_t* bounds = kept->data() + first / chunk(N) * X_.columns;
             const T* other = pad_rows(U, count, N, space_.gradients, ldu);
-            constexpr index_t block = 256;
+            // Some features are far more frequent than others: tasks enough to even that out.
+            const index_t block = std::clamp<index_t>(X_.columns / 32, 4, 256);
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
                 const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
                 k_.gather({X_.by_feature, nullptr, 0, bounds, bounds + X_.columns, first}, j0, j1,

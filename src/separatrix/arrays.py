@@ -64,6 +64,7 @@ class Matrix:
         self._products = 0  # with X^T, so far
         self._thinned: tuple[int, Matrix] | None = None
         self._square: float | None = None
+        self._largest: float | None = None
         self._column_squares: Array | None = None
 
     def every(self, step: int) -> Matrix:
@@ -144,6 +145,14 @@ class Matrix:
         H = np.empty((h.shape[1], d + 1, d + 1))
         _core.gram(self.by_sample(), h, H)
         return H
+
+    def largest(self) -> float:
+        """The largest |x| of all entries."""
+        if self._largest is None:
+            entries = self.X.data if self.is_sparse else self.X
+            high, low = (float(f(initial=0)) for f in (entries.max, entries.min))
+            self._largest = max(high, -low)
+        return self._largest
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
         """Return the weighted mean and standard deviation of every column, in float64.
@@ -281,6 +290,15 @@ def per_model(a: Array) -> Array:
     """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
     a = np.asarray(a)
     return a[:, None] if a.ndim == 1 else a
+
+
+def pick_models(a: Array, models: Array) -> Array:
+    """The columns (n, models, ...) of some models (numbers or a mask), in C order.
+
+    >>> pick_models(np.array([[1, 2, 3]]), np.array([True, False, True]))
+    array([[1, 3]])
+    """
+    return a.take(np.flatnonzero(models) if models.dtype == bool else models, axis=1)
 
 
 def silence(Z: Array, s: Array) -> Array:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model, sum_samples
+from separatrix.arrays import Array, per_model, pick_models, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -93,17 +93,20 @@ def certify(
     if found is None or model.W.dtype != np.float64:
         model = model.astype(np.float64)
         found = objective.evaluate(model)
-    primal, norm = found.value, found.gradient_norm
     l1, l2 = objective.strengths(model.n_models)
     bounded = (l1 > 0.0) | (l2 > 0.0)
     dual = np.full(model.n_models, -np.inf)
     if objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
-            theirs = None if duals is None else [np.ascontiguousarray(U[:, some]) for U in duals]
+            theirs = None if duals is None else [pick_models(U, some) for U in duals]
             dual[some] = dual_values(objective.select(some), model.select(some), theirs)
-    return [
-        _certificate(*(float(a[m]) for a in (primal, dual, norm))) for m in range(model.n_models)
-    ]
+    return certificates_of(found, dual)
+
+
+def certificates_of(found: Evaluation, dual: Array) -> list[Certificate]:
+    """The certificates of models of which this was found, from lower bounds (B,)."""
+    each = zip(found.value, dual, found.gradient_norm)
+    return [_certificate(*(float(a) for a in numbers)) for numbers in each]
 
 
 def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | None = None) -> Array:

@@ -14,7 +14,7 @@ from copy import copy
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, per_model, silence, sum_samples
+from separatrix.arrays import Array, per_model, pick_models, silence, sum_samples
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.model import Model
@@ -76,7 +76,7 @@ class Curvature:
         part.scale = self.scale[models]
         if self.bias_curvature is not None:
             part.bias_curvature = self.bias_curvature[models]
-        part._scores = [np.ascontiguousarray(Z[:, models]) for Z in self._scores]
+        part._scores = [pick_models(Z, models) for Z in self._scores]
         part.shape = (self.shape[0], len(part.scale), self.shape[2])
         return part
 

@@ -148,10 +148,17 @@ def choose_solver(
     )
 
 
-def make_solver(name: str, seed: int = 0, *, single: bool = False) -> Solver:
-    """One of the optimisers; the seed and whether to work in float32 are for the dual."""
+def make_solver(
+    name: str, seed: int = 0, *, single: bool = False, tol: float | None = None
+) -> Solver:
+    """One of the optimisers; what else is given is for the dual.
+
+    That is the seed, whether to work in float32, and the relative gap that will be asked for.
+    """
     kind: Any = SOLVERS[name]
-    return kind(seed=seed, single=single) if name == "dual" else kind()
+    if name != "dual":
+        return kind()
+    return kind(seed=seed, single=single) if tol is None else kind(seed, single, tol)
 
 
 def single_is_enough(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, Matrix
+from separatrix.arrays import Array, Matrix, pick_models
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Model:
 
     def select(self, models: Array) -> Model:
         """A copy of some of the models (numbers or a mask)."""
-        return Model(np.ascontiguousarray(self.W[:, models]), np.ascontiguousarray(self.b[models]))
+        return Model(pick_models(self.W, models), np.ascontiguousarray(self.b[models]))
 
     def copy(self) -> Model:
         """A copy of all the models."""

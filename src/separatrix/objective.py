@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, per_model, silence, sum_samples
+from separatrix.arrays import Array, per_model, pick_models, silence, sum_samples
 from separatrix.curvature import Curvature
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
@@ -59,7 +59,7 @@ class Evaluation:
             self.accuracy[models],
             self.penalty[models],
             self.gradient_norm[models],
-            np.ascontiguousarray(self.GW[:, models]),
+            pick_models(self.GW, models),
             np.ascontiguousarray(self.gb[models]),
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array, Matrix, per_model, sum_samples
+from separatrix.arrays import Array, Matrix, per_model, pick_models, sum_samples
 
 # Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
 LARGEST_EXPONENT = 64
@@ -62,7 +62,7 @@ class Block:
         """The labels and weights of some models only; X is shared."""
 
         def pick(a: Array | None) -> Array | None:
-            return a if a is None or a.ndim == 1 else np.ascontiguousarray(a[:, models])
+            return a if a is None or a.ndim == 1 else pick_models(a, models)
 
         y = pick(self.y)
         assert y is not None
@@ -97,6 +97,7 @@ class Dataset:
         self.n_samples = sum(block.X.shape[0] for block in self._blocks)
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
+        self._class_sums: tuple[Array, ...] | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, s: Any = None, *, classes: Any = None) -> Dataset:
@@ -139,16 +140,34 @@ class Dataset:
 
         return self.sum_over_blocks(weigh)[0]
 
+    def class_sums(self) -> tuple[Array, Array]:
+        """The sums of s x (d, 1 or B, C) and of s (1 or B, C) over the rows of every class.
+
+        One for all models if they have the same rows. They are made once, by a pass over X.
+        """
+        if self._class_sums is None:
+            self._class_sums = self.sum_over_blocks(self._sum_classes)
+        sums, weights = self._class_sums
+        return sums, weights
+
+    def _sum_classes(self, block: Block) -> tuple[Array, Array]:
+        own = per_model(block.y)[:, :, None] == np.arange(len(self.classes))
+        each = per_model(block.weights)[:, :, None] * own
+        return block.X.transpose_times(each), sum_samples(each)
+
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
+        if self._class_sums is not None and len(self._class_sums[1]) > 1:
+            part._class_sums = tuple(a[..., models, :] for a in self._class_sums)
         part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
         return part
 
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         part = copy(self)
+        part._class_sums = None
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
@@ -156,6 +175,7 @@ class Dataset:
     def take(self, block: Block, rows: Array) -> Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
         part = copy(self)
+        part._class_sums = None
         s = None if block.s is None else block.s[rows]
         part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s)]
         part.n_samples = len(rows)

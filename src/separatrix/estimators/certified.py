@@ -161,7 +161,7 @@ class CertifiedClassifier(LinearClassifier):
         return Task(
             loss=loss,
             n_outputs=n_outputs,
-            solver=make_solver(name, self._seed(), single=single),
+            solver=make_solver(name, self._seed(), single=single, tol=float(self.tol)),
             stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([self.tol], float)),
             l1=l1,
             l2=l2,

@@ -70,6 +70,8 @@ class Trial:
     score_seconds: float = 0.0
 
 
+ALONG = 6  # candidates, up to which all are fitted to all rows along with the folds
+
 # For every fold, the rows of a matrix that count and what a scorer is shown of them.
 Part = Sequence[tuple[Any, Sight]]
 
@@ -119,36 +121,48 @@ class CrossValidation:
         referee = Referee(scorer, to_scorer, error_score, X, y, labels)
         return cls(X, y, s, folds, referee, train_scores, isinstance(error_score, str))
 
-    def run(self, recipes: Sequence[Recipe], keys: Sequence[Hashable]) -> list[Trial]:
-        """The trials of every candidate on every fold, candidate by candidate.
+    def run(
+        self, recipes: Sequence[Recipe], keys: Sequence[Hashable], refit: bool = False
+    ) -> tuple[list[Trial], list[Trial]]:
+        """The trials of every candidate on every fold, candidate by candidate; those on all rows.
 
-        Candidates with transformers and equal keys have the same transformers.
+        Candidates with transformers and equal keys have the same transformers. There are trials on
+        all rows if one candidate is to be fitted to them and it costs less to take all along: a
+        model alone takes as long as some in a batch.
         """
+        plain = [r.transformers is None and not r.standardise for r in recipes]
+        along = refit and len(recipes) <= ALONG and all(plain)
         groups: dict[Hashable, list[int]] = {}
         for c, (recipe, key) in enumerate(zip(recipes, keys)):
-            plain = recipe.transformers is None
-            groups.setdefault((plain, None if plain else key), []).append(c)
+            direct = recipe.transformers is None
+            groups.setdefault((direct, None if direct else key), []).append(c)
         out: dict[int, list[Trial]] = {}
-        for members in groups.values():
+        for (direct, _), members in groups.items():  # type: ignore[misc]
             same = [recipes[c] for c in members]
-            plain = same[0].transformers is None
-            out |= zip(members, self._in_place(same) if plain else self._by_fold(same))
-        return [trial for c in range(len(recipes)) for trial in out[c]]
+            done = self._in_place(same, along) if direct else self._by_fold(same)
+            out |= zip(members, done)
+        F = len(self.folds)
+        each = [out[c] for c in range(len(recipes))]
+        return [trial for own in each for trial in own[:F]], [own[F] for own in each if own[F:]]
 
     def _by_fold(self, recipes: Sequence[Recipe]) -> Iterator[list[Trial]]:
         done = [self._transformed(recipes, k) for k in range(len(self.folds))]
         return (list(trials) for trials in zip(*done))
 
-    def _in_place(self, recipes: Sequence[Recipe]) -> list[list[Trial]]:
-        """Train on X as it is, all folds in one batch."""
-        began, F = time.perf_counter(), len(self.folds)
+    def _in_place(self, recipes: Sequence[Recipe], along: bool) -> list[list[Trial]]:
+        """Train on X as it is, all folds in one batch; `along` with all rows, as a last fold."""
+        began, folds = time.perf_counter(), self.folds
+        if along:
+            every = np.arange(folds.n_samples)
+            folds = Folds([*folds.train, every], [*folds.test, every[:0]], folds.n_samples)
+        F = len(folds)
         trials = [Trial(r, k, clone(r.classifier)) for r in recipes for k in range(F)]
-        X = self._fit(trials, self.X, self.y, self.sample_weight, self.folds)
+        X = self._fit(trials, self.X, self.y, self.sample_weight, folds)
         fitted = time.perf_counter()
         parts = {"test": [(rows, self.referee.sight(rows)) for rows in self.folds.test]}
         if self.train_scores:
             parts["train"] = [(rows, self.referee.sight(rows)) for rows in self.folds.train]
-        self._score(trials, X, parts)
+        self._score([trial for trial in trials if trial.fold < len(self.folds)], X, parts)
         _timed(trials, began, fitted)
         return [trials[F * c : F * (c + 1)] for c in range(len(recipes))]
 
@@ -249,6 +263,13 @@ class CrossValidation:
                 rows, sight = seen[trial.fold]
                 score = self.referee.score(trial.model, sight, Z[rows], trial.whole)
                 trial.scores[name] = score
+
+
+def finish(fitted: Trial, X: Any, y: Any, sample_weight: Any) -> LinearClassifier:
+    """The model of a trial on all rows, with what `fit` does after training."""
+    fitted.model._warn()
+    fitted.model._calibrate(X, y, sample_weight)
+    return fitted.model
 
 
 def warn_of(trials: Sequence[Trial]) -> None:

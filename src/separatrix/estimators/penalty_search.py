@@ -27,7 +27,7 @@ from separatrix.estimators.checks import (
     require_number,
     require_strength,
 )
-from separatrix.estimators.fold_fits import CrossValidation, warn_of
+from separatrix.estimators.fold_fits import CrossValidation, finish, warn_of
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import as_weights, copy_feature_names
 from separatrix.estimators.recipe import Recipe
@@ -61,7 +61,7 @@ class PenaltySearch(CertifiedClassifier):
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
         recipes = [Recipe(self._candidate(C, ratio)) for ratio in ratios for C in Cs]
-        trials = work.run(recipes, [None] * len(recipes))
+        trials, on_all_rows = work.run(recipes, [None] * len(recipes), self.refit)
         warn_of(trials)
         shape = len(ratios), len(Cs), len(work.folds)
         scores = _by_fold([trial.scores["test"] for trial in trials], shape)
@@ -69,7 +69,11 @@ class PenaltySearch(CertifiedClassifier):
         if self.refit:
             r, c = _best(scores.mean(axis=0))
             self.C_, self.l1_ratio_ = float(Cs[c]), float(ratios[r])
-            self._adopt(self._candidate(self.C_, self.l1_ratio_).fit(X, y, sample_weight))
+            if on_all_rows:
+                best = finish(on_all_rows[r * len(Cs) + c], X, y, sample_weight)
+            else:
+                best = self._candidate(self.C_, self.l1_ratio_).fit(X, y, sample_weight)
+            self._adopt(best)
         else:
             each = [_best(of_fold) for of_fold in scores]
             self.C_ = float(np.mean([Cs[c] for _, c in each]))

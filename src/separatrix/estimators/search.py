@@ -17,7 +17,7 @@ from sklearn.model_selection._validation import (
 from sklearn.utils.validation import _check_method_params
 
 from separatrix.estimators.checks import require_equal_lengths
-from separatrix.estimators.fold_fits import CrossValidation, Trial, warn_of
+from separatrix.estimators.fold_fits import CrossValidation, Trial, finish, warn_of
 from separatrix.estimators.recipe import Recipe, group_key, take_apart
 
 
@@ -64,11 +64,11 @@ class GridSearchCV(PlainGridSearchCV):
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
         if not _are_ours(estimators, X, routed.estimator.fit):
             return super().fit(X, y, **params)
-        trials = self._cross_validate(candidates, estimators, X, y, routed)
+        trials, on_all_rows = self._cross_validate(candidates, estimators, X, y, routed)
         warn_of(trials)
         self._take_results(candidates, trials)
         if self.refit:
-            self._refit(X, y, routed.estimator.fit)
+            self._refit(X, y, routed.estimator.fit, on_all_rows)
         return self
 
     def _candidate(self, params: dict[str, Any]) -> Any:
@@ -77,8 +77,8 @@ class GridSearchCV(PlainGridSearchCV):
 
     def _cross_validate(
         self, candidates: Sequence[Any], estimators: Sequence[Any], X: Any, y: Any, routed: Any
-    ) -> list[Trial]:
-        """The trials of all candidates on all folds, candidate by candidate."""
+    ) -> tuple[list[Trial], list[Trial]]:
+        """The trials of all candidates on all folds, and those on all rows."""
         to_fit = routed.estimator.fit
         self.scorer_, _ = self._get_scorers()
         work = CrossValidation.of(
@@ -101,6 +101,7 @@ class GridSearchCV(PlainGridSearchCV):
         return work.run(
             _recipes(estimators, X, to_fit, may_scale=work.referee.hears_answers_only),
             [group_key(given, self.estimator) for given in candidates],
+            bool(self.refit),
         )
 
     def _take_results(self, candidates: list[dict[str, Any]], trials: Sequence[Trial]) -> None:
@@ -127,10 +128,17 @@ class GridSearchCV(PlainGridSearchCV):
             if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{metric}"][self.best_index_]
 
-    def _refit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
-        """Train the best candidate on all rows, as an estimator of its own."""
+    def _refit(
+        self, X: Any, y: Any, fit_params: dict[str, Any], on_all_rows: Sequence[Trial]
+    ) -> None:
+        """Train the best candidate on all rows, unless it has been along with the folds."""
         began = time.perf_counter()
-        self.best_estimator_ = self._candidate(self.best_params_).fit(X, y, **fit_params)
+        if on_all_rows:
+            best = on_all_rows[self.best_index_]
+            self.best_estimator_ = finish(best, X, y, fit_params.get("sample_weight"))
+            began -= sum(trial.fit_seconds for trial in on_all_rows)
+        else:
+            self.best_estimator_ = self._candidate(self.best_params_).fit(X, y, **fit_params)
         self.refit_time_ = time.perf_counter() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

@@ -36,6 +36,7 @@ class Watch:
     last_score: Array
     start_norm: Array  # norm of the gradient before the first epoch
     certify_at: Array  # and that at which the gap is looked at next
+    gap: Array  # relative, by the bound of the last epoch
 
     @classmethod
     def of(cls, parts: Mapping[str, Any]) -> Watch:

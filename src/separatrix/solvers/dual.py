@@ -107,7 +107,7 @@ class Dual:
     def step(self, objective: Objective, state: State) -> State:
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
-        if state.epoch == 0:
+        if state.epoch == 0 and any(U.any() for U in state.duals):
             model = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
         kind = np.dtype(np.float32) if self.single else model.W.dtype

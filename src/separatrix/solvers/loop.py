@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.certificate import Certificate, certify
+from separatrix.bound import lower_bounds
+from separatrix.certificate import Certificate, certificates_of, certify
 from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -31,6 +32,7 @@ from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
 
+NARROWS = 0.3  # share of its last gap that a model must narrow to, to be left to the next epoch
 FIRST_LOOK = 0.1  # share of the loss's first gradient at which the gap is first looked at
 NEXT_LOOK = 0.9
 TINY = 1e-300
@@ -162,6 +164,7 @@ class _Batch:
             start_norm=self._norm_of_nothing(),
             # Weights that are given may be next to the optimum, and are looked at without delay.
             certify_at=np.where(_given(weights), np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope))),
+            gap=np.where(_given(weights), 0.0, np.inf),
         )
 
     def _norm_of_nothing(self) -> Array:
@@ -251,15 +254,23 @@ class _Batch:
     def _follow_gap(self) -> Array:
         """Which models are proven to be within `tol` of the optimum.
 
-        A proof costs about two epochs, and the gap falls as the square of the gradient's norm: so
-        it is looked at when the norm has fallen as far as, by the last look, it must.
+        What the last evaluation found proves a gap for nothing, though a wider one. Where that does
+        not narrow quickly, a better proof costs about two epochs. The gap falls as the square of
+        the gradient's norm: so it is looked at when the norm has fallen as far as, by the last
+        look, it must.
         """
         watch, tol, norm = self.watch, self.stop.tol, self.records["gradient_norm"]
         proven = np.zeros(len(self.running), bool)
-        # With dual variables the gap is no function of the gradient, and the proof costs less.
-        near = np.full(len(norm), np.inf) if self.state.duals else watch.certify_at
-        look = np.flatnonzero(norm <= np.where(np.isnan(tol), -1.0, near))
         self.certificates = {}
+        asked = ~np.isnan(tol)
+        if not asked.any():
+            return proven
+        # With dual variables the gap is no function of the gradient, and the proof costs less.
+        waits = np.zeros(len(norm), bool)
+        if not self.state.duals:
+            proven, narrows = self._follow_bounds()
+            waits = narrows | ~(norm <= watch.certify_at)
+        look = np.flatnonzero(asked & ~proven & ~waits)
         if not len(look):
             return proven
         for i, certificate in zip(look, self._certify(look)):
@@ -272,6 +283,21 @@ class _Batch:
                 proven[i] = gap <= tol[i]
                 watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
         return proven
+
+    def _follow_bounds(self) -> tuple[Array, Array]:
+        """Which models are proven by what their evaluation found, and whose gap narrows quickly."""
+        found, watch = self.state.found, self.watch
+        bounds = lower_bounds(self.objective, self.state.model, found)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gap = np.maximum(found.value - bounds, 0.0) / found.value
+        proven = np.isfinite(bounds) & (gap <= self.stop.tol)
+        for i, certificate in zip(
+            np.flatnonzero(proven), certificates_of(found.select(proven), bounds[proven])
+        ):
+            self.certificates[int(i)] = certificate
+        narrows = np.isfinite(bounds) & (gap <= NARROWS * watch.gap)
+        watch.gap = gap
+        return proven, narrows
 
     def _certify(self, models: Array) -> list[Certificate]:
         """The certificates of some of the running models (positions), as they stand."""

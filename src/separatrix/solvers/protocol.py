@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, pick_models
 from separatrix.diagnose import Pace
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -46,7 +46,7 @@ class State:
             slots=tuple(slot.select(models) for slot in self.slots),
             found=self.found.select(models),
             done=self.done[models],
-            duals=tuple(np.ascontiguousarray(U[:, models]) for U in self.duals),
+            duals=tuple(pick_models(U, models) for U in self.duals),
             memory={name: a[models] for name, a in self.memory.items()},
         )
 
