@@ -125,3 +125,32 @@ def test_a_class_that_would_have_to_give_and_has_no_weight_makes_it_void() -> No
     model = Model.zeros(4, 1, 1)
     found = objective.evaluate(model)
     assert lower_bounds(objective, model, found)[0] <= 0.0
+
+
+@pytest.mark.parametrize("form", FLOWING, ids=str)
+def test_what_a_fixed_bias_cannot_reach_is_no_bound_for_a_free_one(form: Form) -> None:
+    """Where the fixed bias has its optimum, the duals prove it, but they are not balanced."""
+    if form.loss.name.startswith("perceptron"):
+        return
+    fixed = draw(form, "l2", "fixed", seed=6)
+    block = next(fixed.data.blocks())
+    y = np.minimum(np.arange(30) // 12, form.classes - 1)  # unequal classes
+    data = Dataset.of(block.X.X * 1e-3, y, classes=np.arange(form.classes))
+    fixed = Objective(data, form.loss, fixed.penalty, bias=False)
+    free = Objective(data, form.loss, fixed.penalty)
+    model = solve(fixed, form, "l2").model
+    bound = lower_bounds(free, model, free.evaluate(model))[0]
+    assert bound <= solve(free, form, "l2").certificate.primal
+
+
+@pytest.mark.parametrize("form", [f for f in FLOWING if f.loss.smooth], ids=str)
+def test_a_bias_that_is_a_little_off_costs_little_however_far_the_features_are(form: Form) -> None:
+    rng = np.random.default_rng(7)
+    y = np.arange(60) % form.classes
+    X = rng.standard_normal((60, 3)) + y[:, None] + 100.0
+    data = Dataset.of(X, y, classes=np.arange(form.classes))
+    objective = Objective(data, form.loss, ElasticNet(0.0, 0.1))
+    best = solve(objective, form, "l2")
+    model = Model(best.model.W, best.model.b + 1e-3 * rng.standard_normal(best.model.b.shape))
+    bound = lower_bounds(objective, model, objective.evaluate(model))[0]
+    assert best.certificate.primal - bound <= 0.02 * best.certificate.primal
