@@ -400,3 +400,16 @@ def test_rows_in_several_blocks_are_refused() -> None:
     objective = Objective(Dataset(blocks, np.arange(2)), LOGISTIC.loss, ElasticNet(0.1, 0.0))
     with pytest.raises(ValueError, match=r"needs all rows in one block\. Got 2 blocks"):
         solve(objective, 1)
+
+
+@every_holder
+def test_steps_at_the_optimum_do_not_shift_all_outputs(holder: str) -> None:
+    """A free bias of differences of scores may be shifted for nothing, and digits would drown."""
+    form = next(f for f in FORMS if f.loss.name == "squared_hinge" and f.outputs == 3)
+    X, y = rows(form)
+    objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.02, 0.01))
+    state = HOLDERS[holder].start(objective, Model.zeros(X.shape[1], 1, 3))
+    for _ in range(40):
+        state = HOLDERS[holder].step(objective, state)
+    assert np.abs(state.model.b).max() < 10.0
+    assert certify(objective, state.model, None, state.found)[0].relative_gap <= 1e-12

@@ -39,7 +39,7 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
     >>> model = Model(np.array([[[-0.2]], [[0.2]]]), np.zeros((1, 1)))
     >>> found = objective.evaluate(model)
     >>> (found.value - lower_bounds(objective, model, found)).round(4)
-    array([0.0012])
+    array([0.0006])
     """
     B = model.n_models
     l1, l2 = objective.strengths(B)

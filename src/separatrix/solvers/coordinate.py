@@ -24,7 +24,7 @@ from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.protocol import State
-from separatrix.solvers.search import gradient_at, search
+from separatrix.solvers.search import centre, gradient_at, search
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
 LEAST_CURVATURE = 1e-8  # of a row, or a model that starts far off would step to infinity
@@ -60,6 +60,7 @@ class Coordinate:
         """One quadratic for every model, and a step towards its minimum."""
         old = state.found
         direction, fall = self._direction(objective, state)
+        centre(objective, direction)
         model, found, t = search(objective, state.model, old, direction, fall)
         gained = (found.value < old.value) | (found.gradient_norm < old.gradient_norm)
         return replace(

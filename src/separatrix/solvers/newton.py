@@ -26,7 +26,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers.conjugate import solve_by_conjugate_gradients
 from separatrix.solvers.protocol import State
-from separatrix.solvers.search import go_down, gradient_at, search
+from separatrix.solvers.search import centre, go_down, gradient_at, search
 from separatrix.solvers.secant import direction, forget, pairs_of, remember
 
 CONTRACTION = 0.3  # of the gradient, in the factor's metric: with less gain the factor is too old
@@ -86,7 +86,7 @@ class Newton:
         else:
             ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
-        _centre(objective, ahead)
+        centre(objective, ahead)
         slope = go_down(gradient, ahead, gradient)
         model, found, t = search(objective, state.model, state.found, ahead, slope)
         if "factor" in state.memory:
@@ -194,14 +194,3 @@ def solve_factored(factor: Array, g: Model) -> Model:
     _core.solve(factor.reshape(-1, m, m), x.reshape(-1, m))
     W = x.transpose(2, 0, 1)
     return Model(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]))
-
-
-def _centre(objective: Objective, direction: Model) -> None:
-    """Take out the common shift of all outputs, where neither loss nor penalty sees it."""
-    if objective.loss.coupling(direction.n_outputs) != "differences":
-        return
-    _, l2 = objective.strengths(direction.n_models)
-    unseen = (l2 == 0.0)[:, None]
-    direction.W -= np.where(unseen, direction.W.mean(axis=2, keepdims=True), 0.0)
-    free = (objective.bias_curvature(direction.n_models) == 0.0)[:, None]
-    direction.b -= np.where(free, direction.b.mean(axis=1, keepdims=True), 0.0)
