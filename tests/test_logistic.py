@@ -493,6 +493,8 @@ def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
         ((50, 10), "hinge", 1, 0.0, 1e-3, "interior"),
         ((50, 10), "crammer_singer", 3, 0.0, 1e-3, "interior"),
         ((50, 600), "hinge", 1, 0.0, 1e-3, "dual"),
+        ((1000, 700), "hinge", 1, 0.0, 1.0, "dual"),
+        ((1000, 700), "hinge", 1, 0.0, 1e-6, "interior"),
     ],
 )
 def test_the_choice_goes_by_shape_penalty_and_loss(shape, loss, outputs, l1, l2, solver):

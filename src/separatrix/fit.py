@@ -23,6 +23,8 @@ OPTIMISERS = ("newton", "lbfgs", "interior", "dual", "coordinate")
 # What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
 SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
 DUAL_IS_EASY = 25.0  # C * curvature * mean |x|^2 for each output, up to which dual steps pay
+# The same for a hinge, and the most weights of a Hessian that is worth its while above it.
+HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def _best_solver(
     if not loss.smooth and size <= Newton.order:
         return "interior", f"a hinge, and {size} weights are few enough for an explicit Hessian"
     if not loss.smooth:
-        return "dual", "the loss has kinks, and the dual problem has none"
+        return _for_kinks(size, _hardness(loss, n_outputs, l2, data, factors), data)
     if size <= Newton.order:
         return "newton", f"{size} weights are few enough for an explicit Hessian"
     if size >= data.n_samples:
@@ -204,6 +206,14 @@ def _best_solver(
     if hardness <= limit:
         return "dual", f"{numbers}, at most {limit:g}, so that the dual problem is easy"
     return "newton", f"{numbers}, above {limit:g}, so that the dual problem is hard"
+
+
+def _for_kinks(size: int, hardness: float, data: Dataset) -> tuple[str, str]:
+    """The solver for a hinge with too many weights for any Hessian to be cheap, and why."""
+    numbers = f"a hinge with {size} weights, whose C * mean |x|^2 is {hardness:.2g}"
+    if size < min(LARGEST_HESSIAN, data.n_samples) and hardness > HINGE_IS_EASY:
+        return "interior", f"{numbers}, above {HINGE_IS_EASY:g}, so that the dual problem is hard"
+    return "dual", "the loss has kinks, and the dual problem has none"
 
 
 def _hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None) -> float:
