@@ -1,0 +1,106 @@
+"""Which column is the label, and what the labels are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeAlias
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.sources.columns import Columns, count_missing, require_column
+from separatrix.sources.delimited import LABEL_NAMES
+
+Label: TypeAlias = str | int | bool | None
+
+_LONGEST = 256  # characters; longer ones are documents
+_EXACT = 2.0**53  # float64 holds every integer below
+
+
+def find_label(
+    where: str,
+    table: Columns,
+    label: Label,
+    trained: Collection[str] | None,
+    notes: list[str],
+) -> str | None:
+    """The name of the label's column, or None; a note says which it is and why.
+
+    By default it is a column named label, target, class or y, else the last one, or the first that
+    is not text where the last one is. Beside `trained`, the columns of a model, there need be none.
+    """
+    names = table.names
+    if label is False or (trained and isinstance(label, str) and label not in names):
+        return None
+    if label is not None:
+        chosen = _given(where, names, label)
+        notes.append(f"The label is the column {chosen!r}.")
+        return chosen
+    free = [name for name in names if name not in (trained or ())]
+    usual = [name for name in free if name.lower() in LABEL_NAMES]
+    if usual:
+        notes.append(f"The label is the column {usual[0]!r}, by its name.")
+        return usual[0]
+    if trained:
+        # A column more than the model knows, and without a name of its own, is its label.
+        return free[0] if len(free) == 1 and free[0].startswith("column ") else None
+    if len(names) == 1:
+        notes.append("There is one column, and no label.")
+        return None
+    short = [name for name in names if table.kind(name) != "text"]
+    if table.kind(names[-1]) == "text" and short:
+        notes.append(f"The label is the column {short[0]!r}, the first that is not text.")
+        return short[0]
+    notes.append(f"The label is the last column, {names[-1]!r}.")
+    return names[-1]
+
+
+def _given(where: str, names: list[str], label: str | int) -> str:
+    if isinstance(label, str):
+        require_column(label, names, f"the label of {where}")
+        return label
+    if isinstance(label, bool) or not -len(names) <= label < len(names):
+        raise ValueError(
+            f"The label of {where} must be a column's name, False, or a position from "
+            f"{-len(names)} to {len(names) - 1}. Got {label!r} instead."
+        )
+    return names[label]
+
+
+def labels_of(where: str, name: str, values: Array, notes: list[str]) -> Array:
+    """Labels of a column: integers, numbers or words, none of them missing.
+
+    >>> notes = []
+    >>> labels_of("adult.csv", "income", np.array(["<=50K.", ">50K."], dtype=object), notes)
+    array(['<=50K', '>50K'], dtype='<U5')
+    >>> notes
+    ['All labels end in a full stop, which was taken off.']
+    """
+    if count_missing(values):
+        gaps = [value is None or value != value for value in values]
+        raise ValueError(
+            f"{where}, row {gaps.index(True) + 1}: the label (column {name!r}) is missing. Remove "
+            "the row, fill it in, or name the column of the labels with label=."
+        )
+    if values.dtype != object:
+        return _numbers(where, name, values)
+    longest = max(values, key=len)
+    if len(longest) > _LONGEST:
+        raise ValueError(
+            f"{where}: column {name!r} was taken for the label and has a value of {len(longest):,} "
+            "characters. Name the column of the labels with label=, or give label=False."
+        )
+    if all(value.endswith(".") for value in set(values)):
+        notes.append("All labels end in a full stop, which was taken off.")
+        return np.array([value.removesuffix(".") for value in values])
+    return values.astype(str)
+
+
+def _numbers(where: str, name: str, values: Array) -> Array:
+    if np.isinf(values).any() or (abs(values) >= _EXACT).any():
+        raise ValueError(
+            f"{where}: the labels (column {name!r}) must be words, or numbers below {_EXACT:.0f}. "
+            f"Got {values[np.argmax(abs(values))]} instead."
+        )
+    whole = (values == np.floor(values)).all()
+    return values.astype(np.int64) if whole else values
