@@ -144,6 +144,8 @@ def column_of(name: str, values: Any) -> Array:
         raise ValueError(f"Column {name!r} must be a vector. Got shape {array.shape} instead.")
     if array.dtype.kind in "biuf" and not categorical:
         return array.astype(np.float64, copy=False)
+    if array.dtype == object and str in (types := set(map(type, array))) <= {str, type(None)}:
+        return array
     items = [None if _is_missing(value) else value for value in array.tolist()]
     if categorical:
         items = [value if value is None else str(value) for value in items]
