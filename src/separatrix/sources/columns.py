@@ -21,6 +21,8 @@ from separatrix.arrays import Array
 Kind: TypeAlias = Literal["numbers", "categories", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
+MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
+
 _WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
 _LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
 
@@ -189,8 +191,8 @@ def words_of(values: Array) -> Array:
 
 def looks_like_text(values: Array) -> bool:
     """Say whether a column of words holds documents: mostly different, of several words."""
-    present = [value for value in values[:_LOOKED_AT] if value is not None]
-    n_words = sum(len(value.split()) for value in present)
+    present = [text for text in values[:_LOOKED_AT] if text is not None and text not in MISSING]
+    n_words = sum(len(text.split()) for text in present)
     return 2 * len(set(present)) > len(present) and n_words >= _WORDS_OF_TEXT * len(present)
 
 

@@ -16,9 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from separatrix.sources.columns import MISSING
+
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}  # the rarest by accident come first
 LABEL_NAMES = ("label", "target", "class", "y")
-MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
 
 _USUAL_NAMES = frozenset([*LABEL_NAMES, "id", "text", "message", "document", "sentence"])
 _LOOKED_AT = 200  # rows, to find the delimiter and the header
@@ -97,7 +98,7 @@ def _find_delimiter(text: str) -> str:
     """The delimiter that cuts most of the first rows into equally many fields, two or more."""
     best, best_share = ",", 0.0
     for delimiter in DELIMITERS:
-        rows = [row for row in islice(_reader(text, delimiter), _LOOKED_AT) if not _is_blank(row)]
+        rows = _without_blanks(islice(_reader(text, delimiter), _LOOKED_AT))[0]
         if not rows:
             continue
         width, times = Counter(map(len, rows)).most_common(1)[0]
@@ -128,7 +129,7 @@ def _refusal(path: Path, reader: Any, delimiter: str) -> ValueError:
     try:
         for row in reader:
             width = width or len(row)
-            if not _is_blank(row) and len(row) != width:
+            if not _is_blank(row, width) and len(row) != width:
                 between = DELIMITERS.get(delimiter, repr(delimiter))
                 return ValueError(
                     f"{path}, line {begins}: expected {width} fields with a {between} between "
@@ -154,15 +155,17 @@ def _reader(
 def _without_blanks(reader: Any) -> tuple[list[list[str]], list[str]]:
     """The rows without blank lines; those before the last row are counted in a note."""
     rows = list(reader)
-    while rows and _is_blank(rows[-1]):
+    width = max(map(len, rows), default=0)
+    while rows and _is_blank(rows[-1], width):
         rows.pop()
-    kept = [row for row in rows if not _is_blank(row)]
+    kept = [row for row in rows if not _is_blank(row, width)]
     blank = len(rows) - len(kept)
     return kept, [f"{blank:,} blank lines were skipped."] if blank else []
 
 
-def _is_blank(row: list[str]) -> bool:
-    return not row or (len(row) == 1 and row[0].isspace())
+def _is_blank(row: list[str], width: int) -> bool:
+    """A row of nothing; in a file of one column, an empty field in quotes is a missing value."""
+    return not row or (width > 1 and row in ([""], [" "]))
 
 
 def _are_even(rows: list[list[str]]) -> bool:

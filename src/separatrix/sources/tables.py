@@ -21,6 +21,7 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.sources.columns import (
+    MISSING,
     Columns,
     Kind,
     Parts,
@@ -29,7 +30,7 @@ from separatrix.sources.columns import (
     looks_like_text,
 )
 from separatrix.sources.decoding import read_text
-from separatrix.sources.delimited import MISSING, is_number, split_fields
+from separatrix.sources.delimited import is_number, split_fields
 from separatrix.sources.labels import Label, find_label, labels_of
 
 Text: TypeAlias = str | Collection[str] | None
