@@ -101,6 +101,7 @@ def _open(file: Path) -> Any:
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
         raise ValueError(f"{file} is not a PNG or JPEG file that can be read: {error}.") from error
     if image.mode not in _GREY | _COLOUR:
+        image.close()
         raise ValueError(
             f"{file} has pixels of the kind {image.mode!r}. Allowed are 8 bits a channel "
             f"({', '.join(sorted(_GREY | _COLOUR))}): convert the image."

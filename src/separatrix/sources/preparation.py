@@ -161,11 +161,10 @@ class Preparation:
         told: list[str] = []
         table = self._known(_table(table), told)
         parts = [step.transform(table, told) for step in self.steps]
-        if notes is None:
-            for note in told:
-                warnings.warn(note, stacklevel=2)
-        else:
+        if notes is not None:
             notes += told
+        elif told:
+            warnings.warn(" ".join(told), stacklevel=2)
         if len(parts) == 1 and sp.issparse(parts[0]) == self.sparse:
             return parts[0]
         if self.sparse:
