@@ -47,6 +47,13 @@ def test_files_of_lines_are_classes_by_what_differs_in_their_names(tmp_path, nam
     assert any("latin-1" in note for note in notes)
 
 
+def test_lines_to_predict_take_the_name_of_the_column_that_a_model_knows(tmp_path):
+    write(tmp_path, {"a.txt": "one\ntwo\n"})
+    table, _, names, _ = read_documents(tmp_path / "a.txt", columns={"column 2": "text"})
+    assert names == ["column 2"]
+    assert table["column 2"].tolist() == ["one", "two"]
+
+
 def test_folders_of_files_are_classes(tmp_path):
     write(tmp_path, {"ham/1": "see\nyou", "ham/2": "later", "spam/1": "win", "ham/.hidden": "?"})
     for read in read_class_folders, read_documents:

@@ -11,12 +11,12 @@ are read by `tables.read_table`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from separatrix.sources.columns import Columns, Parts
+from separatrix.sources.columns import Columns, Kind, Parts
 from separatrix.sources.decoding import read_text, stem_of
 from separatrix.sources.labels import Label
 from separatrix.sources.tables import read_table
@@ -24,8 +24,12 @@ from separatrix.sources.tables import read_table
 COLUMN = "text"
 
 
-def read_documents(path: Path | str, *, label: Label = None) -> Parts:
+def read_documents(
+    path: Path | str, *, label: Label = None, columns: Mapping[str, Kind] | None = None
+) -> Parts:
     """Read documents from a file of lines, or from a folder of files or of folders.
+
+    `columns` is what a model was trained on, as in `read_table`; its column of text has its name.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -39,21 +43,23 @@ def read_documents(path: Path | str, *, label: Label = None) -> Parts:
     """
     path = Path(path)
     if not path.is_dir():
-        return read_lines(path, label=label)
+        return read_lines(path, label=label, columns=columns)
     inside = visible(path)
     if any(entry.is_dir() for entry in inside):
-        return read_class_folders(path)
-    return read_class_files(inside)
+        return _renamed(read_class_folders(path), columns)
+    return _renamed(read_class_files(inside), columns)
 
 
-def read_lines(path: Path | str, *, label: Label = None) -> Parts:
+def read_lines(
+    path: Path | str, *, label: Label = None, columns: Mapping[str, Kind] | None = None
+) -> Parts:
     """Read a file of one document a line; where every line has one tab, of label TAB text."""
     path = Path(path)
     lines, notes = _lines(path)
     if all(line.count("\t") == 1 for line in lines):
-        return read_table(path, label=label, delimiter="\t")
-    table = _table(lines)
-    return Parts(table, None, [COLUMN], [*notes, "One document a line, without labels."])
+        return read_table(path, label=label, delimiter="\t", columns=columns)
+    notes.append("One document a line, without labels.")
+    return _renamed(Parts(_table(lines), None, [COLUMN], notes), columns)
 
 
 def read_class_files(paths: Iterable[Path | str]) -> Parts:
@@ -128,6 +134,15 @@ def _labelled(documents: dict[str, list[str]], notes: list[str], found: str) -> 
     counts = ", ".join(f"{name} {len(texts):,}" for name, texts in documents.items())
     table = _table([text for texts in documents.values() for text in texts])
     return Parts(table, y, [COLUMN], [*notes, f"{found}: {counts}."])
+
+
+def _renamed(parts: Parts, columns: Mapping[str, Kind] | None) -> Parts:
+    """The documents under the name of the only column that a model knows."""
+    if not columns or list(columns.values()) != ["text"]:
+        return parts
+    name = next(iter(columns))
+    table = Columns({name: parts.table[COLUMN]}, text=[name])
+    return parts._replace(table=table, feature_names=[name])
 
 
 def _table(documents: Sequence[str]) -> Columns:
