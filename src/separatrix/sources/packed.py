@@ -1,0 +1,115 @@
+"""The bytes of a file: mapped into memory where it is plain, unpacked where it is not."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import mmap
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+
+ENDINGS = (".gz", ".bz2", ".zst")
+
+_PIECE = 1 << 20
+
+
+def contents(path: Path) -> Array:
+    """Return the bytes of a file as a read-only array, unpacked if gzip, bzip2 or zstd packed it.
+
+    The first bytes say how it is packed, not its name. A plain file is mapped and not read: it must
+    not be cut short while the array is in use.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "two-lines"
+    >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo\\n"))
+    >>> contents(path).tobytes()
+    b'one\\ntwo\\n'
+    """
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return np.frombuffer(_bounded(path, file), np.uint8)
+            start = file.read(4)
+            file.seek(0)
+            unpacked = _opened(path, file, start)
+            if unpacked is not None:
+                with unpacked:
+                    return np.frombuffer(_bounded(path, unpacked), np.uint8)
+            if not start:
+                return np.empty(0, np.uint8)
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+
+
+def _opened(path: Path, file: IO[bytes], start: bytes) -> Any:
+    """A stream of the unpacked bytes, or None for a plain file."""
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File(file)
+    if start == b"\x28\xb5\x2f\xfd":
+        try:
+            import zstandard
+        except ImportError as error:
+            raise ValueError(
+                f"{path} is packed by zstd, which needs the package zstandard: "
+                "pip install 'separatrix[zstd]', or unpack the file with 'zstd -d'."
+            ) from error
+        return _Zstd(zstandard, file)
+    return None
+
+
+class _Zstd:
+    """All frames of a zstd file; damage is an EOFError, as gzip has it."""
+
+    def __init__(self, zstandard: Any, file: IO[bytes]) -> None:
+        self._error = zstandard.ZstdError
+        decompressor = zstandard.ZstdDecompressor()
+        self._stream = decompressor.stream_reader(file, read_across_frames=True)
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except self._error as error:
+            raise EOFError(str(error)) from error
+
+    def __enter__(self) -> _Zstd:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+def _bounded(path: Path, stream: Any) -> bytearray:
+    """Read a stream to its end, but stop where it would fill the memory: some hundred bytes can
+    unpack to a terabyte."""
+    most = _most_bytes()
+    content = bytearray()
+    try:
+        while piece := stream.read(_PIECE):
+            content += piece
+            if len(content) > most:
+                raise ValueError(
+                    f"{path} holds more than {most / 2**30:.1f} GiB when it is unpacked, half of "
+                    "this machine's memory. Unpack it to a file, or read a part of it."
+                )
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+    return content
+
+
+def _most_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):  # not told by this system
+        return 1 << 32
