@@ -21,6 +21,7 @@ from separatrix.estimators import (
 from separatrix.losses import LOSSES, Loss
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import History, Progress
+from separatrix.sources import Source, load
 
 __version__ = "0.1.0"
 
@@ -41,10 +42,12 @@ __all__ = [
     "Perceptron",
     "Progress",
     "RegularizationPath",
+    "Source",
     "Threshold",
     "confidence_intervals",
     "fit_many",
     "get_threads",
+    "load",
     "regularization_path",
     "set_threads",
 ]

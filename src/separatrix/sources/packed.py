@@ -8,6 +8,8 @@ import mmap
 import os
 import stat
 import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,24 +34,38 @@ def contents(path: Path) -> Array:
     >>> contents(path).tobytes()
     b'one\\ntwo\\n'
     """
-    try:
-        with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return np.frombuffer(_bounded(path, file), np.uint8)
-            start = file.read(4)
-            file.seek(0)
-            unpacked = _opened(path, file, start)
-            if unpacked is not None:
-                with unpacked:
-                    return np.frombuffer(_bounded(path, unpacked), np.uint8)
-            if not start:
-                return np.empty(0, np.uint8)
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+    with _opened(path) as (file, unpacked):
+        if unpacked is not None:
+            return np.frombuffer(_bounded(path, unpacked), np.uint8)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return np.frombuffer(_bounded(path, file), np.uint8)
+        if not os.fstat(file.fileno()).st_size:
+            return np.empty(0, np.uint8)
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def _opened(path: Path, file: IO[bytes], start: bytes) -> Any:
+def beginning(path: Path, size: int) -> bytes:
+    """Return the first bytes of a file, unpacked: at most `size`."""
+    with _opened(path) as (file, unpacked):
+        return (file if unpacked is None else unpacked).read(size)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The file, and a stream of the unpacked bytes if it is packed; damage is a ValueError."""
+    with path.open("rb") as file, ExitStack() as open_streams:
+        try:
+            unpacked = _unpacking(path, file, file.peek(4)[:4])
+            yield file, unpacked and open_streams.enter_context(unpacked)
+        except (EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+        except OSError as error:
+            if error.errno is not None:  # of the system; those of the unpackers have none
+                raise
+            raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+
+
+def _unpacking(path: Path, file: IO[bytes], start: bytes) -> Any:
     """A stream of the unpacked bytes, or None for a plain file."""
     if start.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=file)
@@ -91,24 +107,25 @@ class _Zstd:
 def _bounded(path: Path, stream: Any) -> bytearray:
     """Read a stream to its end, but stop where it would fill the memory: some hundred bytes can
     unpack to a terabyte."""
-    most = _most_bytes()
     content = bytearray()
-    try:
-        while piece := stream.read(_PIECE):
-            content += piece
-            if len(content) > most:
-                raise ValueError(
-                    f"{path} holds more than {most / 2**30:.1f} GiB when it is unpacked, half of "
-                    "this machine's memory. Unpack it to a file, or read a part of it."
-                )
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+    while piece := stream.read(_PIECE):
+        content += piece
+        require_room(path, len(content))
     return content
 
 
-def _most_bytes() -> int:
+def require_room(path: Path, size: int) -> None:
+    """Raise if so many unpacked bytes of a file would fill the memory."""
+    most = most_bytes()
+    if size > most:
+        raise ValueError(
+            f"{path} holds more than {most / 2**30:.1f} GiB when it is unpacked, half of this "
+            "machine's memory. Unpack it to a file, or read a part of it."
+        )
+
+
+def most_bytes() -> int:
+    """Half of this machine's memory."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):  # not told by this system

@@ -1,0 +1,165 @@
+"""Which format a file or a folder has, and the reader for it.
+
+A known ending decides; otherwise the content does. `READERS` names all formats.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from separatrix.sources.columns import Parts
+from separatrix.sources.delimited import DELIMITERS
+from separatrix.sources.idx import (
+    is_idx_folder,
+    looks_like_idx,
+    read_idx_folder,
+    read_idx_images,
+)
+from separatrix.sources.images import ENDINGS as IMAGES
+from separatrix.sources.images import read_images
+from separatrix.sources.matrices import (
+    is_npy_folder,
+    read_npy,
+    read_npy_folder,
+    read_npz,
+)
+from separatrix.sources.packed import ENDINGS as PACKED
+from separatrix.sources.packed import beginning
+from separatrix.sources.source import Read
+from separatrix.sources.svmlight import read_svmlight
+from separatrix.sources.tables import read_parquet, read_table
+from separatrix.sources.text import read_documents
+
+_LOOKED_AT = 1 << 16  # bytes of a file of unknown ending
+_SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
+
+
+def _svmlight(path: Path, **options: Any) -> Parts:
+    found = read_svmlight(path, **options)
+    note = f"The first feature has index {found.first_index}."
+    if found.first_index and options.get("zero_based", "auto") == "auto":
+        note = "The first feature has index 1: index 0 does not occur."
+    return Parts(found.X, found.y, [], [note])
+
+
+def _idx(path: Path) -> Parts | Read:
+    return read_idx_folder(path) if path.is_dir() else read_idx_images(path)
+
+
+READERS: dict[str, Callable[..., Parts | Read]] = {
+    "svmlight": _svmlight,
+    "table": read_table,
+    "parquet": read_parquet,
+    "text": read_documents,
+    "images": read_images,
+    "npz": read_npz,
+    "npy": read_npy,
+    "arrays": read_npy_folder,
+    "idx": _idx,
+}
+
+_OPTIONS = {  # of readers that take **options
+    "svmlight": ("features", "zero_based"),
+}
+
+_BY_ENDING = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "table",
+    ".tsv": "table",
+    ".tab": "table",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".idx": "idx",
+}
+
+
+def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
+    """Read a file or a folder by the reader of its format."""
+    if format is None:
+        format = format_of(path)
+    elif format not in READERS:
+        raise ValueError(f"format must be one of {', '.join(READERS)}. Got {format!r} instead.")
+    known = options_of(format)
+    for name in options:
+        if name not in known:
+            raise ValueError(
+                f"{path} is read as {format}, which has no option {name!r}. "
+                f"It has: {', '.join(known) or 'none'}. Formats that have it: "
+                f"{', '.join(other for other in READERS if name in options_of(other)) or 'none'}."
+            )
+    found = READERS[format](path, **options)
+    return Read(found) if isinstance(found, Parts) else found
+
+
+def options_of(format: str) -> tuple[str, ...]:
+    """The options of a format's reader.
+
+    >>> options_of("svmlight")
+    ('features', 'zero_based')
+    """
+    if format in _OPTIONS:
+        return _OPTIONS[format]
+    return tuple(inspect.signature(READERS[format]).parameters)[1:]
+
+
+def format_of(path: Path) -> str:
+    """Find out what a file or a folder holds.
+
+    >>> format_of(Path("rows.libsvm.gz"))
+    'svmlight'
+    """
+    if path.is_dir():
+        return _format_of_folder(path)
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    ending = Path(name).suffix
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    return _format_of_content(beginning(path, _LOOKED_AT), is_text=ending == ".txt")
+
+
+def _format_of_folder(path: Path) -> str:
+    if is_idx_folder(path):
+        return "idx"
+    if is_npy_folder(path):
+        return "arrays"
+    for folder in [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]:
+        if any(file.suffix.lower() in IMAGES for file in folder.iterdir()):
+            return "images"
+    return "text"
+
+
+def _format_of_content(start: bytes, *, is_text: bool) -> str:
+    for magic, format in ((b"\x93NUMPY", "npy"), (b"PK", "npz"), (b"PAR1", "parquet")):
+        if start.startswith(magic):
+            return format
+    if looks_like_idx(start):
+        return "idx"
+    lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(start) == _LOOKED_AT and len(lines) > 1:
+        lines.pop()  # may be cut in two
+    lines = [line.strip() for line in lines if line.strip()]
+    rows = [line for line in lines if not line.startswith(b"#")]
+    if b":" in start and rows and all(map(_SVMLIGHT.match, rows)):
+        return "svmlight"
+    return "text" if is_text or not _looks_delimited(lines) else "table"
+
+
+def _looks_delimited(lines: list[bytes]) -> bool:
+    """Say whether nine lines of ten have equally many delimiters of one kind."""
+    for delimiter in DELIMITERS:
+        counts = Counter(line.count(delimiter.encode()) for line in lines)
+        count, times = counts.most_common(1)[0] if counts else (0, 0)
+        if count and times >= 0.9 * len(lines):
+            return True
+    return False
