@@ -1,7 +1,9 @@
 """Data by name, from files and folders, and from memory: the same rows, labels and fingerprint."""
 
 import gzip
+import io
 import struct
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -269,6 +271,22 @@ def test_damaged_files_of_arrays_give_a_sentence(tmp_path_factory, junk, at, end
     except ValueError as error:
         said = str(error)
     assert f"damaged.{ending}" in said
+
+
+@pytest.mark.parametrize("shape", [(10**12,), (10**9, 3), (2**62, 4), (10**30, 2), (-1, 3)])
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
+    header = io.BytesIO()
+    said = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, said)
+    path = tmp_path / f"bad.{ending}"
+    if ending == "npy":
+        path.write_bytes(header.getvalue() + bytes(100))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("X.npy", header.getvalue() + bytes(100))
+    with pytest.raises(ValueError, match="not a file of arrays that can be read"):
+        load(path)
 
 
 def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):

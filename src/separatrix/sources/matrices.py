@@ -23,6 +23,7 @@ from separatrix.sources.packed import require_room
 from separatrix.sources.source import Read
 from separatrix.sources.splits import PARTS
 
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error)
 _X = {"x", "data", "features", "images", "inputs"}
 _Y = {"y", "labels", "label", "target", "targets"}
 _PART = {
@@ -157,10 +158,10 @@ def _attempt(path: Path, read: Any) -> Any:
         return read()
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except (ValueError, EOFError, OSError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    except (ValueError, ArithmeticError, EOFError, OSError, MemoryError, *_BAD_ARCHIVE) as error:
         said = str(error).rstrip(".") or type(error).__name__
         raise ValueError(f"{path} is not a file of arrays that can be read: {said}.") from error
-    except (KeyError, TypeError, AttributeError, NotImplementedError, RuntimeError) as error:
+    except (KeyError, TypeError, AttributeError, SyntaxError, RuntimeError) as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__}, {error}.") from error
 
 
