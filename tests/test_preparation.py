@@ -126,6 +126,7 @@ def test_every_column_has_a_name_and_numbers_stand_beside_words():
     assert isinstance(X, sp.csr_array)
     assert X.dtype == np.float64
     assert X[[0], :4].toarray().tolist() == [[39, 40, 1, 0]]
+    assert X[[1], :4].toarray().tolist() == [[50, 13, 1, 0]]
     assert X[[2], :4].toarray().tolist() == [[39, 40, 0, 1]]
 
 
@@ -358,6 +359,20 @@ def test_a_damaged_state_is_refused_with_a_sentence_or_still_works(data, setting
         # A change of a word or of a flag may well be a valid state.
         told = preparation.transform(MIXED.take([0, 3]), []).shape[0] == 2
     assert told
+
+
+def test_a_state_that_contradicts_itself_is_refused():
+    state, arrays = Preparation.fit(MIXED, Settings(standardise=True)).to_state()
+    with pytest.raises(ValueError, match="'scale' must be > 0"):
+        Preparation.from_state(state, {**arrays, "0.scale": np.zeros(2)})
+    with pytest.raises(ValueError, match="every step must use columns of the table"):
+        Preparation.from_state({**state, "columns": [["age", "numbers"]]}, arrays)
+    with pytest.raises(ValueError, match="a matrix has no columns of words"):
+        Preparation.from_state({**state, "columns": None}, arrays)
+    with pytest.raises(ValueError, match=r"'format' must be an integer from 1 to 1. Got 2"):
+        Preparation.from_state({**state, "format": 2}, arrays)
+    with pytest.raises(ValueError, match="'steps' is missing"):
+        Preparation.from_state({key: state[key] for key in state if key != "steps"}, arrays)
 
 
 # Real data

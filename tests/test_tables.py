@@ -130,7 +130,12 @@ def test_words_that_look_like_missing_ones_stay_in_documents(read):
 
 def test_decimal_commas_are_numbers_where_a_comma_is_not_the_delimiter(read):
     assert read("a;b;y\n1,5;2;u\n2,5;3;v\n").table["a"].tolist() == [1.5, 2.5]
+    assert read("1,5;2,5\n2,5;3,5\n").y.tolist() == [2.5, 3.5]
     assert read('a,y\n"1,500",u\n"2,500",v\n').table["a"].tolist() == ["1,500", "2,500"]
+
+
+def test_numbers_of_python_that_no_file_means_are_words(read):
+    assert read("a,y\n1_000,u\n2,v\n", header=True).table["a"].tolist() == ["1_000", "2"]
 
 
 def test_quoted_fields_may_hold_delimiters_newlines_and_quotes(read):
