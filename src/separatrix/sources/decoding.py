@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import zlib
 from pathlib import Path
 
-_UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress}
+from separatrix.sources.packed import ENDINGS, contents
+
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_text(path: Path) -> tuple[str, list[str]]:
-    """Read a file, plain or packed by gzip or bzip2, in UTF-8 or else latin-1; say what was chosen.
+    """Read a file, plain or packed, in UTF-8 or else latin-1; say what was chosen.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "cafe.txt"
@@ -21,7 +19,7 @@ def read_text(path: Path) -> tuple[str, list[str]]:
     >>> text, notes[0]
     ('café', 'cafe.txt is not UTF-8 (line 1): it was read as latin-1.')
     """
-    content = _unpacked(path)
+    content = contents(path).tobytes()
     if content.startswith(_UTF16):
         text, notes = _decode_utf16(path, content), [f"{path.name} was read as UTF-16."]
     else:
@@ -41,18 +39,10 @@ def stem_of(path: Path) -> str:
     >>> stem_of(Path("data/adult.csv.gz")), stem_of(Path("v1.2.csv"))
     ('adult', 'v1.2')
     """
-    return Path(path.name.removesuffix(".gz").removesuffix(".bz2")).stem
-
-
-def _unpacked(path: Path) -> bytes:
-    content = path.read_bytes()
-    for magic, unpack in _UNPACK.items():
-        if content.startswith(magic):
-            try:
-                return unpack(content)
-            except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise ValueError(f"{path} is packed, and damaged: {error}.") from error
-    return content
+    name = path.name
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return Path(name).stem
 
 
 def _decode(path: Path, content: bytes) -> tuple[str, list[str]]:

@@ -20,6 +20,7 @@ from separatrix.arrays import Array
 ENDINGS = (".gz", ".bz2", ".zst")
 
 _PIECE = 1 << 20
+_ZSTD_PIECE = 1 << 10
 
 
 def contents(path: Path) -> Array:
@@ -47,7 +48,11 @@ def contents(path: Path) -> Array:
 def beginning(path: Path, size: int) -> bytes:
     """Return the first bytes of a file, unpacked: at most `size`."""
     with _opened(path) as (file, unpacked):
-        return (file if unpacked is None else unpacked).read(size)
+        stream = file if unpacked is None else unpacked
+        content = b""
+        while len(content) < size and (piece := stream.read(size - len(content))):
+            content += piece
+        return content[:size]
 
 
 @contextmanager
@@ -84,24 +89,40 @@ def _unpacking(path: Path, file: IO[bytes], start: bytes) -> Any:
 
 
 class _Zstd:
-    """All frames of a zstd file; damage is an EOFError, as gzip has it."""
+    """All frames of a zstd file; damage is an EOFError, as gzip has it.
+
+    The package's own stream ends without a word where a file was cut short.
+    """
 
     def __init__(self, zstandard: Any, file: IO[bytes]) -> None:
         self._error = zstandard.ZstdError
-        decompressor = zstandard.ZstdDecompressor()
-        self._stream = decompressor.stream_reader(file, read_across_frames=True)
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._file = file
+        self._frame: Any = None
+        self._rest = b""
 
-    def read(self, size: int) -> bytes:
-        try:
-            return self._stream.read(size)
-        except self._error as error:
-            raise EOFError(str(error)) from error
+    def read(self, _: int) -> bytes:
+        """The next piece, of any size: few bytes go in at a time, since many may come out."""
+        while packed := self._rest or self._file.read(_ZSTD_PIECE):
+            try:
+                self._frame = self._frame or self._decompressor.decompressobj()
+                piece: bytes = self._frame.decompress(packed)
+            except self._error as error:
+                raise EOFError(str(error)) from error
+            self._rest = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+            if piece:
+                return piece
+        if self._frame is not None:
+            raise EOFError("the file ends within a frame")
+        return b""
 
     def __enter__(self) -> _Zstd:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.close()
+        pass
 
 
 def _bounded(path: Path, stream: Any) -> bytearray:
