@@ -246,6 +246,8 @@ def test_options_that_do_not_fit_the_file_are_refused(written):
         read_svmlight(written(b"1 0:1\n"), zero_based=False)
     with pytest.raises(ValueError, match="features must be a whole number >= 1"):
         read_svmlight(path, features=0)
+    with pytest.raises(ValueError, match="features must be a whole number >= 1"):
+        read_svmlight(path, features="7")
     with pytest.raises(ValueError, match="zero_based must be"):
         read_svmlight(path, zero_based="yes")
 

@@ -5,6 +5,7 @@ One row a line, `label [qid:number] index:value index:value ...  # comment`, wit
 
 from __future__ import annotations
 
+import numbers
 import os
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -57,11 +58,17 @@ def read_svmlight(
     """
     if not (isinstance(zero_based, bool) or zero_based == "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto'. Got {zero_based!r} instead.")
-    if features is not None and features < 1:
+    if features is not None and (not isinstance(features, numbers.Integral) or features < 1):
         raise ValueError(f"features must be a whole number >= 1. Got {features!r} instead.")
     path = Path(path)
     text = _core.Svmlight(contents(path))
-    rows = _read(path, text, zero_based, query_ids)
+    try:
+        rows = _read(path, text, zero_based, query_ids)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{path} has {text.lines:,} lines and {text.colons:,} colons: there is no memory for "
+            "as many rows and entries. Read it in parts."
+        ) from error
     first_index = _first_index(rows, zero_based)
     if first_index != rows.base:
         np.add(rows.indices, rows.base - first_index, out=rows.indices)
