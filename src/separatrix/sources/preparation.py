@@ -36,19 +36,19 @@ Missing = Literal["mean", "median", "refuse"]
 class Settings:
     """How a table becomes a matrix.
 
-    standardise     numbers less their mean, over their standard deviation
-    missing         numbers are filled by 'mean' or 'median', categories by the most frequent one,
-                    texts are taken as empty; 'refuse' refuses all of them
-    categories      columns of numbers that are codes, to be taken as categories
-    text            'tfidf', 'counts' or 'hashing'; 'none' leaves the words to `word_lists`
-    word_lists      for each name a list of words: does the text contain one of them?
-    ngrams          shortest and longest sequence of words that is a feature
-    min_documents   a word must be in so many training documents
-    most_words      the number of words kept, the most frequent ones; None for all
-    n_hashes        columns of 'hashing'
-    constant        a first column that is always 1 (models here have a bias of their own)
-    divide          of a matrix: what its entries are divided by; None: 255 for bytes, as in
-                    images, and 1 for others
+    - `standardise`: numbers less their mean, over their standard deviation
+    - `missing`: numbers are filled by 'mean' or 'median', categories by the most frequent one, and
+      texts are taken as empty; 'refuse' refuses all of them
+    - `categories`: columns of numbers that are codes, to be taken as categories
+    - `text`: 'tfidf', 'counts' or 'hashing'; 'none' leaves the words to `word_lists`
+    - `word_lists`: for each name a list of words; does the text contain one of them?
+    - `ngrams`: the shortest and the longest sequence of words that is a feature
+    - `min_documents`: a word must be in so many training documents
+    - `most_words`: the number of words kept, the most frequent ones; None for all
+    - `n_hashes`: the columns of 'hashing'
+    - `constant`: a first column that is always 1 (models here have a bias of their own)
+    - `divide`: what the entries of a matrix are divided by; None: 255 for bytes, as in images, and
+      1 for others
     """
 
     standardise: bool = False
