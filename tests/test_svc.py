@@ -254,7 +254,7 @@ def test_probabilities_of_two_classes_are_platts():
 
 def test_a_sigmoid_is_the_optimum_of_platts_problem():
     z, s = LinearSVC(0.01).fit(X, Y).decision_function(X), WEIGHTS
-    found = Sigmoids(z[:, None], Y, s)
+    found = Sigmoids.fit(z[:, None], Y, s)
     many, few = s[Y == 1].sum(), s[Y == 0].sum()
     t = np.where(Y == 1, (many + 1) / (many + 2), 1 / (few + 2))
 

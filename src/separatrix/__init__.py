@@ -19,6 +19,7 @@ from separatrix.estimators import (
     regularization_path,
 )
 from separatrix.losses import LOSSES, Loss
+from separatrix.modelfile import Bundle, load_model, save
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import History, Progress
 from separatrix.sources import Source, load
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LOSSES",
+    "Bundle",
     "Certificate",
     "Diagnosis",
     "ElasticNet",
@@ -48,6 +50,8 @@ __all__ = [
     "fit_many",
     "get_threads",
     "load",
+    "load_model",
     "regularization_path",
+    "save",
     "set_threads",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from separatrix.estimators.many import fit_many
 from separatrix.losses import LOSSES, OneVsRest
 
 
+@dataclass(frozen=True, eq=False)
 class Sigmoids:
-    """p_k = sigma(a_k z_k + c_k) for every score z_k of a classifier.
+    """p_k = sigma(a_k z_k + c_k) for every score z_k of a classifier: `slope` and `offset`, (K,).
 
     With one score it is the probability of the second class; with more, every class's own
     probability against the rest, divided by their sum.
@@ -26,11 +28,16 @@ class Sigmoids:
     the classes. A target between 0 and 1 is a row given twice, with both labels.
     """
 
-    def __init__(self, scores: Array, y: Array, s: Array) -> None:
+    slope: Array
+    offset: Array
+
+    @classmethod
+    def fit(cls, scores: Array, y: Array, s: Array) -> Sigmoids:
+        """The sigmoids of scores (n, K) of rows with the classes y (n,) and the weights s (n,)."""
         K = scores.shape[1]
         targets = [y == 1] if K == 1 else [y == k for k in range(K)]
-        fits = [_fit(scores[:, k], target, s) for k, target in enumerate(targets)]
-        self.slope, self.offset = np.array(fits).T
+        slopes, offsets = zip(*(_fit(scores[:, k], target, s) for k, target in enumerate(targets)))
+        return cls(np.array(slopes), np.array(offsets))
 
     def probabilities(self, scores: Array) -> Array:
         """(n, C) of scores (n, K)."""

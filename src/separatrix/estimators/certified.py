@@ -207,13 +207,17 @@ class CertifiedClassifier(LinearClassifier):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
         self.threshold_ = 0.0
-        self.separating_direction_ = next(
-            (d.direction for d in self.diagnoses_ if d.kind == "separable"), None
-        )
+        self._note_direction()
         if self.separating_direction_ is not None:
             self.stop_reason_ = "separable"
         elif self.stop_reason_ == "epochs":
             self.stop_reason_ = "max_iter"
+
+    def _note_direction(self) -> None:
+        """Keep the proof of a diagnosis of separable classes as an attribute, too."""
+        self.separating_direction_ = next(
+            (d.direction for d in self.diagnoses_ if d.kind == "separable"), None
+        )
 
     def _centre(self, unpenalised: bool) -> None:
         """Of the equal models that a shift common to all classes makes, take the centred one."""

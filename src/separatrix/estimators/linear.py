@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -20,6 +21,7 @@ from separatrix.fit import Task
 from separatrix.losses import Loss
 from separatrix.model import Model
 from separatrix.solvers import History, Result, State
+from separatrix.storage import write
 
 ACCEPTED = ("csr", "csc")
 
@@ -121,6 +123,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, from which `separatrix.load_model` makes it again."""
+        # The table of all estimators, of which this module is the ground.
+        from separatrix.estimators.saved import to_state
+
+        model, arrays = to_state(self)
+        write(path, {"model": model, "bundle": None}, arrays)
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

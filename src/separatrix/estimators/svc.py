@@ -124,7 +124,7 @@ class LinearSVC(CertifiedClassifier):
         ]
         scores = held_out_scores(models, checked, y, s, self._seed())
         rows = s > 0.0
-        self._sigmoids = Sigmoids(scores[rows], y[rows], s[rows])
+        self._sigmoids = Sigmoids.fit(scores[rows], y[rows], s[rows])
 
     def _has_probabilities(self) -> bool:
         if self.probability is not False:

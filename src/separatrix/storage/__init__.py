@@ -1,0 +1,6 @@
+"""How models lie in a file: plain values as JSON, arrays beside them, nothing that runs."""
+
+from separatrix.storage.container import FORMAT, read, refusal, write
+from separatrix.storage.values import pack, unpack
+
+__all__ = ["FORMAT", "pack", "read", "refusal", "unpack", "write"]
