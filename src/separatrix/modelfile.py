@@ -22,7 +22,7 @@ PREPARATIONS = {"Preparation": "separatrix.sources.preparation"}
 class Preparation(Protocol):
     """What turns raw data into the matrix that a model sees, and can be made of plain values."""
 
-    def transform(self, table: Any, /) -> Any: ...
+    def transform(self, table: Any, /, notes: list[str] | None = None) -> Any: ...
     def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]: ...
     @classmethod
     def from_state(cls, state: Any, arrays: Mapping[str, Array], /) -> Self: ...
@@ -58,10 +58,14 @@ class Bundle:
         """The classes, in the order of the columns of `predict_proba`."""
         return self.estimator.classes_
 
-    def transform(self, source: Any) -> Any:
-        """The matrix that the model sees: of raw data, or of a `Source` of such."""
-        table = getattr(source, "table", source)
-        return table if self.preparation is None else self.preparation.transform(table)
+    def transform(self, source: Any, notes: list[str] | None = None) -> Any:
+        """The matrix that the model sees: of raw data, or of a `Source` of such.
+
+        What was filled in or left out is appended to `notes`; without them it is warned of.
+        """
+        # A frame may have a column that is called "table".
+        table = source if hasattr(source, "columns") else getattr(source, "table", source)
+        return table if self.preparation is None else self.preparation.transform(table, notes)
 
     def predict(self, source: Any) -> Array:
         """The class of every row of raw data."""

@@ -54,7 +54,7 @@ def is_array(value: Any, kinds: str, ndim: int, *, finite: bool = False) -> bool
 
 def is_count(value: Any) -> bool:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and bool(value >= 0)
+    return whole and bool(0 <= value <= np.iinfo(np.int64).max)
 
 
 def is_number(value: Any) -> bool:
@@ -63,6 +63,8 @@ def is_number(value: Any) -> bool:
 
 def _is_classes(value: Any) -> bool:
     if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:
+        return False
+    if not all(isinstance(label, (str, bool, int, float)) for label in value.tolist()):
         return False
     try:
         return bool((value[:-1] < value[1:]).all())
@@ -100,7 +102,7 @@ def parts(value: Any, *names: str) -> list[Any]:
 def _pack_weights(coef: Any) -> Any:
     if not sp.issparse(coef):
         return coef
-    coef = sp.csr_array(coef)
+    coef = sp.csr_array(coef, copy=True)
     coef.sum_duplicates()
     return {
         "data": coef.data,
@@ -153,7 +155,8 @@ def pack_loss(loss: Loss) -> dict[str, Any]:
 def unpack_loss(value: Any) -> Loss:
     """The loss that `pack_loss` was given."""
     name, margin, one_vs_rest = parts(value, "name", "margin", "one_vs_rest")
-    if name not in LOSSES or not is_number(margin) or not isinstance(one_vs_rest, bool):
+    known = isinstance(name, str) and name in LOSSES
+    if not (known and is_number(margin) and isinstance(one_vs_rest, bool)):
         raise ValueError(f"must be a loss: one of {', '.join(LOSSES)}, and its margin.")
     usual = LOSSES[name].margin == margin
     base = LOSSES[name] if usual else make_loss(name, float(margin))

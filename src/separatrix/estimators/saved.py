@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Array
@@ -40,6 +39,7 @@ from separatrix.estimators.kinds import (
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.logistic_cv import LogisticRegressionCV
+from separatrix.estimators.penalty_search import PenaltySearch
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.svc_cv import LinearSVCCV
@@ -55,7 +55,6 @@ SLOTS = {
     ("perceptron", None): 0,
 }
 
-NEEDED = ("classes_", "n_features_in_", "coef_", "intercept_", "_loss", "_objective_words")
 LINEAR: dict[str, Kind] = {
     "classes_": CLASSES,
     "n_features_in_": COUNT,
@@ -75,7 +74,11 @@ LINEAR: dict[str, Kind] = {
 TRAINED = LINEAR | {
     "_state_of": checked(
         "a solver, a rule and a number of outputs",
-        lambda value: isinstance(value, tuple) and len(value) == 3 and value[:2] in SLOTS,
+        lambda value: (
+            isinstance(value, tuple)
+            and [type(part) for part in value[2:]] == [int]
+            and value[:2] in list(SLOTS)
+        ),
     )
 }
 CERTIFIED = LINEAR | {"solver_": TEXT, "solver_reason_": TEXT, "threshold_": NUMBER}
@@ -96,6 +99,21 @@ TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
     LogisticRegressionCV: SEARCH,
     LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
 }
+# What a fit may lack; and what the mean of the models of several folds lacks.
+OPTIONAL = frozenset({"feature_names_in_", "_state_of"})
+VERDICT = frozenset(
+    [
+        "history_",
+        "best_epoch_",
+        "certificate_",
+        "diagnoses_",
+        "stop_reason_",
+        "_state",
+        "solver_",
+        "solver_reason_",
+        "_sigmoids",
+    ]
+)
 BY_NAME = {cls.__name__: cls for cls in TABLE}
 
 
@@ -164,19 +182,21 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
         raise ValueError(f"it holds no estimator of this version: {', '.join(BY_NAME)}.")
     estimator = BY_NAME[name](**_parameters(name, given, losses, arrays))
     table = TABLE[type(estimator)]
-    if not isinstance(fitted, dict) or not set(NEEDED) <= set(fitted) <= set(table):
-        raise ValueError(f"it has other attributes than a {name}.")
+    if not isinstance(fitted, dict):
+        raise ValueError("its attributes must be an object.")
+    may_lack = OPTIONAL | VERDICT if isinstance(estimator, PenaltySearch) else OPTIONAL
+    wrong = (set(fitted) - set(table)) | (set(table) - set(fitted) - may_lack)
+    if wrong:
+        has = "has" if min(wrong) in fitted else "lacks"
+        raise ValueError(f"it {has} the attribute {min(wrong)!r}, unlike a {name}.")
     for attribute, plain in fitted.items():
         try:
             value = table[attribute].unpack(unpack(plain, attribute, arrays))
         except ValueError as error:
             raise ValueError(f"{attribute}: {error}") from None
         setattr(estimator, attribute, value)
-    if isinstance(estimator, CertifiedClassifier):
-        if "threshold_" not in fitted:
-            raise ValueError("it has no threshold.")
-        if "diagnoses_" in fitted:
-            estimator._note_direction()
+    if isinstance(estimator, CertifiedClassifier) and "diagnoses_" in fitted:
+        estimator._note_direction()
     _require_consistent(estimator)
     return estimator
 
@@ -202,7 +222,7 @@ def _require_consistent(model: LinearClassifier) -> None:
     if getattr(model, "_sigmoids", None) is not None:
         columns = 1 if n_classes == 2 else n_classes
         claims["_sigmoids"] = len(model._sigmoids.slope) == columns
-    if "history_" in vars(model) and np.ndim(model.n_iter_) == 0:
+    if not isinstance(model, PenaltySearch):
         claims["n_iter_"] = model.history_.epochs == model.n_iter_
     for diagnosis in getattr(model, "diagnoses_", []):
         if diagnosis.direction is not None:

@@ -29,6 +29,7 @@ FORMAT = 1
 KEY = "separatrix"
 HEADER_LIMIT = 1 << 26  # bytes; safetensors itself reads up to 10^8
 AXES = 8
+REASON = 300  # characters
 # By the names that safetensors gives them.
 TYPES = frozenset(
     ["BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"]
@@ -107,7 +108,9 @@ def upgrade(
 
 
 def refusal(path: str | os.PathLike[str], reason: str) -> ValueError:
-    """The error for a file that is no good model file."""
+    """The error for a file that is no good model file; a reason may quote all that is in it."""
+    if len(reason) > REASON:
+        reason = f"{reason[:REASON]} ..."
     return ValueError(
         f"{os.fspath(path)} is damaged, or no model file of Separatrix: {reason} Nothing was "
         "loaded. Take another copy of the file, or save the model again."
@@ -168,7 +171,7 @@ def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
             path, f"the array {_short(name)} is of type {kind} and shape {_short(shape)}."
         )
     try:
-        array: Array = np.array(file.get_tensor(name))
+        array: Array = np.require(file.get_tensor(name), requirements="CAW")
     except ValueError as error:  # a shape of no entries whose axes are too long
         raise refusal(path, f"the array {_short(name)} cannot be: {error}.") from None
     if kind == "BOOL" and (array.view(np.uint8) > 1).any():

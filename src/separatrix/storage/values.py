@@ -152,7 +152,7 @@ def _scalar(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any
     if name == "str" and isinstance(number, str):
         return np.str_(number)
     wanted = {"bool": bool, **dict.fromkeys(FLOATS, float)}.get(str(name), int)
-    if name not in NUMBERS | FLOATS or type(number) is not wanted:
+    if str(name) not in NUMBERS | FLOATS or type(number) is not wanted:
         raise ValueError(f"{where} is no scalar of type {name!r}.")
     try:
         with np.errstate(over="ignore"):
@@ -167,9 +167,9 @@ def _scalar(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any
 def _array(value: Any, where: str, arrays: Mapping[str, Array], *_: Any) -> Array:
     name = value["$array"]
     # Every array bears the name of its place, so that none can be in two.
-    if name != where or name not in arrays:
+    if name != where or where not in arrays:
         raise ValueError(f"{where} has no array.")
-    return arrays[name]
+    return arrays[where]
 
 
 def _strings(value: Any, where: str, *_: Any) -> Array:
