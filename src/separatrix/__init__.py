@@ -18,6 +18,7 @@ from separatrix.estimators import (
     fit_many,
     regularization_path,
 )
+from separatrix.exports import to_onnx, to_sklearn
 from separatrix.losses import LOSSES, Loss
 from separatrix.modelfile import Bundle, load_model, save
 from separatrix.penalty import ElasticNet
@@ -54,4 +55,6 @@ __all__ = [
     "regularization_path",
     "save",
     "set_threads",
+    "to_onnx",
+    "to_sklearn",
 ]

@@ -171,7 +171,7 @@ def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
             path, f"the array {_short(name)} is of type {kind} and shape {_short(shape)}."
         )
     try:
-        array: Array = np.require(file.get_tensor(name), requirements="CAW")
+        array: Array = np.require(file.get_tensor(name), requirements=["C", "A", "W"])
     except ValueError as error:  # a shape of no entries whose axes are too long
         raise refusal(path, f"the array {_short(name)} cannot be: {error}.") from None
     if kind == "BOOL" and (array.view(np.uint8) > 1).any():

@@ -205,7 +205,7 @@ _TAGS: dict[str, Callable[..., Any]] = {
 
 
 def _require_room(width: int, length: int, where: str) -> None:
-    if width * length > CHARACTERS:
+    if width * max(length, 1) > CHARACTERS:
         raise ValueError(
             f"{where} is an array of {length} texts, each padded to {width} characters: more than "
             f"{CHARACTERS} in all. Use a list."
