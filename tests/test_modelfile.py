@@ -392,7 +392,7 @@ def test_a_parameter_that_is_no_plain_value_is_refused_with_a_remedy(path):
 def test_a_loss_of_ones_own_is_refused(path):
     own = dataclasses.replace(LOSSES["hinge"], name="mine")
     model = GradientDescentClassifier(own, epochs=2).fit(X, TWO)
-    with pytest.raises(ValueError, match="loss 'mine', which is not one of this library"):
+    with pytest.raises(ValueError, match="The loss 'mine' is not one of this library"):
         save(model, path)
 
 

@@ -146,8 +146,8 @@ def pack_loss(loss: Loss) -> dict[str, Any]:
     }
     if base.name not in LOSSES or unpack_loss(plain) != loss:
         raise ValueError(
-            f"is the loss '{loss.name}', which is not one of this library: a model file cannot "
-            f"hold its code. Losses that can be saved: {', '.join(LOSSES)}."
+            f"The loss '{loss.name}' is not one of this library, and a model file cannot hold its "
+            f"code. Losses that can be saved: {', '.join(LOSSES)}."
         )
     return plain
 
@@ -244,7 +244,7 @@ def _pack_state(state: State | None) -> Any:
     if state is None:
         return None
     if state.duals or state.memory:
-        raise ValueError("holds more than weights, and cannot be saved: fit the model again.")
+        raise ValueError("The state of the run holds more than weights: fit the model again.")
     return {
         "weights": [{"W": m.W, "b": m.b} for m in (state.model, *state.slots)],
         "done": state.done,

@@ -141,30 +141,21 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     check_is_fitted(estimator)
     kind = type(estimator)
     arrays: dict[str, Array] = {}
-    given, losses = {}, {}
-    for name, value in estimator.get_params(deep=False).items():
-        try:
-            if isinstance(value, Loss) and not isinstance(value, type):
-                losses[name] = pack_loss(value)
-            else:
-                given[name] = pack(value, f"parameters.{name}", arrays)
-        except ValueError as error:
-            raise ValueError(
-                f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} What was "
-                f"learnt does not change by it: save after set_params({name}=...) with a plain one."
-            ) from None
-    fitted = {}
-    for name, part in TABLE[kind].items():
-        if name in vars(estimator):
-            try:
-                fitted[name] = pack(part.pack(vars(estimator)[name]), name, arrays)
-            except ValueError as error:
-                raise ValueError(f"{kind.__name__} cannot be saved: {name} {error}") from None
+    params = estimator.get_params(deep=False)
+    losses = [name for name, value in params.items() if isinstance(value, Loss)]
     content = {
         "estimator": kind.__name__,
-        "parameters": given,
-        "losses": losses,
-        "fitted": fitted,
+        "parameters": {
+            name: _pack_parameter(kind, name, value, arrays)
+            for name, value in params.items()
+            if name not in losses
+        },
+        "losses": {name: pack_loss(params[name]) for name in losses},
+        "fitted": {
+            name: pack(part.pack(vars(estimator)[name]), name, arrays)
+            for name, part in TABLE[kind].items()
+            if name in vars(estimator)
+        },
     }
     try:
         from_state(content, arrays)
@@ -173,6 +164,16 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             f"{kind.__name__} cannot be saved, for it could not be loaded: {error} Fit it again."
         ) from None
     return content, arrays
+
+
+def _pack_parameter(kind: type, name: str, value: Any, arrays: dict[str, Array]) -> Any:
+    try:
+        return pack(value, f"parameters.{name}", arrays)
+    except ValueError as error:
+        raise ValueError(
+            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} What was learnt "
+            f"does not change by it: save after set_params({name}=...) with a plain one."
+        ) from None
 
 
 def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
