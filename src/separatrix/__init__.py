@@ -1,31 +1,65 @@
 """Separatrix trains, studies and explains linear classifiers: many models, one pass."""
 
-from separatrix.arrays import get_threads, set_threads
-from separatrix.certificate import Certificate
-from separatrix.diagnose import Diagnosis
-from separatrix.estimators import (
-    GradientDescentClassifier,
-    GridSearchCV,
-    Intervals,
-    LinearSVC,
-    LinearSVCCV,
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RegularizationPath,
-    Threshold,
-    confidence_intervals,
-    fit_many,
-    regularization_path,
-)
-from separatrix.exports import to_onnx, to_sklearn
-from separatrix.losses import LOSSES, Loss
-from separatrix.modelfile import Bundle, load_model, save
-from separatrix.penalty import ElasticNet
-from separatrix.solvers import History, Progress
-from separatrix.sources import Source, load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.arrays import get_threads, set_threads
+    from separatrix.certificate import Certificate
+    from separatrix.diagnose import Diagnosis
+    from separatrix.estimators import (
+        GradientDescentClassifier,
+        GridSearchCV,
+        Intervals,
+        LinearSVC,
+        LinearSVCCV,
+        LogisticRegression,
+        LogisticRegressionCV,
+        Perceptron,
+        RegularizationPath,
+        Threshold,
+        confidence_intervals,
+        fit_many,
+        regularization_path,
+    )
+    from separatrix.exports import to_onnx, to_sklearn
+    from separatrix.losses import LOSSES, Loss
+    from separatrix.modelfile import Bundle, load_model, save
+    from separatrix.penalty import ElasticNet
+    from separatrix.solvers import History, Progress
+    from separatrix.sources import Source, load
 
 __version__ = "0.1.0"
+
+# Where each name is. A module is imported when one of its names is first asked for: scikit-learn
+# alone takes two seconds, which a command line that only prints its help need not wait for.
+_PLACES = {
+    "separatrix.arrays": ("get_threads", "set_threads"),
+    "separatrix.certificate": ("Certificate",),
+    "separatrix.diagnose": ("Diagnosis",),
+    "separatrix.estimators": (
+        "GradientDescentClassifier",
+        "GridSearchCV",
+        "Intervals",
+        "LinearSVC",
+        "LinearSVCCV",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "Perceptron",
+        "RegularizationPath",
+        "Threshold",
+        "confidence_intervals",
+        "fit_many",
+        "regularization_path",
+    ),
+    "separatrix.exports": ("to_onnx", "to_sklearn"),
+    "separatrix.losses": ("LOSSES", "Loss"),
+    "separatrix.modelfile": ("Bundle", "load_model", "save"),
+    "separatrix.penalty": ("ElasticNet",),
+    "separatrix.solvers": ("History", "Progress"),
+    "separatrix.sources": ("Source", "load"),
+}
+_MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
     "LOSSES",
@@ -58,3 +92,15 @@ __all__ = [
     "to_onnx",
     "to_sklearn",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
