@@ -45,7 +45,11 @@ PIECES = [
     ],
     *[b"infinity", b"1:infinit", b"\xc3\xa9", b"1.5.2", b"4:5:6", b"999999999999999999:1", b"0:1"],
 ]
-SENTENCE = re.compile(r", line [1-9][0-9]*: [^\n]+\.$|^[^\n]+ has no rows\. [^\n]+\.$")
+SENTENCE = re.compile(
+    r", line [1-9][0-9]*: [^\n]+\.$"
+    r"|^[^\n]+ has no rows\. [^\n]+\.$"
+    r"|^[^\n]+ is packed, and damaged: [^\n]+\.$"  # some bytes look so at the start
+)
 
 
 def hostile_files():

@@ -284,6 +284,7 @@ def test_writing_and_reading_gives_the_same_matrix(tmp_path):
 
 
 @given(hostile_files())
+@example(b"\x1f\x8bw\t")
 def test_hostile_files_give_data_or_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "hostile.svm"
     path.write_bytes(content)
