@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -14,27 +13,12 @@ from hypothesis import strategies as st
 
 from forms import FORMS, Form
 from separatrix import _core
-from separatrix.arrays import Matrix, get_threads, set_threads
+from separatrix.arrays import Matrix, set_threads
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 
 every_form = pytest.mark.parametrize("form", FORMS, ids=str)
 every_type = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
 EXTREME = {np.float64: 1e300, np.float32: 1e30}
-
-
-@pytest.fixture(params=_core.instruction_sets())
-def instructions(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = _core.instruction_set()
-    _core.use_instruction_set(request.param)
-    yield request.param
-    _core.use_instruction_set(before)
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = get_threads()
-    yield
-    set_threads(before)
 
 
 def compiled(
@@ -84,7 +68,7 @@ def draw(
 
 @every_form
 @every_type
-def test_compiled_loss_equals_the_reference(form: Form, dtype: type, instructions: str) -> None:
+def test_compiled_loss_equals_the_reference(form: Form, dtype: type, instruction_set: str) -> None:
     rng = np.random.default_rng(0)
     shapes = [(1, 1), (65, 1), (3, 2), (7, 19), (41, 5), (64, 64)]
     for (n, B), y_each, s_each in product(shapes, (False, True), (False, True)):
@@ -100,7 +84,7 @@ def test_compiled_loss_equals_the_reference(form: Form, dtype: type, instruction
 @every_form
 @every_type
 def test_compiled_loss_equals_the_reference_at_ties(
-    form: Form, dtype: type, instructions: str
+    form: Form, dtype: type, instruction_set: str
 ) -> None:
     """Scores of few values: equal scores, zero scores, and terms that are exactly at the margin."""
     rng = np.random.default_rng(1)
@@ -113,7 +97,7 @@ def test_compiled_loss_equals_the_reference_at_ties(
 @every_form
 @every_type
 def test_extreme_scores_give_no_nan_and_the_limits_of_the_reference(
-    form: Form, dtype: type, instructions: str
+    form: Form, dtype: type, instruction_set: str
 ) -> None:
     rng = np.random.default_rng(2)
     big = EXTREME[dtype]
@@ -132,7 +116,7 @@ def test_extreme_scores_give_no_nan_and_the_limits_of_the_reference(
 
 @every_form
 @every_type
-def test_rows_without_weight_leave_no_trace(form: Form, dtype: type, instructions: str) -> None:
+def test_rows_without_weight_leave_no_trace(form: Form, dtype: type, instruction_set: str) -> None:
     rng = np.random.default_rng(3)
     y, s, scale, Z = draw(rng, form, 70, 3, dtype, False, True)
     bad = rng.choice(np.array([np.inf, -np.inf, np.nan, EXTREME[dtype]], dtype), Z.shape)
@@ -147,7 +131,7 @@ def test_rows_without_weight_leave_no_trace(form: Form, dtype: type, instruction
 @every_form
 @every_type
 def test_nan_scores_of_weighted_rows_come_through(
-    form: Form, dtype: type, instructions: str
+    form: Form, dtype: type, instruction_set: str
 ) -> None:
     """A model that diverged must show it in its loss."""
     y, _, scale, Z = draw(np.random.default_rng(4), form, 40, 2, dtype, False, False)
@@ -161,7 +145,7 @@ def test_nan_scores_of_weighted_rows_come_through(
 @pytest.mark.parametrize("margin", [0.25, 3.0])
 @pytest.mark.parametrize("name", [n for n, loss in LOSSES.items() if loss.margin > 0.0])
 def test_compiled_margins_equal_the_reference(
-    name: str, margin: float, dtype: type, instructions: str
+    name: str, margin: float, dtype: type, instruction_set: str
 ) -> None:
     rng = np.random.default_rng(5)
     loss = make_loss(name, margin)
@@ -178,7 +162,7 @@ def test_compiled_margins_equal_the_reference(
 @every_form
 @every_type
 def test_the_bits_of_a_lane_depend_neither_on_its_place_nor_on_its_neighbours(
-    form: Form, dtype: type, instructions: str
+    form: Form, dtype: type, instruction_set: str
 ) -> None:
     rng = np.random.default_rng(6)
     y, s, scale, Z = draw(rng, form, 67, 7, dtype, True, True)
@@ -257,7 +241,7 @@ def assert_pass_is_right(form: Form, p: dict[str, Any], X: Matrix) -> None:
 @every_type
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_one_pass_equals_the_reference(
-    form: Form, dtype: type, sparse: bool, instructions: str
+    form: Form, dtype: type, sparse: bool, instruction_set: str
 ) -> None:
     p = problem(form, 83, 11, 3, dtype, density=0.4 if sparse else 1.0)
     assert_pass_is_right(form, p, Matrix(sp.csr_array(p["X"]) if sparse else p["X"]))
@@ -335,7 +319,7 @@ def test_one_pass_adds_to_what_is_there(sparse: bool, dtype: type) -> None:
 @every_type
 @pytest.mark.parametrize("shape", [(20000, 20, 5), (2500, 600, 7), (3000, 900, 1)], ids=str)
 def test_one_pass_has_the_same_bits_for_1_2_and_8_threads(
-    shape: tuple[int, int, int], sparse: bool, dtype: type, instructions: str, threads: None
+    shape: tuple[int, int, int], sparse: bool, dtype: type, instruction_set: str, threads: None
 ) -> None:
     n, d, B = shape
     form = Form(LOSSES["softmax"], 3, 3)
@@ -356,7 +340,7 @@ def test_one_pass_has_the_same_bits_for_1_2_and_8_threads(
 @every_type
 @pytest.mark.parametrize("form", [FORMS[0], Form(LOSSES["softmax"], 3, 3)], ids=str)
 def test_a_model_has_the_same_bits_alone_and_at_any_place_of_a_batch(
-    form: Form, sparse: bool, dtype: type, instructions: str
+    form: Form, sparse: bool, dtype: type, instruction_set: str
 ) -> None:
     n, d, B = 2100, 410, 37
     p = problem(form, n, d, B, dtype, density=0.1)

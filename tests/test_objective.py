@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 
 from forms import BINARY, FORMS, MULTICLASS, ONE_VS_REST, SMOOTH, Form
 from separatrix import GradientDescentClassifier, fit_many
-from separatrix.arrays import Matrix, get_threads, rows_read, set_threads
+from separatrix.arrays import Matrix, rows_read, set_threads
 from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES, Loss
@@ -44,13 +43,6 @@ class Uncompiled:
     @property
     def compiled(self) -> bool:
         return False
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = get_threads()
-    yield
-    set_threads(before)
 
 
 def rows(form: Form, n: int = 50, *, seed: int = 0, each: bool = False) -> tuple[np.ndarray, ...]:
