@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from separatrix import GradientDescentClassifier, Perceptron, fit_many
+from separatrix import GradientDescentClassifier, LogisticRegression, Perceptron, fit_many
 from separatrix.arrays import rows_read
 from separatrix.data import Dataset
 from separatrix.losses import LOSSES, make_loss
@@ -669,3 +669,24 @@ def test_the_model_given_is_not_changed():
     start = Model.zeros(3, 1, 3)
     run(solver, objective, start, Stop(epochs=((5,),)))
     assert not start.W.any()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7, 1e8])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_without_a_penalty_nothing_is_called_converged_that_is_not(offset, solver):
+    """A shift of the features changes nothing but the digits that are left of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = (X @ [1.0, 2.0, -1.0] + rng.logistic(size=200) > 0).astype(int)
+    best = LogisticRegression(C=np.inf, tol=1e-8).fit(X, y).certificate_.primal
+    model = LogisticRegression(C=np.inf, tol=1e-3, solver=solver, max_iter=50).fit(X + offset, y)
+    if model.stop_reason_ == "tol":
+        assert model.certificate_.primal <= best * (1.0 + 1e-4)
+    else:
+        assert any(found.kind == "not_converged" for found in model.diagnoses_)
+
+
+def test_a_start_at_the_optimum_without_a_penalty_has_converged():
+    X = np.repeat(np.random.default_rng(0).standard_normal((5, 5)), 4, axis=0)
+    model = LogisticRegression(C=np.inf).fit(X, np.arange(20) % 2)
+    assert (model.stop_reason_, model.n_iter_) == ("tol", 1)

@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
@@ -564,3 +566,11 @@ def test_full_batch_descent_takes_the_path_it_takes_on_the_rows_of_its_fold():
 def test_verbose_says_how_many_fits_there_are(capsys):
     GridSearchCV(ours(), {"C": STRENGTHS}, cv=3, verbose=1).fit(X2, Y2)
     assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("candidates", [2, 7])
+def test_a_warning_names_the_line_that_called_fit(candidates):
+    grid = {"C": list(np.logspace(-2, 2, candidates))}
+    with pytest.warns(ConvergenceWarning) as caught:
+        GridSearchCV(LogisticRegression(max_iter=1, tol=1e-12), grid).fit(X2, Y2)
+    assert {Path(warning.filename).name for warning in caught} == {"test_search.py"}

@@ -430,3 +430,9 @@ def test_the_displays_of_scikit_learn_draw_it(model):
     ConfusionMatrixDisplay.from_estimator(model, *MIXED)
     DetCurveDisplay.from_estimator(model, *MIXED)
     plt.close("all")
+
+
+def test_a_hinge_without_a_penalty_and_many_weights_is_refused_in_words():
+    X = np.random.default_rng(0).standard_normal((30, 700))
+    with pytest.raises(ValueError, match="a loss with kinks needs l2 > 0"):
+        LinearSVC(C=np.inf, loss="hinge", multiclass="crammer_singer").fit(X, np.arange(30) % 3)

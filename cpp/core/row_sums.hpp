@@ -1,6 +1,7 @@
 // Sums over rows that do not wait for each other.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine.hpp"

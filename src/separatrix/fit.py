@@ -195,8 +195,12 @@ def _best_solver(
     size = (data.n_features + 1) * outputs
     if not loss.smooth and size <= Newton.order:
         return "interior", f"a hinge, and {size} weights are few enough for an explicit Hessian"
+    if not loss.smooth and l2 == 0.0:
+        return "dual", "the loss has kinks"
     if not loss.smooth:
-        return _for_kinks(size, _hardness(loss, n_outputs, l2, data, factors), data)
+        # Outputs that are apart have a Hessian each.
+        blocks = n_outputs if isinstance(loss, OneVsRest) else 1
+        return _for_kinks(size, blocks, _hardness(loss, n_outputs, l2, data, factors), data)
     if size <= Newton.order:
         return "newton", f"{size} weights are few enough for an explicit Hessian"
     if size >= data.n_samples:
@@ -208,10 +212,11 @@ def _best_solver(
     return "newton", f"{numbers}, above {limit:g}, so that the dual problem is hard"
 
 
-def _for_kinks(size: int, hardness: float, data: Dataset) -> tuple[str, str]:
+def _for_kinks(size: int, blocks: int, hardness: float, data: Dataset) -> tuple[str, str]:
     """The solver for a hinge with too many weights for any Hessian to be cheap, and why."""
     numbers = f"a hinge with {size} weights, whose C * mean |x|^2 is {hardness:.2g}"
-    if size < min(LARGEST_HESSIAN, data.n_samples) and hardness > HINGE_IS_EASY:
+    small = size * blocks**0.5 < LARGEST_HESSIAN and size < data.n_samples
+    if small and hardness > HINGE_IS_EASY:
         return "interior", f"{numbers}, above {HINGE_IS_EASY:g}, so that the dual problem is hard"
     return "dual", "the loss has kinks, and the dual problem has none"
 

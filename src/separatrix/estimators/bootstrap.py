@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.arrays import Array
 from separatrix.certificate import Certificate
 from separatrix.diagnose import Diagnosis
+from separatrix.estimators.caller import users_line
 from separatrix.estimators.fitted import Fit
 from separatrix.fit import train
 from separatrix.losses import OneVsRest
@@ -127,5 +128,5 @@ def _warn(missed: Sequence[tuple[int, Diagnosis]], count: int) -> None:
             f"{number} of {count} replicates are not what was asked for. The first is replicate "
             f"{missed[0][0]}: {missed[0][1]}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=users_line(),
         )

@@ -130,8 +130,7 @@ class CrossValidation:
         all rows if one candidate is to be fitted to them and it costs less to take all along: a
         model alone takes as long as some in a batch.
         """
-        plain = [r.transformers is None and not r.standardise for r in recipes]
-        along = refit and len(recipes) <= ALONG and all(plain)
+        along = refit and len(recipes) <= ALONG and all(_goes_along(r) for r in recipes)
         groups: dict[Hashable, list[int]] = {}
         for c, (recipe, key) in enumerate(zip(recipes, keys)):
             direct = recipe.transformers is None
@@ -265,6 +264,15 @@ class CrossValidation:
                 trial.scores[name] = score
 
 
+def _goes_along(recipe: Recipe) -> bool:
+    """Whether a candidate fitted to all rows beside the folds is what it would be alone.
+
+    With L1 it would start from its neighbours in the grid.
+    """
+    without_l1 = getattr(recipe.classifier, "l1_ratio", 0.0) == 0.0
+    return recipe.transformers is None and not recipe.standardise and without_l1
+
+
 def finish(fitted: Trial, X: Any, y: Any, sample_weight: Any) -> LinearClassifier:
     """The model of a trial on all rows, with what `fit` does after training."""
     fitted.model._warn()
@@ -279,7 +287,6 @@ def warn_of(trials: Sequence[Trial]) -> None:
         [trial.model for trial in good],
         "models of the cross-validation",
         lambda k: f"{good[k].model} on split {good[k].fold}",
-        stacklevel=4,
     )
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.arrays import Array, Matrix
 from separatrix.data import Dataset
 from separatrix.diagnose import Diagnosis
+from separatrix.estimators.caller import users_line
 from separatrix.estimators.checks import as_numbers, require_finite, require_numbers
 from separatrix.fit import Task
 from separatrix.losses import Loss
@@ -72,7 +73,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Warn of what makes the fit unfit for use, naming the line that called `fit`."""
         for diagnosis in self.diagnoses_:
             if diagnosis.kind in self._alarms:
-                warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=4)
+                warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=users_line())
 
     def objective(self) -> str:
         """The exact formula that was minimised, in words and numbers."""

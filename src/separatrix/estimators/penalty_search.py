@@ -108,7 +108,7 @@ class PenaltySearch(CertifiedClassifier):
     def _candidate(self, C: float, l1_ratio: float) -> CertifiedClassifier:
         known = signature(self._kind).parameters
         shared = {k: v for k, v in self.get_params(deep=False).items() if k in known}
-        return self._kind(C=C, l1_ratio=l1_ratio, **shared)
+        return self._kind(C=float(C), l1_ratio=float(l1_ratio), **shared)
 
     def _scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring is None else self.scoring)

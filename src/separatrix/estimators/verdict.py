@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.diagnose import Diagnosis
+from separatrix.estimators.caller import users_line
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.solvers import Result
 
@@ -23,7 +24,7 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
         return None
     if gap is None:
         reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
-        asked = f"tol={tol:g} times that of the start"
+        asked = f"tol={tol:g} times that of zero weights, for standardised features"
     else:
         reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
     ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
@@ -37,7 +38,7 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
 
 
 def warn_together(
-    models: Sequence[LinearClassifier], what: str, name: Callable[[int], str], stacklevel: int = 3
+    models: Sequence[LinearClassifier], what: str, name: Callable[[int], str]
 ) -> None:
     """Warn once of all models that are unfit for use; `name` says of the first which one it is."""
     missed = [
@@ -53,5 +54,5 @@ def warn_together(
             f"{count} of {len(models)} {what} are not what was asked for. "
             f"The first is {name(first)}: {diagnosis}",
             ConvergenceWarning,
-            stacklevel=stacklevel,
+            stacklevel=users_line(),
         )

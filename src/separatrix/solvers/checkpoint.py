@@ -34,8 +34,8 @@ class Watch:
     best_score: Array
     waited: Array  # measurements since the best, or rises running
     last_score: Array
-    start_norm: Array  # norm of the gradient before the first epoch
-    certify_at: Array  # and that at which the gap is looked at next
+    start_norm: Array  # size of the gradient at zero weights
+    certify_at: Array  # norm of the gradient at which the gap is looked at next
     gap: Array  # relative, by the bound of the last epoch
 
     @classmethod

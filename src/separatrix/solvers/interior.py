@@ -15,6 +15,7 @@ See S. Mehrotra, On the implementation of a primal-dual interior point method, S
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,8 +138,16 @@ class _Point:
     def select(self, models: Array) -> _Point:
         """The same of some of the models: what was added up is not added up anew."""
         objective, model = self.objective.select(models), self.model.select(models)
-        part = _Point(objective, model, **{name: a[models] for name, a in self.memory().items()})
-        part._put(part.a, part.r, part.x, self.t[models])
+        part = copy(self)
+        part.objective, part.model = objective, model
+        part.terms = replace(
+            self.terms,
+            objective=objective,
+            share=self.terms.share[models],
+            own=self.terms.own[models],
+        )
+        part.there, part.bound = self.there[models], self.bound[models]
+        part._put(*(a[models] for a in (self.a, self.r, self.x, self.t)))
         return part
 
     def memory(self) -> dict[str, Array]:

@@ -27,6 +27,7 @@ from separatrix.solvers.checkpoint import (
     refuse_foreign,
     unpack,
 )
+from separatrix.solvers.gradient_size import ROUNDING, gradient_sizes, has_gap
 from separatrix.solvers.history import FIELDS, History
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
@@ -61,6 +62,7 @@ class Progress:
     members: tuple[tuple[int, ...], ...]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what diverges is told in words
 def run(
     solver: Solver,
     objective: Objective,
@@ -161,23 +163,25 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=self._norm_of_nothing(),
+            start_norm=self._size_of_nothing(),
             # Weights that are given may be next to the optimum, and are looked at without delay.
             certify_at=np.where(_given(weights), np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope))),
             gap=np.where(_given(weights), 0.0, np.inf),
         )
 
-    def _norm_of_nothing(self) -> Array:
-        """The gradient's norm at zero weights, of which `tol` is a share where there is no gap."""
-        norm = self.state.found.gradient_norm.copy()
-        l1, l2 = self.objective.strengths(len(norm))
-        free = np.isfinite(self.stop.tol) & ((l1 == 0.0) & (l2 == 0.0))
-        asked = np.flatnonzero(free & _given(self.state.model))
-        if len(asked):
-            some = self.state.model.select(asked)
+    def _size_of_nothing(self) -> Array:
+        """The gradient's size at zero weights, of which `tol` is a share where there is no gap."""
+        found, B = self.state.found, len(self.running)
+        free = np.isfinite(self.stop.tol) & ~has_gap(self.objective, B)
+        if not free.any():
+            return found.gradient_norm
+        size = gradient_sizes(self.objective, found).copy()
+        given = np.flatnonzero(free & _given(self.state.model))
+        if len(given):
+            some, part = self.state.model.select(given), self.objective.select(given)
             nothing = Model(np.zeros_like(some.W), np.zeros_like(some.b))
-            norm[asked] = self.objective.select(asked).evaluate(nothing).gradient_norm
-        return norm
+            size[given] = gradient_sizes(part, part.evaluate(nothing))
+        return size
 
     @property
     def epoch(self) -> int:
@@ -270,18 +274,18 @@ class _Batch:
         if not self.state.duals:
             proven, narrows = self._follow_bounds()
             waits = narrows | ~(norm <= watch.certify_at)
-        look = np.flatnonzero(asked & ~proven & ~waits)
-        if not len(look):
-            return proven
-        for i, certificate in zip(look, self._certify(look)):
-            self.certificates[int(i)] = certificate
+        bounded = has_gap(self.objective, len(norm))
+        if not bounded.all():  # nothing but the gradient to go by
+            size = gradient_sizes(self.objective, self.state.found)
+            proven |= asked & ~bounded & (size <= np.maximum(tol * watch.start_norm, ROUNDING))
+        look = np.flatnonzero(asked & bounded & ~proven & ~waits)
+        for i, certificate in zip(look, self._certify(look) if len(look) else []):
             gap = certificate.relative_gap
-            if gap is None:  # nothing but the norm to go by
-                watch.certify_at[i] = tol[i] * watch.start_norm[i]
-                proven[i] = norm[i] <= watch.certify_at[i]
-            else:
-                proven[i] = gap <= tol[i]
-                watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
+            if gap is None:  # scores beyond what numbers can hold
+                continue
+            self.certificates[int(i)] = certificate
+            proven[i] = gap <= tol[i]
+            watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
         return proven
 
     def _follow_bounds(self) -> tuple[Array, Array]:
