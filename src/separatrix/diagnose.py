@@ -27,7 +27,7 @@ SCALE_RATIO = 1e3  # between the widest and the narrowest feature
 CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
 RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
-CUT_SHORT = ("epochs", "time_limit")  # ends that say nothing about convergence
+CUT_SHORT = ("epochs", "time_limit", "interrupted")  # ends that say nothing about convergence
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
     if result.stop_reason == "epochs":
         ended = f"stopped at max_iter={max_iter}"
         remedy = "Raise max_iter, standardise the features, or lower C."
+    elif result.stop_reason == "interrupted":
+        ended = f"was interrupted after iteration {result.best_epoch}"
+        remedy = "Let it run to the end."
     if gap is not None and gap <= ROUNDING:
         remedy = "Raise tol: the numbers have no more digits."
     return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)

@@ -6,7 +6,7 @@ from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
 from separatrix.solvers.interior import Interior
 from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.loop import Progress, run
+from separatrix.solvers.loop import Interrupted, Progress, run
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.perceptron import PerceptronRule
 from separatrix.solvers.protocol import Solver, State
@@ -33,6 +33,7 @@ __all__ = [
     "Gradient",
     "History",
     "Interior",
+    "Interrupted",
     "Newton",
     "PerceptronRule",
     "Progress",

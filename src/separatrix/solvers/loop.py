@@ -39,6 +39,10 @@ NEXT_LOOK = 0.9
 TINY = 1e-300
 
 
+class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
+    """Raised by a callback to end a run: every model is kept as it stands."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """What a callback sees after every epoch.
@@ -49,6 +53,8 @@ class Progress:
     epochs : epochs at most
     running : numbers of the models of this batch that are still trained
     records : the history's fields at this epoch, one value for each running model
+    gap : the relative duality gap proven at this epoch, one for each running model; NaN where none
+        was looked for, since only `tol` asks for one
     checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
     members : for every model of this batch, the numbers of the estimators it is trained for: their
         places in the list given to `fit_many`
@@ -58,6 +64,7 @@ class Progress:
     epochs: int
     running: Array
     records: dict[str, Array]
+    gap: Array
     checkpoint: Callable[[], dict[str, Array]]
     members: tuple[tuple[int, ...], ...]
 
@@ -83,7 +90,7 @@ def run(
     solver, objective, model : how, what, and from where; `model` is not changed
     stop : when to stop each model, and at which epochs to read it off
     validation : the objective on rows held out, recorded and watched by patience
-    on_record : called after every epoch
+    on_record : called after every epoch; it may raise `Interrupted`
     state : go on from the state of an earlier run, instead of from `model`
     keep_state : whether results carry the state from which a later run can go on
     resume : arrays of a checkpoint of this very run; those of another are refused
@@ -101,7 +108,10 @@ def run(
     while len(batch.running):
         batch.advance()
         if on_record is not None:
-            on_record(batch.progress())
+            try:
+                on_record(batch.progress())
+            except Interrupted:
+                batch.interrupt()
         batch.drop()
     return batch.results()
 
@@ -378,6 +388,14 @@ class _Batch:
             certificate,
         )
 
+    def interrupt(self) -> None:
+        """Read off all models that would go on, as they stand."""
+        for i in np.flatnonzero(~self._over):
+            for reading, point in enumerate(self.stop.epochs[i]):
+                if point > self.epoch:
+                    self.finished.append(self._read_off(int(i), reading, "interrupted"))
+        self._over[:] = True
+
     def drop(self) -> None:
         """Take the models that are over out of the batch."""
         if not self._over.any():
@@ -391,8 +409,25 @@ class _Batch:
     def progress(self) -> Progress:
         members = tuple((m,) for m in range(self.start_model.n_models))
         return Progress(
-            self.epoch, self.epochs, self.running, self.records, self.checkpoint, members
+            self.epoch,
+            self.epochs,
+            self.running,
+            self.records,
+            self._proven_gaps(),
+            self.checkpoint,
+            members,
         )
+
+    def _proven_gaps(self) -> Array:
+        """The narrowest relative gap that this epoch has proven, for every running model."""
+        gaps = np.full(len(self.running), np.nan)
+        if not self.state.duals:
+            asked = ~np.isnan(self.stop.tol) & np.isfinite(self.watch.gap)
+            gaps[asked] = self.watch.gap[asked]
+        for i, certificate in self.certificates.items():
+            if certificate.relative_gap is not None:
+                gaps[i] = np.fmin(gaps[i], certificate.relative_gap)
+        return gaps
 
     def results(self) -> list[list[Result]]:
         """Certify and diagnose everything that was read off, as one batch."""

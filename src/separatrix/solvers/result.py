@@ -21,8 +21,8 @@ class Result:
     history : every epoch
     certificate : how far from the optimum the model can be
     diagnoses : what is wrong, each with cause and remedy
-    stop_reason : "epochs", "tol", "gradient_tol", "step_tol", "patience", "time_limit", "diverged"
-        or the solver's own, such as "no mistakes"
+    stop_reason : "epochs", "tol", "gradient_tol", "step_tol", "patience", "time_limit", "diverged",
+        "interrupted", or the solver's own, such as "no mistakes"
     best_epoch : the epoch whose weights were kept
     solver, why : the solver's name, and how it was chosen if it was chosen for the user
     objective : the formula that was minimised, in words and numbers

@@ -1,0 +1,51 @@
+"""The verbs, put together."""
+
+from typing import Annotated
+
+import typer
+
+from separatrix import __version__
+from separatrix.cli.compare import compare
+from separatrix.cli.data import data
+from separatrix.cli.evaluate import evaluate
+from separatrix.cli.fit import fit
+from separatrix.cli.predict import predict
+from separatrix.cli.search import search
+from separatrix.cli.show import show
+from separatrix.cli.verbs import register
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"separatrix {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="Exit codes: 0 fine, 1 the data or the model is wrong, 2 usage, 3 fitted but not "
+    "converged, 130 interrupted."
+)
+def _all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+) -> None:
+    """Linear classifiers with a verdict: trained, certified, explained.
+
+    [b]separatrix fit iris[/b]                       a first model, judged
+    [b]separatrix fit mail.csv --out mail.sx[/b]     from a file to a model
+    [b]separatrix predict mail.sx new.csv[/b]        and back to answers
+    """
+
+
+for verb in (fit, search, predict, evaluate, show, compare):
+    register(app, verb)
+app.add_typer(data, name="data")

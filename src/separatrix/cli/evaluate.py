@@ -1,0 +1,114 @@
+"""separatrix evaluate: how good a saved model is on rows of known label."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.fit import check_writable
+from separatrix.cli.options import ModelFile, Out, Reading, SourceArgument
+from separatrix.cli.reading import fetch_named
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import Common, UsageError, verb
+
+
+@verb
+def evaluate(
+    screen: Screen,
+    model: ModelFile,
+    source: SourceArgument,
+    reading: Reading,
+    common: Common,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="X",
+            help="Find the threshold for this precision of the 2nd class.",
+        ),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="X", help="Find the threshold for this recall."),
+    ] = None,
+    every_row: Annotated[
+        bool,
+        typer.Option("--all", help="Measure all rows, also those the model was trained on."),
+    ] = False,
+    out: Out = None,
+) -> None:
+    """Measure a model on a source: metrics, ROC, precision and recall, thresholds.
+
+    [b]separatrix evaluate mail.sx new.csv[/b]
+    [b]separatrix evaluate mail.sx new.csv --precision 0.99 --out careful.sx[/b]
+
+    Of the data that the model was trained on, only the test rows are measured. --out saves the
+    model with the threshold that was found.
+    """
+    from separatrix.workflow.answering import evaluate as judge
+    from separatrix.workflow.inputs import load_for, open_model, rows_for_test
+
+    if precision is not None and recall is not None:
+        raise UsageError("Ask for a precision or for a recall, not for both.")
+    if out is not None and precision is None and recall is None:
+        raise UsageError("--out saves the model with a threshold: ask for --precision or --recall.")
+    check_writable(out)
+    bundle = open_model(model)
+    fetch_named(screen, source)
+    with screen.busy(f"Reading {source}"):
+        rows = load_for(bundle, source, **reading.options())
+        if not every_row:
+            rows = rows_for_test(bundle, rows)
+        facts = judge(bundle, rows, precision=precision, recall=recall)
+    facts["out"] = None if out is None else str(out)
+    if out is not None:
+        bundle.save(out)
+    screen.facts(facts)
+    if screen.talks:
+        _report(screen, facts)
+
+
+def _report(screen: Screen, facts: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    source, metrics, ranking = facts["source"], facts["metrics"], facts["ranking"]
+    screen.say(Text(source["name"], "bold"), f" · {source['rows']:,} rows measured")
+    screen.say(tables.notes(facts["notes"]))
+    screen.say(
+        tables.named(
+            [
+                ("Accuracy", tables.share(metrics["accuracy"])),
+                ("Log-loss", tables.number(metrics["log_loss"])),
+                ("ROC AUC", tables.number(ranking["roc_auc"])),
+                ("Average precision", tables.number(ranking["average_precision"])),
+            ]
+        )
+    )
+    screen.say(tables.classes_table(source["name"], metrics))
+    screen.say(tables.confusion_table(source["name"], metrics))
+    if "operating_points" in facts:
+        _report_points(screen, facts)
+    if "threshold" in facts:
+        found = facts["threshold"]
+        screen.say(
+            f"Threshold {found['value']:.6g}: precision {tables.share(found['precision'])}, recall "
+            f"{tables.share(found['recall'])}, accuracy {tables.share(found['accuracy'])}."
+        )
+    if facts["out"]:
+        screen.say(f"Saved with this threshold to {facts['out']}.")
+
+
+def _report_points(screen: Screen, facts: dict[str, Any]) -> None:
+    from separatrix.cli import tables
+
+    positive = tables.label(facts["positive"])
+    columns = ["recall", "precision", "false positives"]
+    table = tables.plain_table(f"'{positive}' if score >", columns)
+    for point in facts["operating_points"]:
+        shares = [
+            tables.share(point[key]) for key in ("recall", "precision", "false_positive_rate")
+        ]
+        table.add_row(f"{point['threshold']:.4g}", *shares)
+    screen.say(tables.spaced(table))

@@ -1,0 +1,271 @@
+"""The options that several verbs share, in groups, and how their words are read."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from separatrix.cli.verbs import UsageError
+from separatrix.workflow.families import FAMILIES, Options
+
+_DATA, _MODEL = "Data", "Model"
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(metavar="SOURCE", help="A name ('separatrix data list'), a file or a folder."),
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (.sx).")]
+Out = Annotated[
+    Path | None, typer.Option(help="Write the model to this file (.sx).", rich_help_panel="Output")
+]
+
+
+@dataclass
+class Reading:
+    """How a source is read."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of the labels: name, or position from 0 (-1: the last); 'none'.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column that holds documents.", rich_help_panel=_DATA
+        ),
+    ] = None
+    features: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Features of an svmlight file.", rich_help_panel=_DATA
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Is the first line a header?", rich_help_panel=_DATA
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="svmlight, table, parquet, npz, ... if in doubt.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The options of `load` that were given."""
+        given = {
+            "label": _label(self.label),
+            "text": self.text or None,
+            "features": self.features,
+            "header": self.header,
+            "format": self.format,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass
+class Preparing:
+    """How rows are split, and how a table becomes a matrix."""
+
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A/B/C",
+            help="Shares of training, validation and test rows, as in 80/10/10.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["mean", "median", "refuse"] | None,
+        typer.Option(
+            metavar="HOW",
+            help="mean, median (fill them in) or refuse: missing values.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    standardise: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardise/--as-is",
+            help="Scale numbers to mean 0, deviation 1 (sparse data and images: as they are).",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    words: Annotated[
+        Literal["tfidf", "counts", "hashing", "none"] | None,
+        typer.Option(
+            metavar="HOW",
+            help="tfidf, counts, hashing or none: what becomes of words.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    ngrams: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Sequences of up to so many words.", rich_help_panel=_DATA
+        ),
+    ] = None
+    word_list: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=WORD,...",
+            help="A feature: does the text contain one of these? NAME=@FILE: one a line.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+
+    def settings(self, table: Any) -> Any:
+        """The settings of the preparation of a table."""
+        from separatrix.workflow.preparing import settings_for
+
+        lists = dict(_word_list(given) for given in self.word_list or [])
+        return settings_for(
+            table,
+            standardise=self.standardise,
+            missing=self.missing,
+            text=self.words,
+            ngrams=None if self.ngrams is None else (1, self.ngrams),
+            word_lists=lists or None,
+        )
+
+    def shares(self) -> tuple[float, ...] | None:
+        """The shares of the parts, if they were given."""
+        return None if self.split is None else _shares(self.split)
+
+
+@dataclass
+class Training:
+    """Which model, and how it is trained; all but its penalty."""
+
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"auto (logistic for two classes, softmax for more), {', '.join(FAMILIES)}.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "auto"
+    bias: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="free, penalised (of an svm) or none.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="squared_hinge or hinge, of an svm.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Stop at this relative duality gap (1e-6).", rich_help_panel=_MODEL
+        ),
+    ] = None
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Iterations or epochs at most.", rich_help_panel=_MODEL
+        ),
+    ] = None
+    balanced: Annotated[
+        bool | None,
+        typer.Option("--balanced", help="Let all classes weigh the same.", rich_help_panel=_MODEL),
+    ] = None
+    probability: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Folds to calibrate an svm's probabilities by.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
+    def options(self, seed: int, **penalty: Any) -> Options:
+        """The options of the family."""
+        return Options(
+            bias=self.bias,
+            loss=self.loss,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            balanced=self.balanced or None,
+            probability=self.probability,
+            seed=seed,
+            **penalty,
+        )
+
+
+@dataclass
+class Penalty:
+    """How strong the penalty is."""
+
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C", metavar="X", help="Inverse strength of the penalty (1).", rich_help_panel=_MODEL
+        ),
+    ] = None
+    l1: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Share of L1 in the penalty (0).", rich_help_panel=_MODEL),
+    ] = None
+
+
+def numbers(name: str, given: str) -> list[float]:
+    """Numbers with commas between them.
+
+    >>> numbers("C", "0.1, 1,inf")
+    [0.1, 1.0, inf]
+    """
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--{name} takes numbers with commas between them, as in 0.1,1,10. Got '{given}' "
+            "instead."
+        ) from None
+
+
+def _label(given: str | None) -> str | int | bool | None:
+    if given is None or given.lower() == "none":
+        return None if given is None else False
+    return int(given) if re.fullmatch(r"-?\d+", given) else given
+
+
+def _shares(given: str) -> tuple[float, ...]:
+    try:
+        parts = [float(part) for part in re.split("[/,:]", given)]
+    except ValueError:
+        parts = []
+    if len(parts) != 3 or min(parts) < 0 or parts[0] == 0:
+        raise UsageError(
+            "--split takes three shares, of training, validation and test rows, as in 80/10/10. "
+            f"Got '{given}' instead."
+        )
+    return tuple(part / sum(parts) for part in parts)
+
+
+def _word_list(given: str) -> tuple[str, list[str]]:
+    name, mark, words = given.partition("=")
+    if not (name and mark and words):
+        raise UsageError(f"--word-list takes NAME=WORD,WORD or NAME=@FILE. Got '{given}' instead.")
+    if words.startswith("@"):
+        lines = Path(words[1:]).read_text(encoding="utf-8").splitlines()
+        return name, [line.strip() for line in lines if line.strip()]
+    return name, [word.strip() for word in words.split(",") if word.strip()]

@@ -1,0 +1,82 @@
+"""separatrix predict: a model's answers for new rows."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from separatrix.cli.fit import check_writable
+from separatrix.cli.options import ModelFile, Reading, SourceArgument
+from separatrix.cli.reading import fetch_named
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import Common, verb
+
+
+@verb
+def predict(
+    screen: Screen,
+    model: ModelFile,
+    source: SourceArgument,
+    reading: Reading,
+    common: Common,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba", help="The probability of every class, too.", rich_help_panel="Output"
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write a CSV file instead of printing.", rich_help_panel="Output"),
+    ] = None,
+) -> None:
+    """Predict the class of every row of a source.
+
+    [b]separatrix predict income.sx people.csv[/b]
+    [b]separatrix predict mail.sx new.tsv --proba --out answers.csv[/b]
+
+    The rows go through all that the training rows went through. The label may be there or not.
+    """
+    from separatrix.workflow.answering import predict as answer
+    from separatrix.workflow.inputs import load_for, open_model
+
+    check_writable(out)
+    bundle = open_model(model)
+    fetch_named(screen, source)
+    with screen.busy(f"Reading {source}"):
+        rows = load_for(bundle, source, **reading.options())
+        facts = answer(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
+    if out is not None:
+        with open(out, "w", newline="", encoding="utf-8") as file:
+            _write(file, facts)
+    elif not screen.json:
+        _write(sys.stdout, facts)  # also when quiet: it is what was asked for
+    screen.facts(facts)
+    if screen.talks and out is not None:
+        _report(screen, facts)
+
+
+def _write(file: TextIO, facts: dict[str, Any]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    with_probabilities = "probabilities" in facts
+    classes = [f"P({label})" for label in facts["classes"]] if with_probabilities else []
+    writer.writerow(["prediction", *classes])
+    for k, label in enumerate(facts["predictions"]):
+        writer.writerow([label, *(facts["probabilities"][k] if with_probabilities else [])])
+
+
+def _report(screen: Screen, facts: dict[str, Any]) -> None:
+    from separatrix.cli import tables
+
+    screen.say(tables.notes(facts["notes"]))
+    counts = {label: facts["predictions"].count(label) for label in facts["classes"]}
+    table = tables.plain_table("prediction", ["rows"])
+    for label, count in counts.items():
+        table.add_row(tables.label(label), f"{count:,}")
+    screen.say(tables.spaced(table))
+    if "metrics" in facts:
+        right = tables.share(facts["metrics"]["accuracy"])
+        screen.say(f"The file has labels: {right} of the predictions agree with them.")
+    screen.say(f"{facts['rows']:,} predictions are in {facts['out']}.")

@@ -1,0 +1,51 @@
+"""Reading a source, with a bar while its files are fetched."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from separatrix.cli.screen import Screen
+
+
+def read_source(screen: Screen, source: str, **options: Any) -> Any:
+    """Load a source; a registered data set is fetched first if it is not here."""
+    from separatrix.sources import load
+
+    fetch_named(screen, source)
+    with screen.busy(f"Reading {source}"):
+        return load(source, **options)
+
+
+def fetch_named(screen: Screen, source: str) -> list[Any]:
+    """The files of a registered data set; none of anything else."""
+    from separatrix.sources import fetch, names
+
+    if source not in names():
+        return []
+    with _bar(screen) as progress:
+        return list(fetch(source, progress))
+
+
+@contextmanager
+def _bar(screen: Screen) -> Iterator[Callable[[str, int, int], None] | None]:
+    """A progress callback for files that come over the network; no bar before the first byte."""
+    if not screen.live:
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    bar = Progress(*columns, console=screen.err, transient=True)
+    tasks: dict[str, Any] = {}
+
+    def progress(file: str, done: int, total: int) -> None:
+        if not tasks:
+            bar.start()
+        if file not in tasks:
+            tasks[file] = bar.add_task(file)
+        bar.update(tasks[file], completed=done, total=total or None)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()

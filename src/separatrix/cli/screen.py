@@ -1,0 +1,91 @@
+"""Where output goes: tables for people, JSON for programs, errors and progress beside them."""
+
+import json as json_module
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDEST = 100
+
+
+@dataclass
+class Screen:
+    """Standard output and standard error, as one verb is to use them."""
+
+    json: bool = False
+    quiet: bool = False
+
+    @cached_property
+    def out(self) -> "Console":
+        return _console(stderr=False)
+
+    @cached_property
+    def err(self) -> "Console":
+        return _console(stderr=True)
+
+    @property
+    def talks(self) -> bool:
+        """Whether people are to read what is printed."""
+        return not (self.json or self.quiet)
+
+    @property
+    def live(self) -> bool:
+        """Whether a person watches."""
+        return self.talks and self.err.is_terminal
+
+    def say(self, *what: Any) -> None:
+        """Print text and tables for people."""
+        if self.talks:
+            self.out.print(*what, sep="")
+
+    def facts(self, facts: Any) -> None:
+        """Print facts for programs."""
+        if self.json:
+            print(json_module.dumps(plain(facts), ensure_ascii=False, allow_nan=False))
+
+    def error(self, sentence: str) -> None:
+        """Say what is wrong, also when quiet."""
+        from rich.text import Text
+
+        text = Text.assemble(("Error: ", "bold red"), sentence)
+        self.err.print(text, soft_wrap=not self.err.is_terminal)
+
+    @contextmanager
+    def busy(self, sentence: str) -> Iterator[None]:
+        """Show that work is being done."""
+        if not self.live:
+            yield
+            return
+        with self.err.status(sentence):
+            yield
+
+
+def _console(*, stderr: bool) -> "Console":
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: numbers that are not finite become null.
+
+    >>> plain({"C": float("inf"), "rows": (1, 2)})
+    {'C': None, 'rows': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,114 @@
+"""separatrix search: the penalty chosen by cross-validation."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.fit import check_writable, code_of, report_metrics, report_verdict
+from separatrix.cli.options import Out, Preparing, Reading, SourceArgument, Training, numbers
+from separatrix.cli.reading import read_source
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import NOT_CONVERGED, Common, verb
+
+_MODEL = "Model"
+
+
+@verb
+def search(
+    screen: Screen,
+    source: SourceArgument,
+    reading: Reading,
+    preparing: Preparing,
+    training: Training,
+    common: Common,
+    C: Annotated[
+        str, typer.Option("--C", metavar="X,...", help="Values to try.", rich_help_panel=_MODEL)
+    ] = "0.01,0.1,1,10,100",
+    l1: Annotated[
+        str | None,
+        typer.Option(metavar="X,...", help="Shares of L1 to try.", rich_help_panel=_MODEL),
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=2, metavar="N", help="Parts of the rows, stratified.", rich_help_panel=_MODEL
+        ),
+    ] = 5,
+    scoring: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="accuracy, f1_macro, roc_auc, neg_log_loss, ...",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "accuracy",
+    out: Out = None,
+) -> int:
+    """Choose the penalty by cross-validation, and judge the chosen model.
+
+    [b]separatrix search iris[/b]
+    [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
+    [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
+
+    All values on all folds of the training and validation rows are trained together. The best is
+    trained on all of these rows, and measured on the test rows.
+    """
+    from separatrix.workflow.searching import search_source
+
+    check_writable(out)
+    Cs = numbers("C", C)
+    l1s = None if l1 is None else numbers("l1", l1)
+    split = preparing.shares()
+    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
+    count = len(Cs) * len(l1s or [0]) * folds
+    with screen.busy(f"Fitting {count} models"):
+        trained = search_source(
+            loaded,
+            training.model,
+            training.options(common.seed),
+            preparing.settings(loaded.table),
+            Cs=Cs,
+            l1s=l1s,
+            folds=folds,
+            scoring=scoring,
+        )
+    if out is not None:
+        trained.bundle.save(out)
+    facts = trained.facts | {"out": None if out is None else str(out)}
+    screen.facts(facts)
+    if screen.talks:
+        _report(screen, facts)
+    return code_of(facts["verdict"]) or (NOT_CONVERGED if facts["warnings"] else 0)
+
+
+def _report(screen: Screen, facts: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    screen.say(tables.heading(facts["source"]))
+    screen.say(tables.notes(facts["notes"]))
+    about = facts["model"]["about"]
+    objective = f"{facts['model']['objective']} (the chosen one)"
+    screen.say(tables.named([("Model", about), ("Objective", objective)]))
+    names = list(facts["best"])
+    others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
+    table = tables.plain_table(f"  {names[0]}", others)
+    for trial in facts["trials"]:
+        chosen = trial["parameters"] == facts["best"]
+        first, *rest = (f"{trial['parameters'][name]:g}" for name in names)
+        scores = [f"{trial['mean']:.5f}", f"{trial['two_deviations']:.5f}"]
+        mark = "●" if chosen else " "
+        style = "bold green" if chosen else ""
+        table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))
+    screen.say(tables.spaced(table))
+    best = ", ".join(f"{name} = {value:g}" for name, value in facts["best"].items())
+    screen.say(
+        f"Best: {best}, by {facts['folds']} folds. Trained on all training and validation rows:\n"
+    )
+    report_metrics(screen, facts["metrics"])
+    for warning in facts["warnings"]:
+        screen.say(Text(warning, "red"))
+    if facts["advice"]:
+        screen.say(Text(facts["advice"], "bold"))
+    report_verdict(screen, facts)

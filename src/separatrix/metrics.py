@@ -1,0 +1,162 @@
+"""How good predictions are, as plain values: numbers, text, lists and dicts of such.
+
+measure(...)         accuracy, log-loss, precision, recall and F1 of every class, confusions
+rank(...)            how well scores order the rows: ROC and precision-recall
+operating_points     what a line drawn through the scores of two classes gives
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    log_loss,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
+
+from separatrix.arrays import Array
+from separatrix.estimators.threshold import choose
+
+_POINTS = 201  # of a curve
+RECALLS = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+def measure(
+    y: Array, predicted: Array, classes: Array, probabilities: Array | None = None
+) -> dict[str, Any]:
+    """Compare predictions (n,) with labels (n,).
+
+    `precision` of a class that was never predicted, and `recall` of one that has no rows, are None;
+    `log_loss` is None without `probabilities` (n, C). `confusion` has a row for every true class.
+
+    >>> y, predicted = np.array([0] * 6 + [1] * 10), np.array([0] * 4 + [1] * 2 + [1] * 7 + [0] * 3)
+    >>> found = measure(y, predicted, np.array([0, 1]))
+    >>> found["accuracy"] == 11 / 16, found["confusion"]
+    (True, [[4, 2], [3, 7]])
+    >>> of_one = found["classes"][1]
+    >>> of_one["precision"] == 7 / 9, of_one["recall"] == 7 / 10, round(of_one["f1"], 3)
+    (True, True, 0.737)
+    """
+    _require_known(y, classes)
+    counts = confusion_matrix(y, predicted, labels=classes)
+    right, true, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
+    loss = None
+    if probabilities is not None:
+        loss = float(log_loss(y, np.asarray(probabilities, np.float64), labels=classes))
+    by_class = [
+        {
+            "class": label,
+            "rows": int(true[k]),
+            "precision": _share(right[k], said[k]),
+            "recall": _share(right[k], true[k]),
+            "f1": _share(2 * right[k], said[k] + true[k]),
+        }
+        for k, label in enumerate(classes.tolist())
+    ]
+    return {
+        "rows": len(y),
+        "accuracy": int(right.sum()) / len(y),
+        "log_loss": loss,
+        "classes": by_class,
+        "confusion": counts.tolist(),
+    }
+
+
+def rank(y: Array, scores: Array, classes: Array) -> dict[str, Any]:
+    """Judge scores, (n,) for the second of two classes or (n, C), by the order of the rows.
+
+    `roc_auc` and `average_precision` of more than two classes are the means over one class against
+    the rest, for the classes that have rows and are not alone. None where there is no such class.
+
+    >>> found = rank(np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 1]))
+    >>> found["roc_auc"], round(found["average_precision"], 3)
+    (0.75, 0.833)
+    """
+    _require_known(y, classes)
+    columns = scores[:, None] if scores.ndim == 1 else scores
+    positives = classes[1:] if scores.ndim == 1 else classes
+    areas, precisions = [], []
+    for label, column in zip(positives, columns.T):
+        positive = y == label
+        if 0 < positive.sum() < len(y):
+            areas.append(float(roc_auc_score(positive, column)))
+            precisions.append(float(average_precision_score(positive, column)))
+    return {"roc_auc": _mean(areas), "average_precision": _mean(precisions)}
+
+
+def curves(positive: Array, scores: Array) -> dict[str, dict[str, list[float]]]:
+    """Points of the ROC and the precision-recall curve for two classes, at most 201 of each.
+
+    >>> found = curves(np.array([False, True]), np.array([0.0, 1.0]))
+    >>> found["roc"]["true_positive_rate"][-1], found["precision_recall"]["precision"][-1]
+    (1.0, 1.0)
+    """
+    false, true, _ = roc_curve(positive, scores)
+    precision, recall, _ = precision_recall_curve(positive, scores)
+    return {
+        "roc": _thinned(false_positive_rate=false, true_positive_rate=true),
+        "precision_recall": _thinned(recall=recall, precision=precision),
+    }
+
+
+def operating_points(
+    positive: Array, scores: Array, recalls: Sequence[float] = RECALLS
+) -> list[dict[str, float]]:
+    """The best precision for each of some recalls at least, and the threshold that gives both.
+
+    Recalls that need the same threshold are one point.
+
+    >>> points = operating_points(np.array([False, True, True]), np.array([0.0, 1.0, 2.0]), [1.0])
+    >>> points[0]["threshold"], points[0]["precision"], points[0]["false_positive_rate"]
+    (0.5, 1.0, 0.0)
+    """
+    points = []
+    for aim in recalls:
+        found = choose(
+            scores, positive, np.ones(len(scores)), cost=None, precision=None, recall=aim
+        )
+        if points and found.value == points[-1]["threshold"]:
+            continue
+        false = float((scores[~positive] > found.value).mean())
+        points.append(
+            {
+                "threshold": found.value,
+                "precision": found.precision,
+                "recall": found.recall,
+                "false_positive_rate": false,
+            }
+        )
+    return points
+
+
+def _require_known(y: Array, classes: Array) -> None:
+    if not len(y):
+        raise ValueError("There are no rows to measure.")
+    strange = sorted({str(label) for label in np.unique(y) if label not in classes})
+    if strange:
+        known = ", ".join(map(str, classes[:10].tolist()))
+        raise ValueError(
+            f"The rows have the label {strange[0]!r}, which is none of the model's classes: "
+            f"{known}{', ...' if len(classes) > 10 else ''}."
+        )
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None
+
+
+def _mean(values: list[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _thinned(**columns: Array) -> dict[str, list[float]]:
+    n = len(next(iter(columns.values())))
+    rows = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(int))
+    return {name: values[rows].tolist() for name, values in columns.items()}

@@ -1,0 +1,151 @@
+"""What a saved model answers: predictions, how good they are, and the weights behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.arrays import Array
+from separatrix.estimators.certified import CertifiedClassifier
+from separatrix.metrics import curves, operating_points, rank
+from separatrix.modelfile import Bundle
+from separatrix.sources import Source
+from separatrix.workflow.fitting import require_labels
+from separatrix.workflow.judging import metrics_of, verdict_of
+
+
+def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
+    """The class of every row, and the probabilities of all classes if they are asked for."""
+    notes = list(source.notes)
+    X = bundle.transform(source, notes)
+    if proba and not hasattr(bundle.estimator, "predict_proba"):
+        raise ValueError(
+            f"This {type(bundle.estimator).__name__} has no probabilities. Train a support vector "
+            "machine with --probability 5, or a logistic or softmax model."
+        )
+    facts: dict[str, Any] = {
+        "rows": len(source),
+        "classes": bundle.classes_.tolist(),
+        "predictions": bundle.estimator.predict(X).tolist(),
+        "notes": notes,
+    }
+    if proba:
+        facts["probabilities"] = bundle.estimator.predict_proba(X).tolist()
+    if source.y is not None:
+        facts["metrics"] = metrics_of(bundle.estimator, X, source.y)
+    return facts
+
+
+def evaluate(
+    bundle: Bundle,
+    source: Source,
+    *,
+    precision: float | None = None,
+    recall: float | None = None,
+) -> dict[str, Any]:
+    """Measure a model on rows of known label; find the threshold for a wanted precision or recall.
+
+    The threshold is set in the bundle's estimator, too. Metrics are those of before.
+    """
+    require_labels(source)
+    assert source.y is not None
+    model, notes = bundle.estimator, list(source.notes)
+    X = bundle.transform(source, notes)
+    scores = model.decision_function(X)
+    facts: dict[str, Any] = {
+        "source": {"name": source.name, "rows": len(source)},
+        "notes": notes,
+        "metrics": metrics_of(model, X, source.y),
+        "ranking": rank(source.y, scores, model.classes_),
+    }
+    if len(model.classes_) == 2:
+        positive = source.y == model.classes_[1]
+        if 0 < positive.sum() < len(positive):
+            scores = scores.astype(np.float64)
+            facts["positive"] = model.classes_[1].item()
+            facts["operating_points"] = operating_points(positive, scores)
+            facts["curves"] = curves(positive, scores)
+    if precision is not None or recall is not None:
+        facts["threshold"] = _threshold(bundle, X, source.y, precision, recall)
+    return facts
+
+
+def _threshold(
+    bundle: Bundle, X: Any, y: Array, precision: float | None, recall: float | None
+) -> dict[str, Any]:
+    model = bundle.estimator
+    if not isinstance(model, CertifiedClassifier):
+        raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
+    found = model.choose_threshold(X, y, precision=precision, recall=recall)
+    after = metrics_of(model, X, y)
+    return {
+        "value": found.value,
+        "precision": found.precision,
+        "recall": found.recall,
+        "accuracy": after["accuracy"],
+    }
+
+
+def describe(bundle: Bundle, top: int = 10) -> dict[str, Any]:
+    """What a model is: its objective and verdict, what was measured, its largest weights.
+
+    `weights` has an entry for every score: the class it speaks for, the class it speaks against (of
+    two), its bias, how many of its weights are not 0, and the `top` largest and smallest weights.
+
+    >>> from separatrix import load
+    >>> from separatrix.workflow.fitting import fit_source
+    >>> facts = describe(fit_source(load("iris")).bundle, top=1)
+    >>> [score["towards"][0]["feature"] for score in facts["weights"]]
+    ['sepal width (cm)', 'sepal length (cm)', 'petal width (cm)']
+    """
+    model = bundle.estimator
+    metrics = dict(bundle.metrics or {})
+    training = metrics.pop("training", {})
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
+    return {
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(deep=False),
+        "source": training.get("source"),
+        "fingerprint": bundle.fingerprint,
+        "classes": model.classes_.tolist(),
+        "features": int(coef.shape[1]),
+        "objective": model.objective(),
+        "threshold": getattr(model, "threshold_", 0.0),
+        "verdict": verdict_of(model),
+        "metrics": metrics,
+        "weights": _weights(model.classes_.tolist(), coef, model.intercept_, _names(bundle), top),
+    }
+
+
+def _names(bundle: Bundle) -> list[str]:
+    prepared = getattr(bundle.preparation, "feature_names_out", None)
+    if prepared is not None:
+        return list(prepared)
+    d = int(bundle.estimator.n_features_in_)
+    given = getattr(bundle.estimator, "feature_names_in_", None)
+    return [f"feature {j}" for j in range(1, d + 1)] if given is None else [str(n) for n in given]
+
+
+def _weights(
+    classes: list[Any], coef: Array, bias: Array, names: list[str], top: int
+) -> list[dict[str, Any]]:
+    speaks_for = classes[len(classes) - len(coef) :]  # of two classes, or beside a reference
+    against = classes[0] if len(coef) < len(classes) else None
+    return [
+        {
+            "class": speaks_for[k],
+            "against": against,
+            "bias": float(bias[k]),
+            "not_zero": int(np.count_nonzero(w)),
+            "towards": _largest(w, names, top),
+            "away": [entry | {"weight": -entry["weight"]} for entry in _largest(-w, names, top)],
+        }
+        for k, w in enumerate(np.asarray(coef, np.float64))
+    ]
+
+
+def _largest(w: Array, names: list[str], top: int) -> list[dict[str, Any]]:
+    order = np.argsort(-w, kind="stable")[:top]
+    return [{"feature": names[j], "weight": float(w[j])} for j in order if w[j] > 0]

@@ -1,0 +1,99 @@
+"""All families of models side by side, with Naive Bayes as the generative baseline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.metrics import measure
+from separatrix.workflow.families import FAMILIES, Options
+from separatrix.workflow.fitting import OnRecord, Prepared, fit_prepared
+
+BASELINE = "naive-bayes"
+_DENSE = 1 << 26  # entries of a sparse matrix that are made dense for a Gaussian
+
+
+def families_for(n_classes: int) -> list[str]:
+    """The families that differ for so many classes.
+
+    >>> families_for(2)
+    ['logistic', 'svm', 'perceptron']
+    """
+    if n_classes > 2:
+        return list(FAMILIES)
+    same = {"softmax", "reference", "weston-watkins", "crammer-singer"}
+    return [name for name in FAMILIES if name not in same]
+
+
+def compare(
+    prepared: Prepared,
+    options: Options | None = None,
+    names: Sequence[str] | None = None,
+    on_record: OnRecord | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Train one family after the other on the same rows; give the facts of each as it is done.
+
+    An option is passed to the families that have it.
+
+    >>> from separatrix import load
+    >>> from separatrix.workflow.fitting import prepare
+    >>> found = list(compare(prepare(load("iris")), names=["softmax", "naive-bayes"]))
+    >>> [(row["model"], round(row["metrics"]["test"]["accuracy"], 2)) for row in found]
+    [('softmax', 0.88), ('naive-bayes', 0.84)]
+    """
+    options = Options() if options is None else options
+    names = [*families_for(prepared.n_classes), BASELINE] if names is None else names
+    for name in names:
+        if name == BASELINE:
+            yield naive_bayes(prepared)
+            continue
+        trained = fit_prepared(prepared, name, _taken(name, options), on_record)
+        yield {
+            "model": name,
+            "about": FAMILIES[name].about,
+            "seconds": trained.facts["verdict"]["seconds"],
+            "verdict": trained.facts["verdict"],
+            "metrics": trained.facts["metrics"],
+        }
+
+
+def naive_bayes(prepared: Prepared) -> dict[str, Any]:
+    """scikit-learn's Naive Bayes: multinomial where no entry is negative and most are 0."""
+    from sklearn.naive_bayes import GaussianNB, MultinomialNB
+
+    X = prepared.X["train"]
+    counts = sp.issparse(X) and all(part.data.min(initial=0.0) >= 0 for part in prepared.X.values())
+    pixels = getattr(prepared.source.table, "dtype", None) == np.uint8
+    model: Any = MultinomialNB() if counts or pixels else GaussianNB()
+    facts = {"model": BASELINE, "about": f"scikit-learn's {type(model).__name__}", "verdict": None}
+    matrices = prepared.X
+    if sp.issparse(X) and not counts:
+        if len(prepared.source) * X.shape[1] > _DENSE:
+            return facts | {"seconds": None, "metrics": {}, "problem": "needs too much memory"}
+        matrices = {part: matrix.toarray() for part, matrix in prepared.X.items()}
+    began = time.perf_counter()
+    model.fit(matrices["train"], prepared.y["train"])
+    seconds = time.perf_counter() - began
+    metrics = {
+        part: measure(
+            prepared.y[part],
+            model.predict(matrix),
+            model.classes_,
+            model.predict_proba(matrix),
+        )
+        for part, matrix in matrices.items()
+    }
+    return facts | {"seconds": seconds, "metrics": metrics}
+
+
+def _taken(name: str, options: Options) -> Options:
+    """The options that this family has."""
+    family = FAMILIES[name]
+    taken = {k: v for k, v in options.given().items() if k in family.takes}
+    if options.bias in family.biases:
+        taken["bias"] = options.bias
+    return Options(**taken, seed=options.seed)

@@ -1,0 +1,193 @@
+"""The families of models, in one table, and how one is built from a user's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.estimators.linear import LinearClassifier
+
+TOL = 1e-6  # accuracies that differ in no row from those of the optimum
+BIASES = ("free", "penalised", "none")
+LOSSES = ("hinge", "squared_hinge")
+
+
+class OptionError(ValueError):
+    """An option that a family does not have, or cannot have with another one."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say of a model; None is not said, and the family's default.
+
+    - `C`: inverse strength of the penalty; `l1`: the share of L1 in it
+    - `bias`: one of BIASES
+    - `loss`: one of LOSSES, of support vector machines
+    - `tol`, `max_iter`: when to stop
+    - `balanced`: whether classes weigh the same, however many rows they have
+    - `probability`: folds to calibrate probabilities by, of support vector machines
+    - `seed`: of solvers that take rows in random order
+    """
+
+    C: float | None = None
+    l1: float | None = None
+    bias: str | None = None
+    loss: str | None = None
+    tol: float | None = None
+    max_iter: int | None = None
+    balanced: bool | None = None
+    probability: int | None = None
+    seed: int = 0
+
+    def given(self) -> dict[str, Any]:
+        """The options that were said."""
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "seed"}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of model: the class of its estimator, and which options are which parameters."""
+
+    name: str
+    about: str
+    estimator: str
+    takes: Mapping[str, str]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    biases: tuple[str, ...] = ("free", "none")
+
+    def about_for(self, n_classes: int) -> str:
+        """What it is, in a sentence for so many classes."""
+        return self.about if n_classes > 2 else self.about.partition(";")[0]
+
+    def parameters(self, options: Options) -> dict[str, Any]:
+        """The parameters of the estimator; an option that it does not have is refused."""
+        parameters = dict(self.defaults)
+        for name, value in options.given().items():
+            if name == "bias":
+                parameters |= self._bias(value)
+            elif name not in self.takes:
+                having = [family.name for family in FAMILIES.values() if name in family.takes]
+                raise OptionError(
+                    f"The model '{self.name}' has no option '{name}'. It has "
+                    f"{', '.join([*self.takes, 'bias'])}. Models that have it: {', '.join(having)}."
+                )
+            elif name == "loss" and value not in LOSSES:
+                raise OptionError(f"The loss is one of {', '.join(LOSSES)}. Got '{value}' instead.")
+            elif name == "balanced":
+                parameters[self.takes[name]] = "balanced" if value else None
+            else:
+                parameters[self.takes[name]] = value
+        return parameters | {"random_state": options.seed}
+
+    def _bias(self, bias: str) -> dict[str, Any]:
+        if bias not in self.biases:
+            raise OptionError(
+                f"The bias of the model '{self.name}' is one of {', '.join(self.biases)}. "
+                f"Got '{bias}' instead."
+            )
+        if bias == "penalised":
+            return {"intercept_scaling": 1.0}
+        return {"fit_intercept": bias == "free"}
+
+
+_CERTIFIED = {
+    "C": "C",
+    "l1": "l1_ratio",
+    "tol": "tol",
+    "max_iter": "max_iter",
+    "balanced": "class_weight",
+}
+_MARGINS = {**_CERTIFIED, "loss": "loss", "probability": "probability"}
+
+FAMILIES = {
+    family.name: family
+    for family in [
+        Family(
+            "logistic",
+            "logistic regression; of several classes, each against the rest",
+            "LogisticRegression",
+            _CERTIFIED,
+            {"multiclass": "ovr", "tol": TOL},
+        ),
+        Family(
+            "softmax",
+            "softmax regression: a score for every class, cross-entropy",
+            "LogisticRegression",
+            _CERTIFIED,
+            {"multiclass": "softmax", "tol": TOL},
+        ),
+        Family(
+            "reference",
+            "softmax regression with the first class's score fixed at 0",
+            "LogisticRegression",
+            _CERTIFIED,
+            {"multiclass": "reference", "tol": TOL},
+        ),
+        Family(
+            "svm",
+            "support vector machine; of several classes, each against the rest",
+            "LinearSVC",
+            _MARGINS,
+            {"multiclass": "ovr", "tol": TOL},
+            BIASES,
+        ),
+        Family(
+            "weston-watkins",
+            "support vector machine of all classes: the sum over the wrong ones",
+            "LinearSVC",
+            _MARGINS,
+            {"multiclass": "weston_watkins", "tol": TOL},
+            BIASES,
+        ),
+        Family(
+            "crammer-singer",
+            "support vector machine of all classes: the worst wrong one",
+            "LinearSVC",
+            {**_CERTIFIED, "probability": "probability"},
+            {"multiclass": "crammer_singer", "loss": "hinge", "tol": TOL},
+            BIASES,
+        ),
+        Family(
+            "perceptron",
+            "Rosenblatt's perceptron: only mistakes teach",
+            "Perceptron",
+            {"max_iter": "epochs"},
+            {"epochs": 100},
+        ),
+    ]
+}
+NAMES = ("auto", *FAMILIES)
+
+
+def family_of(name: str, n_classes: int) -> Family:
+    """The family of this name; 'auto' is logistic regression, or softmax for several classes.
+
+    >>> family_of("auto", 2).name, family_of("auto", 3).name
+    ('logistic', 'softmax')
+    """
+    if name == "auto":
+        name = "logistic" if n_classes == 2 else "softmax"
+    if name not in FAMILIES:
+        raise OptionError(f"The model must be one of {', '.join(NAMES)}. Got '{name}' instead.")
+    return FAMILIES[name]
+
+
+def build(family: Family, options: Options) -> LinearClassifier:
+    """An estimator, not yet fitted.
+
+    >>> build(FAMILIES["svm"], Options(C=0.1, bias="penalised")).intercept_scaling
+    1.0
+    >>> build(FAMILIES["perceptron"], Options(C=0.1))
+    Traceback (most recent call last):
+        ...
+    separatrix.workflow.families.OptionError: The model 'perceptron' has no option 'C'. It has
+    max_iter, bias. Models that have it: logistic, softmax, reference, svm, weston-watkins,
+    crammer-singer.
+    """
+    import separatrix.estimators as estimators
+
+    model: LinearClassifier = getattr(estimators, family.estimator)(**family.parameters(options))
+    return model

@@ -1,0 +1,55 @@
+"""What is said of a fitted model: its verdict and its metrics, as plain values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.arrays import Array
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.metrics import measure
+
+# Findings that make a fit something else than what was asked for.
+UNFIT = frozenset({"diverged", "not_converged", "separable"})
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[list[str]]:
+    """Collect what fits would warn of; other warnings are passed on."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield told
+    for found in caught:
+        if issubclass(found.category, ConvergenceWarning):
+            told.append(str(found.message))
+        else:
+            warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
+
+
+def verdict_of(model: LinearClassifier) -> dict[str, Any]:
+    """Whether a fit reached what was asked for, how, and what is wrong with it if not."""
+    diagnoses = [
+        {"kind": d.kind, "message": d.message, "remedy": d.remedy} for d in model.diagnoses_
+    ]
+    solver = getattr(model, "solver_", None)
+    return {
+        "converged": not any(d.kind in UNFIT for d in model.diagnoses_),
+        "stop_reason": model.stop_reason_,
+        "iterations": model.history_.epochs,
+        "solver": solver,
+        "why": getattr(model, "solver_reason_", None),
+        "certificate": None if solver is None else asdict(model.certificate_),
+        "diagnoses": diagnoses,
+    }
+
+
+def metrics_of(model: LinearClassifier, X: Any, y: Array) -> dict[str, Any]:
+    """The metrics of a model on rows (n, d) of known label."""
+    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    return measure(y, model.predict(X), model.classes_, probabilities)

@@ -1,0 +1,62 @@
+"""How a table becomes a matrix unless the user says otherwise, and what was done in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.sources import Columns
+from separatrix.sources.preparation import Preparation, Settings
+from separatrix.sources.steps import Categories, Numbers, WordLists
+from separatrix.sources.vectorise import Vectoriser
+
+_WAYS = {"tfidf": "TF-IDF weights", "counts": "counts", "hashing": "hashed counts"}
+
+
+def settings_for(table: Any, *, standardise: bool | None = None, **given: Any) -> Settings:
+    """The settings of a table: numbers are standardised, except in sparse matrices and images.
+
+    Entries of `given` that are None are left to the defaults of `Settings`.
+
+    >>> settings_for(np.ones((2, 2))).standardise
+    True
+    >>> settings_for(np.ones((2, 2), np.uint8)).standardise
+    False
+    """
+    if standardise is None:
+        is_image = isinstance(table, np.ndarray) and table.dtype == np.uint8
+        standardise = isinstance(table, Columns) or not (sp.issparse(table) or is_image)
+    said = {name: value for name, value in given.items() if value is not None}
+    return Settings(standardise=standardise, **said)
+
+
+def in_words(preparation: Preparation, settings: Settings) -> list[str]:
+    """Sentences about what a preparation does, and what it had to decide.
+
+    >>> table = Columns({"age": [39, 50], "job": ["clerk", "smith"]})
+    >>> settings = settings_for(table)
+    >>> in_words(Preparation.fit(table, settings), settings)
+    ['2 columns became 3 features: 1 of numbers, standardised; 1 of categories, one-hot.']
+    """
+    if preparation.columns is None:
+        did = ["Features were standardised."] if settings.standardise else []
+        return [*did, *preparation.notes]
+    parts = []
+    numbers = sum(len(step.columns) for step in preparation.steps if isinstance(step, Numbers))
+    if numbers:
+        how = "standardised" if settings.standardise else "as they are"
+        parts.append(f"{numbers} of numbers, {how}")
+    categories = sum(isinstance(step, Categories) for step in preparation.steps)
+    if categories:
+        parts.append(f"{categories} of categories, one-hot")
+    for step in preparation.steps:
+        if isinstance(step, Vectoriser):
+            parts.append(f"{len(step.names):,} {_WAYS[settings.text]} of words")
+        elif isinstance(step, WordLists):
+            parts.append(f"{len(step.names)} word lists")
+    n, d = len(preparation.columns), len(preparation.feature_names_out)
+    columns = f"{n} column{'s' if n > 1 else ''}"
+    sentence = f"{columns} became {d:,} feature{'s' if d > 1 else ''}: {'; '.join(parts)}."
+    return [sentence, *preparation.notes]
