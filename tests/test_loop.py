@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import GradientDescentClassifier, LogisticRegression, Perceptron, fit_many
 from separatrix.arrays import rows_read
@@ -13,7 +14,7 @@ from separatrix.losses import LOSSES, make_loss
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import RULES, Gradient, PerceptronRule, State, Stop, run
+from separatrix.solvers import RULES, Gradient, Interrupted, PerceptronRule, State, Stop, run
 from separatrix.solvers.history import FIELDS
 
 RECORDED = [name for name in FIELDS if name != "seconds"]
@@ -690,3 +691,51 @@ def test_a_start_at_the_optimum_without_a_penalty_has_converged():
     X = np.repeat(np.random.default_rng(0).standard_normal((5, 5)), 4, axis=0)
     model = LogisticRegression(C=np.inf).fit(X, np.arange(20) % 2)
     assert (model.stop_reason_, model.n_iter_) == ("tol", 1)
+
+
+# Ending a run from outside
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "coordinate", "dual"])
+def test_a_callback_sees_the_gap_that_every_epoch_has_proven(solver):
+    gaps = []
+    model = LogisticRegression(tol=1e-9, solver=solver, C=0.1)
+    fit_many([model], X, Y, on_record=lambda p: gaps.append(float(p.gap[0])))
+    assert gaps[-1] == model.certificate_.relative_gap <= 1e-9
+    assert len(gaps) == model.n_iter_
+    assert all(gap > 1e-9 for gap in gaps[:-1])
+
+
+def test_without_a_tolerance_no_gap_is_looked_for():
+    gaps = []
+    fit_many([GradientDescentClassifier(epochs=3)], X, Y, on_record=lambda p: gaps.append(p.gap[0]))
+    assert np.isnan(gaps).all()
+
+
+def test_an_interrupted_run_keeps_every_model_as_it_stands():
+    def interrupt(progress):
+        if progress.epoch == 7:
+            raise Interrupted
+
+    lengths = (3, 7, 20, 50)
+    together = fit_many(
+        [GradientDescentClassifier(epochs=epochs) for epochs in lengths], X, Y, on_record=interrupt
+    )
+    reasons = [model.stop_reason_ for model in together]
+    assert reasons == ["epochs", "epochs", "interrupted", "interrupted"]
+    for model, epochs in zip(together, (3, 7, 7, 7)):
+        assert bits(model) == bits(GradientDescentClassifier(epochs=epochs).fit(X, Y))
+        assert model.n_iter_ == epochs
+
+
+def test_an_interrupted_optimiser_says_so_and_what_it_has_proven():
+    def interrupt(progress):
+        raise Interrupted
+
+    model = LogisticRegression(tol=1e-12, solver="lbfgs")
+    with pytest.warns(
+        ConvergenceWarning, match="was interrupted after iteration 1 with a relative"
+    ):
+        fit_many([model], X, Y, on_record=interrupt)
+    assert model.stop_reason_ == "interrupted"
+    assert model.certificate_.relative_gap > 1e-12

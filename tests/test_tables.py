@@ -387,3 +387,25 @@ def test_names_are_not_text_and_sentences_are():
     assert not looks_like_text(np.array(["Ada Lovelace", "Alan Turing"], dtype=object))
     assert not looks_like_text(np.array(["a b c d e"] * 9, dtype=object))
     assert looks_like_text(np.array(["so it is a film", "that was not so good"], dtype=object))
+
+
+@pytest.mark.parametrize("label", [None, 2, -1, 0])
+def test_a_file_without_header_has_the_names_of_the_model_by_place(tmp_path, label):
+    rows = [["39", "clerk"], ["50", "smith"], ["38", "clerk"]]
+    for row, y in zip(rows, "xyx"):
+        row.insert(0 if label == 0 else 2, y)
+    path = tmp_path / "new.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    columns = {"age": "numbers", "job": "categories"}
+    parts = read_table(path, columns=columns, label=label)
+    assert parts.table.kinds == columns
+    assert parts.table["age"].tolist() == [39, 50, 38]
+    assert parts.y.tolist() == ["x", "y", "x"]
+
+
+def test_a_document_without_header_is_the_column_of_the_model(tmp_path):
+    path = tmp_path / "new.tsv"
+    path.write_text("ham\tare we still on for lunch\nspam\twin a free phone now\n")
+    parts = read_table(path, columns={"text": "text"})
+    assert parts.table["text"].tolist() == ["are we still on for lunch", "win a free phone now"]
+    assert parts.y.tolist() == ["ham", "spam"]

@@ -70,8 +70,8 @@ def read_table(
     content, notes = read_text(path)
     fields = split_fields(path, content, header=header, delimiter=delimiter, expected=columns or ())
     names = fields.names
-    if columns and not fields.has_header and len(names) == len(columns):
-        names = list(columns)
+    if columns and not fields.has_header and not set(columns) <= set(names):
+        names = _names_by_place(names, fields.columns, list(columns), label)
     kinds = dict(columns or {}) | dict.fromkeys(_names(text), "text")
     point = "." if fields.delimiter == "," else ","
     named = {
@@ -153,6 +153,27 @@ def _of_arrow(where: str, name: str, column: Any) -> Array:
             "convert it, or write the file without it."
         )
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _names_by_place(
+    names: list[str], values: Sequence[Sequence[str]], known: list[str], label: Label
+) -> list[str]:
+    """The names that a model knows, for a file without a header; one column more is the label.
+
+    That is the one given, or the last, or the first that is not text where the last is.
+    """
+    if len(names) == len(known):
+        return known
+    if len(names) != len(known) + 1 or isinstance(label, str | bool):
+        return names
+    places = range(len(names))
+    if label is None:
+        words = [looks_like_text(np.array(column, dtype=object)) for column in values]
+        label = words.index(False) if words[-1] and not all(words) else -1
+    if not -len(names) <= label < len(names):
+        return names
+    at = places[label]
+    return [*known[:at], names[at], *known[at:]]
 
 
 def _names(text: Text) -> list[str]:

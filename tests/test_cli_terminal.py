@@ -1,0 +1,113 @@
+"""The command line in a real terminal: width, colours, the live line, Ctrl-C."""
+
+import fcntl
+import os
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from separatrix import load_model
+
+PROGRAM = Path(sys.executable).with_name("separatrix")
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+SECONDS = 120.0
+# Ctrl-C reaches the processes whose controlling terminal it was pressed in.
+TAKE_OVER = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def run(words, folder, *, columns=80, interrupt_at=None):
+    """Run the program in a terminal; press Ctrl-C when it has shown `interrupt_at`."""
+    terminal, inside = os.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
+    child = subprocess.Popen(
+        [sys.executable, "-c", TAKE_OVER, str(PROGRAM), *words],
+        cwd=folder,
+        env=env | {"TERM": "xterm-256color"},
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        start_new_session=True,
+    )
+    os.close(inside)
+    shown, pressed, began = b"", False, time.monotonic()
+    while time.monotonic() - began < SECONDS:
+        if interrupt_at and not pressed and interrupt_at in shown.decode(errors="ignore"):
+            os.write(terminal, b"\x03")
+            pressed = True
+        if not select.select([terminal], [], [], 0.05)[0]:
+            continue
+        try:
+            piece = os.read(terminal, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(terminal)
+    return shown.decode(), child.wait(SECONDS)
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """A file whose classes no plane separates: a perceptron never ends."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.random((2, 500)), rng.choice([*"xy"], 500))
+    ]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,label", *rows]) + "\n")
+    return tmp_path
+
+
+def test_a_fit_has_a_live_line_colours_and_80_columns(tmp_path):
+    shown, code = run(["fit", "digits", "--model", "softmax"], tmp_path)
+    assert code == 0
+    assert "Fitting" in shown
+    assert "gap " in shown
+    assert "\x1b[1;32mOptimal" in shown
+    plain = CONTROL.sub("", shown)
+    after = plain[plain.index("digits ·") :]
+    lines = after.replace("\r", "").split("\n")
+    assert max(map(len, lines)) <= 80
+    assert "true \\ predicted" in after
+
+
+def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
+    words = ["fit", "noise.csv", "--model", "perceptron", "--max-iter", "1000000000"]
+    shown, code = run([*words, "--out", "m.sx"], noise, interrupt_at="iteration")
+    assert code == 130
+    assert "Interrupted: " in CONTROL.sub("", shown)
+    assert "Saved to m.sx." in shown
+    assert "Traceback" not in shown
+    assert load_model(noise / "m.sx").estimator.stop_reason_ == "interrupted"
+
+
+def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
+    words = ["compare", "noise.csv", "--max-iter", "1000000000"]
+    shown, code = run(words, noise, interrupt_at="perceptron")
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert "● logistic" in plain
+    assert "Interrupted: the table has the models that were done." in plain
+
+
+def test_ctrl_c_while_reading_writes_nothing(tmp_path):
+    rows = "".join(f"{k},{k * k % 97},{'xyz'[k % 3]}\n" for k in range(300_000))
+    (tmp_path / "long.csv").write_text(rows)
+    shown, code = run(["fit", "long.csv", "--out", "m.sx"], tmp_path, interrupt_at="Reading")
+    assert code == 130
+    assert "Interrupted: nothing was written." in CONTROL.sub("", shown)
+    assert not (tmp_path / "m.sx").exists()
+    assert "Traceback" not in shown
