@@ -328,7 +328,10 @@ def test_evaluate_ranks_and_finds_thresholds(folder):
     assert load_model("careful.sx").estimator.threshold_ == found["threshold"]["value"]
     assert load_model("m.sx").estimator.threshold_ == 0.0
     after = facts("evaluate", "careful.sx", "breast-cancer", "--all")["metrics"]
-    assert after["accuracy"] == found["threshold"]["accuracy"]
+    assert after == found["threshold"]["metrics"]
+    by_validation = facts("evaluate", "m.sx", "breast-cancer", "--recall", "0.9")
+    assert by_validation["threshold"]["rows"] == "validation"
+    assert by_validation["threshold"]["metrics"]["rows"] == 56
     text = call(*words, "--precision", "1").stdout
     assert "ROC AUC" in text
     assert "Threshold " in text

@@ -3,9 +3,13 @@
 import doctest
 import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from separatrix.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
@@ -26,6 +30,14 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(
     r"(?:<!--\s*(?P<note>skip|data):(?P<files>.*?)-->\s*)?"
     r"^```(?P<language>python|pycon)[^\n]*\n(?P<code>.*?)^```\s*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+# Commands in a terminal of 80 columns, and what they print; 'cat' shows a file that is used later.
+COMMAND = re.compile(
+    r"(?:<!--\s*data:(?P<files>.*?)-->\s*)?"
+    r"^```console\n\$ (?P<words>(?:separatrix|cat) [^\n]*)\n(?P<output>.*?)^```\s*$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -83,6 +95,54 @@ def test_code_that_reads_data_runs(page, data_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_DATA", str(data_dir))
     monkeypatch.chdir(tmp_path)
     run_page(page.read_text(encoding="utf-8"), str(page), data=True)
+
+
+def run_commands(text, *, data=False):
+    """Run the commands of a page in order, in this folder; each must print what is written."""
+    for block in COMMAND.finditer(text):
+        if block["files"] is not None and not data:
+            continue
+        program, *words = shlex.split(block["words"])
+        if program == "cat":
+            Path(words[0]).write_text(block["output"])
+            continue
+        found = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+        if not doctest.OutputChecker().check_output(block["output"], found.output, OPTIONS):
+            pytest.fail(f"$ {block['words']}\nprints\n{found.output}", pytrace=False)
+
+
+COMMAND_PAGES = [page for page in PAGES if COMMAND.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_on_the_page_print_what_is_written(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_commands(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.data(*files), id=str(page.relative_to(ROOT)))
+        for page in COMMAND_PAGES
+        if (
+            files := [
+                file
+                for block in COMMAND.finditer(page.read_text(encoding="utf-8"))
+                for file in (block["files"] or "").split()
+            ]
+        )
+    ],
+)
+def test_commands_that_read_data_print_what_is_written(page, data_dir, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_commands(page.read_text(encoding="utf-8"), data=True)
+
+
+def test_a_command_that_prints_something_else_fails():
+    page = "```console\n$ separatrix --version\nseparatrix 99\n```\n"
+    with pytest.raises(pytest.fail.Exception, match="--version"):
+        run_commands(page)
 
 
 @pytest.mark.parametrize("module", MODULES)

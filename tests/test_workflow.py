@@ -10,7 +10,7 @@ from separatrix.sources import Columns, Source
 from separatrix.workflow.comparing import BASELINE, compare, families_for, naive_bayes
 from separatrix.workflow.families import FAMILIES, OptionError, Options, build, family_of
 from separatrix.workflow.fitting import fit_source, prepare
-from separatrix.workflow.inputs import rows_for_test
+from separatrix.workflow.inputs import held_out
 from separatrix.workflow.preparing import settings_for
 from separatrix.workflow.searching import PreparedRows, search_source
 
@@ -39,7 +39,7 @@ def test_options_that_a_family_has_not_are_refused_by_name():
         build(FAMILIES["perceptron"], Options(l1=1.0))
     with pytest.raises(OptionError, match="bias of the model 'logistic' is one of free, none"):
         build(FAMILIES["logistic"], Options(bias="penalised"))
-    with pytest.raises(OptionError, match="loss is one of hinge, squared_hinge. Got 'log'"):
+    with pytest.raises(OptionError, match="loss is one of hinge, squared_hinge"):
         build(FAMILIES["svm"], Options(loss="log"))
     with pytest.raises(OptionError, match="one of auto, logistic"):
         family_of("forest", 2)
@@ -103,7 +103,7 @@ def test_a_best_value_at_the_end_of_the_grid_is_told():
         search_source(load("iris"), "perceptron")
 
 
-def test_l1_is_searched_along_with_C():
+def test_l1_is_searched_along_with_c():
     facts = search_source(load("iris"), Cs=[0.1, 1.0], l1s=[0.0, 1.0], folds=3).facts
     assert len(facts["trials"]) == 4
     assert set(facts["best"]) == {"C", "l1"}
@@ -112,9 +112,13 @@ def test_l1_is_searched_along_with_C():
 def test_models_are_measured_on_rows_they_have_not_seen():
     wine = load("wine", seed=3)
     bundle = fit_source(wine).bundle
-    test = rows_for_test(bundle, load("wine"))  # drawn with another seed
-    np.testing.assert_array_equal(test.table, wine.part("test").table)
-    assert len(rows_for_test(bundle, load("iris"))) == 150
+    for part in ("validation", "test"):  # of a source that was drawn with another seed
+        rows = held_out(bundle, load("wine"), part)
+        np.testing.assert_array_equal(rows.table, wine.part(part).table)
+    assert held_out(bundle, load("iris")) is None
+    chosen = search_source(wine, Cs=[1.0], folds=2).bundle
+    assert held_out(chosen, wine, "validation") is None
+    assert len(held_out(chosen, wine)) == 17
 
 
 def test_families_that_are_the_same_for_two_classes_are_compared_once():

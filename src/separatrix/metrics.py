@@ -117,7 +117,7 @@ def operating_points(
     >>> points[0]["threshold"], points[0]["precision"], points[0]["false_positive_rate"]
     (0.5, 1.0, 0.0)
     """
-    points = []
+    points: list[dict[str, float]] = []
     for aim in recalls:
         found = choose(
             scores, positive, np.ones(len(scores)), cost=None, precision=None, recall=aim

@@ -42,11 +42,11 @@ def evaluate(
     [b]separatrix evaluate mail.sx new.csv[/b]
     [b]separatrix evaluate mail.sx new.csv --precision 0.99 --out careful.sx[/b]
 
-    Of the data that the model was trained on, only the test rows are measured. --out saves the
-    model with the threshold that was found.
+    Of the data that the model was trained on, only the test rows are measured, and the threshold is
+    found by the validation rows. --out saves the model with it.
     """
     from separatrix.workflow.answering import evaluate as judge
-    from separatrix.workflow.inputs import load_for, open_model, rows_for_test
+    from separatrix.workflow.inputs import load_for, open_model
 
     if precision is not None and recall is not None:
         raise UsageError("Ask for a precision or for a recall, not for both.")
@@ -57,9 +57,7 @@ def evaluate(
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
         rows = load_for(bundle, source, **reading.options())
-        if not every_row:
-            rows = rows_for_test(bundle, rows)
-        facts = judge(bundle, rows, precision=precision, recall=recall)
+        facts = judge(bundle, rows, precision=precision, recall=recall, every_row=every_row)
     facts["out"] = None if out is None else str(out)
     if out is not None:
         bundle.save(out)
@@ -93,9 +91,15 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     if "threshold" in facts:
         found = facts["threshold"]
         screen.say(
-            f"Threshold {found['value']:.6g}: precision {tables.share(found['precision'])}, recall "
-            f"{tables.share(found['recall'])}, accuracy {tables.share(found['accuracy'])}."
+            f"Threshold {found['value']:.6g}, by the {found['rows']} rows: precision "
+            f"{tables.share(found['precision'])}, recall {tables.share(found['recall'])}."
         )
+        if found["rows"] == "validation":
+            second, after = found["metrics"]["classes"][1], found["metrics"]["accuracy"]
+            screen.say(
+                f"On the rows measured: precision {tables.share(second['precision'])}, recall "
+                f"{tables.share(second['recall'])}, accuracy {tables.share(after)}."
+            )
     if facts["out"]:
         screen.say(f"Saved with this threshold to {facts['out']}.")
 

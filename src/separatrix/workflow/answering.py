@@ -13,6 +13,7 @@ from separatrix.metrics import curves, operating_points, rank
 from separatrix.modelfile import Bundle
 from separatrix.sources import Source
 from separatrix.workflow.fitting import require_labels
+from separatrix.workflow.inputs import held_out
 from separatrix.workflow.judging import metrics_of, verdict_of
 
 
@@ -44,14 +45,23 @@ def evaluate(
     *,
     precision: float | None = None,
     recall: float | None = None,
+    every_row: bool = False,
 ) -> dict[str, Any]:
     """Measure a model on rows of known label; find the threshold for a wanted precision or recall.
 
-    The threshold is set in the bundle's estimator, too. Metrics are those of before.
+    Of the data that the model was trained on, the test rows are measured, and the threshold is
+    found by the validation rows; `every_row` measures and uses all. The threshold is set in the
+    bundle's estimator, too. Metrics are those of before.
     """
     require_labels(source)
+    told = [note for note in source.notes if not note.startswith("Rows were split")]
+    test = None if every_row else held_out(bundle, source)
+    to_choose = None if every_row else held_out(bundle, source, "validation")
+    if test is not None:
+        told.append("The model was trained on this data: its test rows are measured.")
+        source = test
     assert source.y is not None
-    model, notes = bundle.estimator, list(source.notes)
+    model, notes = bundle.estimator, told
     X = bundle.transform(source, notes)
     scores = model.decision_function(X)
     facts: dict[str, Any] = {
@@ -68,24 +78,21 @@ def evaluate(
             facts["operating_points"] = operating_points(positive, scores)
             facts["curves"] = curves(positive, scores)
     if precision is not None or recall is not None:
-        facts["threshold"] = _threshold(bundle, X, source.y, precision, recall)
+        facts["threshold"] = _threshold(bundle, to_choose or source, precision, recall)
+        facts["threshold"]["metrics"] = metrics_of(model, X, source.y)
+        facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
 
 
 def _threshold(
-    bundle: Bundle, X: Any, y: Array, precision: float | None, recall: float | None
+    bundle: Bundle, source: Source, precision: float | None, recall: float | None
 ) -> dict[str, Any]:
     model = bundle.estimator
     if not isinstance(model, CertifiedClassifier):
         raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
-    found = model.choose_threshold(X, y, precision=precision, recall=recall)
-    after = metrics_of(model, X, y)
-    return {
-        "value": found.value,
-        "precision": found.precision,
-        "recall": found.recall,
-        "accuracy": after["accuracy"],
-    }
+    X = bundle.transform(source, [])
+    found = model.choose_threshold(X, source.y, precision=precision, recall=recall)
+    return {"value": found.value, "precision": found.precision, "recall": found.recall}
 
 
 def describe(bundle: Bundle, top: int = 10) -> dict[str, Any]:

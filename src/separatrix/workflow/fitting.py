@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sent
 from separatrix.workflow.preparing import in_words, settings_for
 
 _FILLED = re.compile(r"(Column '.*'): [\d,]+ values? missing, filled")
+
+HELD_OUT = ("validation", "test")
 
 OnRecord = Callable[[Progress], None]
 
@@ -117,7 +119,8 @@ def fit_prepared(
         "verdict": verdict_of(estimator) | {"seconds": seconds},
         "metrics": metrics,
     }
-    return Trained(bundle_of(prepared.source, prepared.preparation, estimator, metrics), facts)
+    bundle = bundle_of(prepared.source, prepared.preparation, estimator, metrics, HELD_OUT)
+    return Trained(bundle, facts)
 
 
 def bundle_of(
@@ -125,9 +128,11 @@ def bundle_of(
     preparation: Preparation,
     model: LinearClassifier,
     metrics: Mapping[str, Any],
+    held_out: Sequence[str],
 ) -> Bundle:
-    """A model with all that is kept of it; its test rows, so that they can be found again."""
-    training = {"source": source.name, "test_rows": source.splits["test"]}
+    """A model with all that is kept of it; rows held out, so that they can be found again."""
+    rows = {part: source.splits[part] for part in held_out}
+    training = {"source": source.name, "held_out": rows}
     return Bundle(model, preparation, source.fingerprint, {**metrics, "training": training})
 
 

@@ -37,24 +37,24 @@ def load_for(bundle: Bundle, source: Any, **options: Any) -> Source:
     name, y = found
     note = f"The label is the column {name!r}: it holds the classes of the model."
     table = loaded.table.select(column for column in loaded.table if column != name)
-    return Source(loaded.name, table, y, table.names, [*_told(loaded), note])
+    return Source(loaded.name, table, y, table.names, [*loaded.notes, note])
 
 
-def rows_for_test(bundle: Bundle, source: Source) -> Source:
-    """The rows that a model has not learnt from: its test rows, if these are the data it learnt.
+def held_out(bundle: Bundle, source: Source, part: str = "test") -> Source | None:
+    """The rows of a part that the model has not learnt from; None if these are other data.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.fitting import fit_source
     >>> iris = load("iris")
-    >>> len(rows_for_test(fit_source(iris).bundle, iris))
-    25
+    >>> bundle = fit_source(iris).bundle
+    >>> len(held_out(bundle, iris)), held_out(bundle, load("wine"))
+    (25, None)
     """
     training = (bundle.metrics or {}).get("training")
     if bundle.fingerprint != source.fingerprint or training is None:
-        return Source(source.name, source.table, source.y, source.feature_names, _told(source))
-    test = source.rows(np.asarray(training["test_rows"]))
-    note = "The model was trained on this data: its test rows are measured."
-    return Source(test.name, test.table, test.y, test.feature_names, [*_told(source), note])
+        return None
+    rows = training["held_out"].get(part, ())
+    return source.rows(np.asarray(rows, np.int64)) if len(rows) else None
 
 
 def _is_path(source: Any) -> bool:
@@ -90,8 +90,3 @@ def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:
         if set(y.tolist()) <= classes:
             return name, y
     return None
-
-
-def _told(source: Source) -> list[str]:
-    """The notes, without that on a split, which is not used."""
-    return [note for note in source.notes if not note.startswith("Rows were split")]

@@ -101,7 +101,7 @@ def search_source(
         "verdict": verdict_of(best) | {"seconds": seconds},
         "metrics": metrics,
     }
-    return Trained(bundle_of(source, preparation, best, metrics), facts)
+    return Trained(bundle_of(source, preparation, best, metrics, ("test",)), facts)
 
 
 def _searched(
