@@ -6,6 +6,7 @@ from separatrix.cli.options import Penalty, Preparing, Reading, SourceArgument, 
 from separatrix.cli.reading import read_source
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import INTERRUPTED, Common, verb
+from separatrix.cli.watching import watching
 
 
 @verb
@@ -39,17 +40,14 @@ def compare(
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     done: list[dict[str, Any]] = []
     interrupted = False
-    from separatrix.cli.watching import watching
-
     for name in [*chosen, BASELINE]:
         try:
-            with watching(screen, name, training.tol or TOL) as on_record:
-                done += each(prepared, options, [name], on_record)
+            with watching(screen, name, training.tol or TOL) as watch:
+                done += each(prepared, options, [name], watch)
+            interrupted = watch.asked
         except KeyboardInterrupt:
             interrupted = True
-        last = done[-1]["verdict"] if done else None
-        if interrupted or (last and last["stop_reason"] == "interrupted"):
-            interrupted = True
+        if interrupted:
             break
     facts = {
         "source": {

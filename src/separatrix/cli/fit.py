@@ -41,8 +41,8 @@ def fit(
     loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
     with screen.busy("Preparing"):
         prepared = prepare(loaded, preparing.settings(loaded.table))
-    with watching(screen, "Fitting", training.tol or TOL) as on_record:
-        trained = fit_prepared(prepared, training.model, options, on_record)
+    with watching(screen, "Fitting", training.tol or TOL) as watch:
+        trained = fit_prepared(prepared, training.model, options, watch)
     if out is not None:
         trained.bundle.save(out)
     facts = trained.facts | {"out": None if out is None else str(out)}

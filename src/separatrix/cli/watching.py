@@ -2,7 +2,7 @@
 
 import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -10,33 +10,38 @@ from typing import Any
 from separatrix.cli.screen import Screen
 
 
-@contextmanager
-def watching(screen: Screen, what: str, tol: float) -> Iterator[Callable[[Any], None]]:
+class Watch:
     """A callback for `fit_many` that shows where a fit stands, and ends it after Ctrl-C.
 
     The first Ctrl-C lets the iteration end and keeps the model; the second does not wait.
     """
-    from separatrix.solvers import Interrupted
 
-    asked = False
+    def __init__(self, screen: Screen, what: str, tol: float) -> None:
+        self.line = _Line(screen, what, tol)
+        self.asked = False
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
+    def __call__(self, progress: Any) -> None:
+        from separatrix.solvers import Interrupted
 
-    line = _Line(screen, what, tol)
-
-    def on_record(progress: Any) -> None:
-        line.show(progress)
-        if asked:
+        self.line.show(progress)
+        if self.asked:
             raise Interrupted
 
-    before = signal.signal(signal.SIGINT, ask)
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Take a Ctrl-C."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+@contextmanager
+def watching(screen: Screen, what: str, tol: float) -> Iterator[Watch]:
+    """Watch a fit; afterwards `asked` says whether it was to end."""
+    watch = Watch(screen, what, tol)
+    before = signal.signal(signal.SIGINT, watch.ask)
     try:
-        with line:
-            yield on_record
+        with watch.line:
+            yield watch
     finally:
         signal.signal(signal.SIGINT, before)
 
