@@ -104,6 +104,21 @@ def test_fit_of_text_and_the_words_that_count(folder):
     assert "for spam" in call("show", "mail.sx").stdout
 
 
+def test_folders_of_images_are_learnt_and_resized_on_request(folder):
+    image = pytest.importorskip("PIL.Image")
+    for name, grey in (("dark", 20), ("light", 230)):
+        (folder / "images" / name).mkdir(parents=True)
+        for k in range(10):
+            size = (4, 4) if k else (8, 8)
+            image.new("L", size, grey + k).save(folder / "images" / name / f"{k}.png")
+    assert "one size" in call("fit", "images", code=1).stderr
+    found = facts("fit", "images", "--size", "3x2", "--out", "m.sx")
+    assert found["source"]["features"] == 6
+    assert found["metrics"]["test"]["accuracy"] == 1.0
+    answers = facts("predict", "m.sx", "images/light", "--size", "3x2")["predictions"]
+    assert answers == ["light"] * 10
+
+
 def test_word_lists_make_the_vectors_of_the_course(folder):
     (folder / "films.tsv").write_text(
         "label\ttext\n"
@@ -189,6 +204,7 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "iris", "--split", "80/20"], 2, "--split takes three shares"),
         (["search", "iris", "--C", "1,x"], 2, "--C takes numbers with commas"),
         (["search", "iris", "--model", "perceptron"], 2, "has no penalty to search for"),
+        (["fit", "iris", "--size", "9"], 2, "--size takes width and height"),
         (["fit", "iris", "--word-list", "good"], 2, "--word-list takes NAME=WORD"),
     ],
 )

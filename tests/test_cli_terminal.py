@@ -18,7 +18,7 @@ from separatrix import load_model
 
 PROGRAM = Path(sys.executable).with_name("separatrix")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-SECONDS = 120.0
+SECONDS = 60.0
 # Ctrl-C reaches the processes whose controlling terminal it was pressed in.
 TAKE_OVER = """
 import fcntl, os, sys, termios

@@ -52,6 +52,10 @@ class Reading:
             "--header/--no-header", help="Is the first line a header?", rich_help_panel=_DATA
         ),
     ] = None
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WxH", help="Resize images to so many pixels.", rich_help_panel=_DATA),
+    ] = None
     format: Annotated[
         str | None,
         typer.Option(
@@ -68,6 +72,7 @@ class Reading:
             "text": self.text or None,
             "features": self.features,
             "header": self.header,
+            "size": None if self.size is None else _size(self.size),
             "format": self.format,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -246,6 +251,13 @@ def _label(given: str | None) -> str | int | bool | None:
     if given is None or given.lower() == "none":
         return None if given is None else False
     return int(given) if re.fullmatch(r"-?\d+", given) else given
+
+
+def _size(given: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)x(\d+)", given)
+    if found is None:
+        raise UsageError(f"--size takes width and height, as in 28x28. Got '{given}' instead.")
+    return int(found[1]), int(found[2])
 
 
 def _shares(given: str) -> tuple[float, ...]:
