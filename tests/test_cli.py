@@ -278,6 +278,10 @@ def test_predict_takes_files_with_and_without_the_label(folder):
         for name in ("people.csv", "new.csv", "turned.csv")
     }
     assert len(set(answers.values())) == 1
+    told = call("predict", "m.sx", "new.csv").stderr  # beside the answers, not among them
+    assert "Column 'job': 1 value missing, filled" in told
+    assert "Rows were split" not in told
+    assert call("predict", "m.sx", "new.csv", "--quiet").stderr == ""
     rows = list(csv.reader(answers["new.csv"].splitlines()))
     assert rows[0] == ["prediction"]
     assert len(rows) == 13

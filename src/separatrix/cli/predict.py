@@ -48,6 +48,11 @@ def predict(
     with screen.busy(f"Reading {source}"):
         rows = load_for(bundle, source, **reading.options())
         facts = answer(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
+    if screen.talks:
+        from separatrix.cli import tables
+
+        where = screen.err if out is None else screen.out  # answers are not mixed with remarks
+        where.print(tables.notes(facts["notes"]))
     if out is not None:
         with open(out, "w", newline="", encoding="utf-8") as file:
             _write(file, facts)
@@ -70,7 +75,6 @@ def _write(file: TextIO, facts: dict[str, Any]) -> None:
 def _report(screen: Screen, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
 
-    screen.say(tables.notes(facts["notes"]))
     counts = {label: facts["predictions"].count(label) for label in facts["classes"]}
     table = tables.plain_table("prediction", ["rows"])
     for label, count in counts.items():

@@ -19,7 +19,7 @@ from separatrix.workflow.judging import metrics_of, verdict_of
 
 def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
     """The class of every row, and the probabilities of all classes if they are asked for."""
-    notes = list(source.notes)
+    notes = _notes(source)
     X = bundle.transform(source, notes)
     if proba and not hasattr(bundle.estimator, "predict_proba"):
         raise ValueError(
@@ -54,14 +54,14 @@ def evaluate(
     bundle's estimator, too. Metrics are those of before.
     """
     require_labels(source)
-    told = [note for note in source.notes if not note.startswith("Rows were split")]
+    notes = _notes(source)
     test = None if every_row else held_out(bundle, source)
     to_choose = None if every_row else held_out(bundle, source, "validation")
     if test is not None:
-        told.append("The model was trained on this data: its test rows are measured.")
+        notes.append("The model was trained on this data: its test rows are measured.")
         source = test
     assert source.y is not None
-    model, notes = bundle.estimator, told
+    model = bundle.estimator
     X = bundle.transform(source, notes)
     scores = model.decision_function(X)
     facts: dict[str, Any] = {
@@ -82,6 +82,11 @@ def evaluate(
         facts["threshold"]["metrics"] = metrics_of(model, X, source.y)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
+
+
+def _notes(source: Source) -> list[str]:
+    """What was told of a source, but for the split, which is not used."""
+    return [note for note in source.notes if not note.startswith("Rows were split")]
 
 
 def _threshold(
