@@ -8,6 +8,7 @@ import pickle
 import random
 import resource
 import struct
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -410,21 +411,23 @@ def test_what_is_no_fitted_classifier_of_this_library_is_refused(path):
     assert not list(path.parent.glob("*.tmp"))
 
 
-@pytest.fixture
+@contextmanager
 def full_disk():
-    """No file may grow beyond 1000 bytes."""
+    """No file may grow beyond 1000 bytes: for no longer than it takes, or no test could report."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_leaves_the_old_file(path, request):
+def test_a_full_disk_leaves_the_old_file(path):
     save(fitted("perceptron two"), path)
     before = path.read_bytes()
     model = fitted("logistic three")
-    request.getfixturevalue("full_disk")
-    with pytest.raises(OSError, match=r"model\.sx was not written: .* is there still") as error:
+    refusal = r"model\.sx was not written: .* is there still"
+    with pytest.raises(OSError, match=refusal) as error, full_disk():
         save(model, path)
     assert error.value.errno == errno.EFBIG
     assert path.read_bytes() == before
