@@ -127,11 +127,9 @@ def test_a_class_that_would_have_to_give_and_has_no_weight_makes_it_void() -> No
     assert lower_bounds(objective, model, found)[0] <= 0.0
 
 
-@pytest.mark.parametrize("form", FLOWING, ids=str)
+@pytest.mark.parametrize("form", [f for f in FLOWING if f.loss.name[:5] != "perce"], ids=str)
 def test_what_a_fixed_bias_cannot_reach_is_no_bound_for_a_free_one(form: Form) -> None:
     """Where the fixed bias has its optimum, the duals prove it, but they are not balanced."""
-    if form.loss.name.startswith("perceptron"):
-        return
     fixed = draw(form, "l2", "fixed", seed=6)
     block = next(fixed.data.blocks())
     y = np.minimum(np.arange(30) // 12, form.classes - 1)  # unequal classes

@@ -739,3 +739,17 @@ def test_an_interrupted_optimiser_says_so_and_what_it_has_proven():
         fit_many([model], X, Y, on_record=interrupt)
     assert model.stop_reason_ == "interrupted"
     assert model.certificate_.relative_gap > 1e-12
+
+
+def test_when_a_model_without_a_penalty_ends_does_not_depend_on_those_beside_it():
+    """Its features are standardised by its own rows; what it leaves out may be anything."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 3)) + np.array([0.0, 50.0, -9.0])
+    y = (X[:, 0] + rng.logistic(size=60) > 0).astype(int)
+    s = (np.arange(60)[:, None] % 3 != np.arange(3)).astype(float)
+    X[::3] *= 1e3
+    models = [LogisticRegression(C=np.inf, tol=tol) for tol in (1e-2, 1e-4, 1e-8)]
+    for k, model in enumerate(fit_many(models, X, y, s)):
+        alone = LogisticRegression(C=np.inf, tol=model.tol).fit(X, y, s[:, k])
+        assert bits(model) == bits(alone)
+        assert model.n_iter_ == alone.n_iter_

@@ -28,6 +28,7 @@ Array: TypeAlias = NDArray[Any]
 
 _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
 _SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
+_DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
 _COPY_PAYS = 8  # products with X^T; a copy takes as long as some of them
@@ -171,6 +172,21 @@ class Matrix:
         mean, variance = sums(weights, total)
         spread = np.sqrt(variance)
         return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
+
+    def moments_of_models(self, s: Array) -> tuple[Array, Array]:
+        """Return mean and deviation (d, B) of every column for each column of weights s (n, B)."""
+        total = sum_samples(s)
+        total = np.where(total > 0.0, total, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = self.transpose_times(s[:, :, None])[:, :, 0] / total
+            variance = self.squares(s) / total - mean**2
+            spread = np.sqrt(np.maximum(variance, 0.0))
+            # Far from zero the difference of squares has lost its digits: sum deviations instead.
+            lost = ~(variance > _DIGITS_LEFT * mean**2) & (mean != 0.0)
+        for k in np.flatnonzero(lost.any(axis=0)):
+            columns = np.flatnonzero(lost[:, k])
+            mean[columns, k], spread[columns, k] = Matrix(self.X[:, columns]).moments(s[:, k])
+        return mean, spread
 
     def sum_of_squares(self, factors: Array | None = None) -> float:
         """The sum of the squares of all entries, each divided by its column's factor if given.

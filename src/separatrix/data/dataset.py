@@ -98,6 +98,7 @@ class Dataset:
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
         self._class_sums: tuple[Array, ...] | None = None
+        self._moments: tuple[Array, Array] | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, s: Any = None, *, classes: Any = None) -> Dataset:
@@ -150,6 +151,20 @@ class Dataset:
         sums, weights = self._class_sums
         return sums, weights
 
+    def moments(self) -> tuple[Array, Array]:
+        """Mean and deviation (d, 1 or B) of the features, over the rows of every model.
+
+        One for all models if they have the same rows. They are made once.
+        """
+        if self._moments is None:
+            parts = [_moments_of(block) for block in self.blocks()]
+            total = np.sum([weight for weight, _, _ in parts], axis=0)
+            total = np.where(total > 0.0, total, 1.0)
+            mean = np.sum([weight * m for weight, m, _ in parts], axis=0) / total
+            square = np.sum([w * (d**2 + (m - mean) ** 2) for w, m, d in parts], axis=0) / total
+            self._moments = mean, np.sqrt(square)
+        return self._moments
+
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
         own = per_model(block.y)[:, :, None] == np.arange(len(self.classes))
         each = per_model(block.weights)[:, :, None] * own
@@ -161,13 +176,16 @@ class Dataset:
         part._blocks = [block.select(models) for block in self._blocks]
         if self._class_sums is not None and len(self._class_sums[1]) > 1:
             part._class_sums = tuple(a[..., models, :] for a in self._class_sums)
+        if self._moments is not None and self._moments[0].shape[1] > 1:
+            mean, deviation = self._moments
+            part._moments = mean[:, models], deviation[:, models]
         part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
         return part
 
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         part = copy(self)
-        part._class_sums = None
+        part._class_sums = part._moments = None
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
@@ -175,11 +193,17 @@ class Dataset:
     def take(self, block: Block, rows: Array) -> Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
         part = copy(self)
-        part._class_sums = None
+        part._class_sums = part._moments = None
         s = None if block.s is None else block.s[rows]
         part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s)]
         part.n_samples = len(rows)
         return part
+
+
+def _moments_of(block: Block) -> tuple[Array, Array, Array]:
+    """The weight (B,) of the rows, and mean and deviation (d, B) of the features."""
+    s = np.ascontiguousarray(per_model(block.weights))
+    return sum_samples(s), *block.X.moments_of_models(s)
 
 
 def _one_or_many(a: Array) -> Array:

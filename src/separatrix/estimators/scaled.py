@@ -18,7 +18,6 @@ from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.linear import LinearClassifier
 
 EPS = float(np.finfo(np.float64).eps)
-DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 
 
 def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
@@ -41,15 +40,7 @@ def scales(X: Matrix, counts: Array) -> Array:
     array([[2.],
            [1.]])
     """
+    mean, spread = X.moments_of_models(counts)
     total = counts.sum(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.transpose_times(counts[:, :, None])[:, :, 0] / total
-        variance = X.squares(counts) / total - mean**2
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        # Far from zero the difference of squares has lost its digits: sum deviations instead.
-        lost = ~(variance > DIGITS_LEFT * mean**2) & (mean != 0.0)
-    for k in np.flatnonzero(lost.any(axis=0)):
-        columns = np.flatnonzero(lost[:, k])
-        mean[columns, k], spread[columns, k] = Matrix(X.X[:, columns]).moments(counts[:, k])
     # What scikit-learn takes for rounding, so that the same columns are constant for both.
     return np.where(spread > total * EPS * np.abs(mean), spread, 1.0)

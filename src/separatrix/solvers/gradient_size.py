@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model
-from separatrix.data import Block, Dataset
+from separatrix.arrays import Array
 from separatrix.objective import Evaluation, Objective
 
 ROUNDING = 1e-13  # the size, of gradients of single rows that are about 1, below which all is noise
@@ -30,6 +29,7 @@ def has_gap(objective: Objective, n_models: int) -> Array:
 def gradient_sizes(objective: Objective, found: Evaluation) -> Array:
     """The size (B,) of the gradients that an evaluation found; the norm where there is a penalty.
 
+    >>> from separatrix.data import Dataset
     >>> from separatrix.losses import LOSSES
     >>> from separatrix.model import Model
     >>> from separatrix.penalty import ElasticNet
@@ -45,28 +45,14 @@ def gradient_sizes(objective: Objective, found: Evaluation) -> Array:
     free = (l1 == 0.0) & (l2 == 0.0)
     if not free.any():
         return found.gradient_norm
-    mean, deviation = _moments(objective.data)
+    mean, deviation = objective.data.moments()
     G = found.GW
     if objective.bias:
-        G = G - mean[:, None, None] * found.gb
+        G = G - mean[:, :, None] * found.gb
     else:
         deviation = np.sqrt(deviation**2 + mean**2)
-    units = np.where(deviation > 0.0, deviation, np.inf)
-    squares = np.square(G / units[:, None, None])
+    units = np.where(deviation == 0.0, np.inf, deviation)
+    squares = np.square(G / units[:, :, None])
     sums = np.ascontiguousarray(squares.transpose(1, 2, 0)).sum(axis=2).sum(axis=1)
     size = np.sqrt(sums + np.square(found.gb).sum(axis=1))
     return np.where(free, size, found.gradient_norm)
-
-
-def _moments(data: Dataset) -> tuple[Array, Array]:
-    """Mean and deviation (d,) of the features, of the rows that count for any model."""
-    parts = [_moments_of(block) for block in data.blocks()]
-    total = sum(weight for weight, _, _ in parts) or 1.0
-    mean = sum(weight * m for weight, m, _ in parts) / total
-    square = sum(weight * (d**2 + (m - mean) ** 2) for weight, m, d in parts) / total
-    return np.asarray(mean), np.sqrt(np.asarray(square))
-
-
-def _moments_of(block: Block) -> tuple[float, Array, Array]:
-    s = per_model(block.weights).max(axis=1, initial=0.0)
-    return float(s.sum()), *block.X.moments(s)
