@@ -131,12 +131,12 @@ class CrossValidation:
         model alone takes as long as some in a batch.
         """
         along = refit and len(recipes) <= ALONG and all(_goes_along(r) for r in recipes)
-        groups: dict[Hashable, list[int]] = {}
+        groups: dict[tuple[bool, Hashable], list[int]] = {}
         for c, (recipe, key) in enumerate(zip(recipes, keys)):
             direct = recipe.transformers is None
             groups.setdefault((direct, None if direct else key), []).append(c)
         out: dict[int, list[Trial]] = {}
-        for (direct, _), members in groups.items():  # type: ignore[misc]
+        for (direct, _), members in groups.items():
             same = [recipes[c] for c in members]
             done = self._in_place(same, along) if direct else self._by_fold(same)
             out |= zip(members, done)

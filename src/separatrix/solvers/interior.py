@@ -6,8 +6,8 @@ left of 1, r = 1 - a (less all flows of a row, where its worst term alone counts
     a u = mu,    r x = mu,    u = x - t,    l2 f^2 W = -sum_i s_i/S x_i U_i,    sum_i s_i U_i = 0
 
 with U the duals that the flows make. Newton's method for these equations, while mu falls, ends at
-the optimum. An iteration costs one Hessian, as of a smooth loss, and their number hardly depends on
-the data or the penalty. The duals prove how far the weights are from the optimum.
+the optimum. An iteration costs one Hessian, as of a smooth loss, and their number depends little on
+the scales of the features and on C. The duals prove how far the weights are from the optimum.
 
 See S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
 """
