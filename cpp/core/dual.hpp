@@ -1,10 +1,11 @@
 // Dual coordinate ascent for many models: columns are shared out to tasks, each of which goes
 // through the rows until its own units have come as far as they were asked to.
 //
-// A bias that is penalised is one more feature of constant value. A free one is the multiplier of
-// the condition sum_i C_i U_i = 0: it is treated as a feature too, whose squared value `free_share`
-// chooses, and after each epoch the multiplier takes over what that feature has learnt (the method
-// of multipliers).
+// A bias that is penalised is one more feature of constant value, its square Q (of a free one,
+// infinity). Rows that share a strong feature disturb each other: where Q is larger than the square
+// q that `calm_share` chooses, the bias is treated as a feature of square q whose weight is drawn to
+// a centre, and after each epoch the centre follows it, (1 - q / Q) of the way (the proximal point
+// method; of a free bias, the method of multipliers).
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct DualStep {
     double margin;
     index_t models, outputs;
     Labels labels;              // the scale is 1 / (S l2)
-    const double* bias_square;  // (models): of the bias's feature; below 0 if the bias is free
+    const double* bias_square;  // (models): Q; 0 for a bias that stays, infinity for a free one
     const T* steps;             // (features, N): 1 / f^2; null for 1
     std::uint64_t key;          // of the order of the rows
     index_t epochs;             // at most
@@ -99,7 +100,7 @@ class DualWork {
     static constexpr T infinity = std::numeric_limits<T>::infinity();
 
     index_t model(index_t unit) const { return (first_ + unit * p_.outputs) / step_.outputs; }
-    bool is_free(index_t unit) const { return step_.bias_square[model(unit)] < 0.0; }
+    double bias_square(index_t unit) const { return step_.bias_square[model(unit)]; }
 
     double weight(index_t i, index_t unit) const {
         const Labels& l = step_.labels;
@@ -163,14 +164,13 @@ class DualWork {
             a->assign(w, T(0));
         high_.assign(w, infinity);
         low_.assign(w, -infinity);
-        for (std::vector<double>* a : {&gap_, &change_, &multiplier_, &share_, &drift_})
+        for (std::vector<double>* a : {&gap_, &change_, &centre_, &share_, &drift_})
             a->assign(w, 0.0);
         resting_.assign(w, 0);
         stalled_.assign(w, 0);
         best_.assign(w, std::numeric_limits<double>::infinity());
         for (index_t u = 0; u < p_.units; ++u) {
-            double share = step_.bias_square[model(u)];
-            if (is_free(u)) share = free_share(u);
+            const double share = std::min(bias_square(u), calm_share(u));
             for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
                 strength_[c] = T(step_.labels.scale[model(u)]);
                 share_[c] = share;
@@ -188,11 +188,11 @@ class DualWork {
         p_.scratch = scratch_.data();
     }
 
-    // The squared value of the feature that a free bias stands for. With C the mean C_i, a change
-    // of one dual by 1 moves the bias by C times this. Larger values make the duals balance sooner
-    // but the rows disturb each other more, the more so the more curved the loss is. Measured on
-    // text and images: a third of it and three times as much cost an epoch or two.
-    double free_share(index_t unit) const {
+    // The squared value q of the feature that the bias stands for, at most. With C the mean C_i, a
+    // change of one dual by 1 moves the bias by C times this. Larger values make the duals balance
+    // sooner but the rows disturb each other more, the more so the more curved the loss is. Measured
+    // on text and images: a third of it and three times as much cost an epoch or two.
+    double calm_share(index_t unit) const {
         double squares = 0, total = 0;
         for (index_t i = 0; i < n_; ++i) {
             const double s = weight(i, unit);
@@ -242,12 +242,10 @@ class DualWork {
                     for (index_t k = 0; k < p_.outputs; ++k) change_[c + k] += C * U[k];
             }
         for (index_t c = 0; c < p_.columns; ++c) {
-            const double shift = share_[c] * change_[c];
-            if (is_free(c / p_.outputs))
-                multiplier_[c] = step_.b[first_ + c] + shift;
-            else if (share_[c] == 0.0)
-                multiplier_[c] = step_.b[first_ + c];
-            bias_[c] = T(multiplier_[c] - shift);
+            const double Q = bias_square(c / p_.outputs);
+            if (share_[c] < Q || Q == 0.0)
+                centre_[c] = step_.b[first_ + c] + share_[c] * change_[c];
+            bias_[c] = T(bias(c));
         }
     }
 
@@ -359,22 +357,35 @@ class DualWork {
         }
     }
 
-    // The multiplier, the estimate of the gap and the bounds of the next epoch.
+    double bias(index_t c) const { return centre_[c] - share_[c] * change_[c]; }
+
+    // What the gap owes to the bias, b^2 / (2 Q) + Q change^2 / 2 + b change. Of a free one, whose
+    // duals must be balanced, an estimate.
+    double imbalance(index_t u, index_t c) const {
+        const double Q = bias_square(u);
+        if (Q == 0.0) return 0.0;
+        if (std::isinf(Q)) return 0.5 * share_[c] * change_[c] * change_[c];
+        const double off = bias(c) + Q * change_[c];
+        return off * off / (2.0 * Q);
+    }
+
+    // The centre, the estimate of the gap and the bounds of the next epoch.
     void close_epoch(index_t u, bool first) {
         double unbalanced = 0, jump = 0;
-        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs && is_free(u); ++c)
-            unbalanced += 0.5 * share_[c] * change_[c] * change_[c];
+        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) unbalanced += imbalance(u, c);
         const double estimate = gap_[u] + unbalanced;
         const bool better = estimate < (1.0 - 1e-3) * best_[u];
         stalled_[u] = better || first ? 0 : stalled_[u] + 1;
         if (better && !first) best_[u] = estimate;
-        // Where the multiplier and the rows chase each other round, it must wait for the rows.
+        // Where the centre and the rows chase each other round, it must wait for the rows.
         const bool settled = stalled_[u] < patience || gap_[u] <= unbalanced;
+        const bool moves = share_[u * p_.outputs] < bias_square(u) && settled && !first;
         for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
-            const double moved = is_free(u) && settled && !first ? share_[c] * change_[c] : 0.0;
-            multiplier_[c] -= moved;
-            jump = std::max(jump, std::abs(moved));
-            bias_[c] = T(multiplier_[c] - share_[c] * change_[c]);
+            if (moves) {
+                const double next = (1.0 - share_[c] / bias_square(u)) * bias(c);
+                jump = std::max(jump, std::abs(next - std::exchange(centre_[c], next)));
+            }
+            bias_[c] = T(bias(c));
         }
         step_.estimate[first_unit_ + u] = estimate;
         active_of_[u] -= double(std::exchange(resting_[u], 0));
@@ -400,7 +411,7 @@ class DualWork {
             for (index_t c = 0; c < p_.columns; ++c)
                 step_.W[j * N + first_ + c] = p_.W[place(j, c)];
         for (index_t c = 0; c < p_.columns; ++c)
-            step_.b[first_ + c] = multiplier_[c] - share_[c] * change_[c];
+            step_.b[first_ + c] = bias(c);
         for (index_t i = 0; i < n_; ++i)
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(weight(i, u) > 0.0)) continue;
@@ -418,7 +429,7 @@ class DualWork {
     DualTask<T> p_{};
     std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
         found_high_, found_low_;
-    std::vector<double> gap_, change_, multiplier_, share_, drift_, best_, active_of_, rows_of_;
+    std::vector<double> gap_, change_, centre_, share_, drift_, best_, active_of_, rows_of_;
     std::vector<index_t> resting_, stalled_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;

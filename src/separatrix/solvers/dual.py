@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, per_model, sum_samples
+from separatrix.arrays import Array, Matrix, per_model
 from separatrix.data import Block
 from separatrix.losses import Loss
 from separatrix.losses.one_vs_rest import ONE_VS_REST
@@ -217,11 +217,11 @@ def _is_free(objective: Objective, model: Model) -> Array:
 
 
 def _bias_square(objective: Objective, model: Model) -> Array:
-    """The squared value of the feature that the bias stands for: -1 for a free one, 0 for none."""
+    """The squared value of the feature that the bias stands for: inf for a free one, 0 for none."""
     curvature = objective.bias_curvature(model.n_models)
     _, l2 = objective.strengths(model.n_models)
     penalised = np.divide(l2, curvature, out=np.zeros_like(l2), where=curvature > 0.0)
-    return np.where(_is_free(objective, model), -1.0, penalised)
+    return np.where(_is_free(objective, model), np.inf, penalised)
 
 
 def _steps(objective: Objective, model: Model, kind: Any) -> Array | None:
@@ -242,21 +242,18 @@ def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
 
 
 def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
-    """The weights that the duals stand for; the bias too, where it is penalised."""
+    """The model with the weights that the duals stand for."""
     B = model.n_models
     _, l2 = objective.strengths(B)
     strength = objective.scale(B) / l2
-    W, total = np.zeros(model.W.shape), np.zeros(model.b.shape)
+    W = np.zeros(model.W.shape)
     for block, U in zip(objective.data.blocks(), duals):
         weighted = U * (per_model(block.weights) * -strength)[:, :, None]
         W += block.X.transpose_times(weighted)
-        total += sum_samples(weighted)
     steps = _steps(objective, model, np.float64)
     if steps is not None:
         W *= steps.reshape(W.shape)
-    square = np.maximum(_bias_square(objective, model), 0.0)[:, None]
-    b = np.where(square > 0.0, square * total, model.b)
-    return Model(W.astype(model.W.dtype), b.astype(model.b.dtype))
+    return Model(W.astype(model.W.dtype), model.b)
 
 
 def _entries(blocks: Sequence[Block]) -> int:
