@@ -191,6 +191,23 @@ def test_a_model_has_the_same_bits_alone_in_a_batch_and_on_any_number_of_threads
         assert alone.history.epochs == together[m].history.epochs
 
 
+@pytest.mark.parametrize("form", [LOGISTIC, SOFTMAX], ids=str)
+def test_slabs_of_many_rows_have_the_same_bits_alone_in_a_batch_and_on_any_number_of_threads(
+    form: Form, threads: None
+) -> None:
+    X, y = rows(form, n=5000, d=80)
+    penalty = ElasticNet([0.01, 0.003], 0.0)
+    objective = Objective(Dataset.of(sp.csr_array(X), y), form.loss, penalty)
+    found = {}
+    for count in (1, 3):
+        set_threads(count)
+        found[count] = solve(objective.select(np.array([1])), form.outputs, "by columns")[0]
+    together = solve(objective, form.outputs, "by columns", B=2)[1]
+    for other in (found[3], together):
+        np.testing.assert_array_equal(found[1].model.W, other.model.W)
+    assert found[1].certificate.relative_gap <= 1e-10
+
+
 @every_holder
 def test_models_in_groups_have_the_same_bits(holder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     objective = problem(SOFTMAX, ElasticNet([0.1, 0.03, 0.01], 0.01), B=3)

@@ -55,6 +55,8 @@ struct OnesColumn {
 
 template <class Index, class Value>
 struct ListedColumns {
+    using Entry = Value;
+    static constexpr bool listed = true;
     const Index* start;
     const Index* index;
     const Value* value;
@@ -66,6 +68,8 @@ struct ListedColumns {
 
 template <class Value>
 struct DenseColumns {
+    using Entry = Value;
+    static constexpr bool listed = false;
     const Value* data;
     index_t rows, stride;
     SX_INLINE DenseColumn<Value> column(index_t j) const { return {data + j * stride, rows}; }
@@ -84,6 +88,56 @@ SX_INLINE double sum_entries(const Column& column, const Term& term) {
     for (int a = 0; e < column.count; ++e, ++a) sum[a] += term(e);
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
+
+// Some columns of X by rows: `number` is a column's place in the list they were taken from.
+template <class Value>
+class RowsOfColumns {
+  public:
+    template <class Columns>
+    RowsOfColumns(const Columns& X, index_t rows, const index_t* list, index_t count)
+        : entries_(count_entries(X, list, count)),
+          start_(rows + 1),
+          number_(entries_),
+          value_(entries_) {
+        each(X, list, count, [&](index_t, index_t row, double) { ++start_[row + 1]; });
+        for (index_t i = 0; i < rows; ++i) start_[i + 1] += start_[i];
+        Scratch<index_t> next(rows);
+        for (index_t i = 0; i < rows; ++i) next[i] = start_[i];
+        each(X, list, count, [&](index_t a, index_t row, double x) {
+            const index_t at = next[row]++;
+            number_[at] = std::int32_t(a);
+            value_[at] = Value(x);
+        });
+    }
+
+    SX_INLINE ListedColumn<std::int32_t, Value> row(index_t i) const {
+        return {number_.get() + start_[i], value_.get() + start_[i], start_[i + 1] - start_[i]};
+    }
+
+    index_t entries() const { return entries_; }
+
+  private:
+    template <class Columns>
+    static index_t count_entries(const Columns& X, const index_t* list, index_t count) {
+        index_t sum = 0;
+        for (index_t a = 0; a < count; ++a) sum += X.column(list[a]).count;
+        return sum;
+    }
+
+    template <class Columns, class Run>
+    static SX_INLINE void each(const Columns& X, const index_t* list, index_t count,
+                               const Run& run) {
+        for (index_t a = 0; a < count; ++a) {
+            const auto column = X.column(list[a]);
+            for (index_t e = 0; e < column.count; ++e) run(a, column.row(e), column.at(e));
+        }
+    }
+
+    index_t entries_;
+    Scratch<index_t> start_;
+    Scratch<std::int32_t> number_;
+    Scratch<Value> value_;
+};
 
 }  // namespace SX_ISA
 }  // namespace sx

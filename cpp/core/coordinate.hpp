@@ -208,16 +208,18 @@ class CoordinateSearch {
         return p_.threshold[support_[a]] > 0 && (x + way_[a]) * x <= 0;
     }
 
-    // Goes all the way, with coordinates that would change sign stopping at 0, or to the lowest
-    // point on it, whichever is lower.
+    // Goes all the way, with coordinates that would change sign stopping at 0; unless that gains
+    // little, and going to the lowest point on the way gains more.
     bool go(index_t m) {
         bool kinks = false;
+        double promised = 0;
         for (index_t a = 0; a < m; ++a) {
             kinks |= crosses(a);
+            promised += 0.5 * residual_[a] * way_[a];
             step_[a] = stopped(a);
         }
         double best = rise(m);
-        if (kinks) {
+        if (kinks && !(best < -0.5 * promised)) {
             take_lowest(m);
             const double lowest = rise(m);
             if (lowest < best) {
@@ -309,12 +311,12 @@ void search_by_columns(const Columns& X, const RowCurvature& H, const double* ri
                        Subproblem& p) {
     constexpr Effort effort = {.sweeps = 20,
                                .sweep_until = 0.05,
-                               .settled = 3e-4,
+                               .settled = 2e-3,
                                .rounds = 2,
                                .round_until = 1e-4,
                                .solves = 1,
                                .solve_until = 0.05,
-                               .solve_steps = 30};
+                               .solve_steps = 60};
     const auto search = [&]<class Rows>() {
         ColumnForm<Columns, Rows> form(X, H, ridge, p);
         CoordinateSearch<ColumnForm<Columns, Rows>>(form, p, effort).run();

@@ -28,6 +28,14 @@ struct RowCurvature {
     const std::int32_t* own;  // (rows): the true output, or -1
 };
 
+// Threads that a kernel may use: run(engine, tasks, multiply_adds, body, of) calls body(of, task)
+// for every task in [0, tasks), in any order.
+struct Workers {
+    using Task = void (*)(const void* of, index_t task);
+    void (*run)(const void* engine, index_t tasks, double multiply_adds, Task body, const void* of);
+    const void* engine;
+};
+
 // Problem    minimise g.(x - w) + (x - w)^T H (x - w) / 2 + sum threshold |x|, for one model.
 // Given      arrays over the coordinates, (features + 1) * outputs of them: the weights and, as the
 //            last feature, the bias. They lie by feature where H is applied by the columns of X,
@@ -41,6 +49,7 @@ struct Subproblem {
     const double *w, *g, *threshold;
     double* x;
     double fall;
+    Workers workers;
 };
 
 // H is sum_i [x_i; 1] H_i [x_i; 1]^T plus `ridge` on the diagonal, or a matrix of which the lower

@@ -32,7 +32,8 @@ class OwnedSubproblem {
              .g = g_.data(),
              .threshold = threshold_.data(),
              .x = x_.data(),
-             .fall = 0};
+             .fall = 0,
+             .workers = {alone, nullptr}};
         each([&](index_t j, index_t c, index_t at, index_t column) {
             if (j == step.features) {
                 w_[c] = step.b[column];
@@ -61,6 +62,10 @@ class OwnedSubproblem {
     Subproblem p{};
 
   private:
+    static void alone(const void*, index_t tasks, double, Workers::Task body, const void* of) {
+        for (index_t task = 0; task < tasks; ++task) body(of, task);
+    }
+
     // Calls body(j, c, at, column) for every coordinate: its feature and its places here, in W, in
     // b.
     template <class Body>
@@ -79,14 +84,21 @@ class OwnedSubproblem {
     std::vector<double> w_, g_, ridge_, threshold_, x_;
 };
 
+inline void all_threads(const void* engine, index_t tasks, double multiply_adds, Workers::Task body,
+                        const void* of) {
+    static_cast<const Engine*>(engine)->loop(tasks, multiply_adds,
+                                             [&](index_t task, int) { body(of, task); });
+}
+
 // Calls solve(subproblem, m, k0) for every model, or for every output where each is a subproblem of
-// its own, one to a task.
+// its own, one to a task. A task that is the only one may use all threads.
 template <class Solve>
 void each_subproblem(const Engine& engine, const CoordinateStep& step, index_t parts,
                      bool by_output, double multiply_adds, const Solve& solve) {
     engine.loop(step.models * parts, multiply_adds, [&](index_t task, int) {
         const index_t m = task / parts, k0 = task % parts;
         OwnedSubproblem own(step, m, k0, step.outputs / parts, by_output);
+        if (step.models * parts == 1) own.p.workers = {all_threads, &engine};
         solve(own, m, k0);
         own.put_back();
     });

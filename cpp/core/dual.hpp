@@ -3,9 +3,9 @@
 //
 // A bias that is penalised is one more feature of constant value, its square Q (of a free one,
 // infinity). Rows that share a strong feature disturb each other: where Q is larger than the square
-// q that `calm_share` chooses, the bias is treated as a feature of square q whose weight is drawn to
-// a centre, and after each epoch the centre follows it, (1 - q / Q) of the way (the proximal point
-// method; of a free bias, the method of multipliers).
+// q that `calm_share` chooses, the bias is treated as a feature of square q whose weight is drawn
+// to a centre, and after each epoch the centre follows it, (1 - q / Q) of the way (the proximal
+// point method; of a free bias, the method of multipliers).
 #pragma once
 
 #include <algorithm>
@@ -190,8 +190,8 @@ class DualWork {
 
     // The squared value q of the feature that the bias stands for, at most. With C the mean C_i, a
     // change of one dual by 1 moves the bias by C times this. Larger values make the duals balance
-    // sooner but the rows disturb each other more, the more so the more curved the loss is. Measured
-    // on text and images: a third of it and three times as much cost an epoch or two.
+    // sooner but the rows disturb each other more, the more so the more curved the loss is.
+    // Measured on text and images: a third of it and three times as much cost an epoch or two.
     double calm_share(index_t unit) const {
         double squares = 0, total = 0;
         for (index_t i = 0; i < n_; ++i) {
@@ -372,7 +372,8 @@ class DualWork {
     // The centre, the estimate of the gap and the bounds of the next epoch.
     void close_epoch(index_t u, bool first) {
         double unbalanced = 0, jump = 0;
-        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) unbalanced += imbalance(u, c);
+        for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c)
+            unbalanced += imbalance(u, c);
         const double estimate = gap_[u] + unbalanced;
         const bool better = estimate < (1.0 - 1e-3) * best_[u];
         stalled_[u] = better || first ? 0 : stalled_[u] + 1;
@@ -410,8 +411,7 @@ class DualWork {
         for (index_t j = 0; j < d; ++j)
             for (index_t c = 0; c < p_.columns; ++c)
                 step_.W[j * N + first_ + c] = p_.W[place(j, c)];
-        for (index_t c = 0; c < p_.columns; ++c)
-            step_.b[first_ + c] = bias(c);
+        for (index_t c = 0; c < p_.columns; ++c) step_.b[first_ + c] = bias(c);
         for (index_t i = 0; i < n_; ++i)
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(weight(i, u) > 0.0)) continue;

@@ -57,10 +57,8 @@ class SingleOutput {
         *out += sum_entries(column, [&](index_t e) { return column.at(e) * u[column.row(e)]; });
     }
 
-    // u = H u
-    void bend(double* __restrict u) const {
-        for (index_t i = 0; i < n_; ++i) u[i] *= c_[i];
-    }
+    // u = H_i u, for one row; `spare` is room for as many outputs
+    SX_INLINE void bend(index_t i, double* u, double*) const { *u *= c_[i]; }
 
     // u (t + H u / 2), summed: what a step does to the quadratic
     double rise(const double* u) const {
@@ -140,17 +138,15 @@ class ManyOutputs {
         }
     }
 
-    void bend(double* u) const {
-        for (index_t i = 0; i < n_; ++i) {
-            bent(i, u + i * K_);
-            for (index_t k = 0; k < K_; ++k) u[i * K_ + k] = row_[k];
-        }
+    SX_INLINE void bend(index_t i, double* u, double* spare) const {
+        bent(i, u, spare);
+        for (index_t k = 0; k < K_; ++k) u[k] = spare[k];
     }
 
     double rise(const double* u) const {
         double sum = 0;
         for (index_t i = 0; i < n_; ++i) {
-            bent(i, u + i * K_);
+            bent(i, u + i * K_, row_.get());
             double own = 0;
             for (index_t k = 0; k < K_; ++k)
                 own += u[i * K_ + k] * (t_[i * K_ + k] + 0.5 * row_[k]);
@@ -164,10 +160,10 @@ class ManyOutputs {
     }
 
   private:
-    // row_ = H_i v
-    SX_INLINE void bent(index_t i, const double* v) const {
-        for (index_t k = 0; k < K_; ++k) row_[k] = 0;
-        add_bent(i, 1.0, v, row_.get());
+    // out = H_i v
+    SX_INLINE void bent(index_t i, const double* v, double* out) const {
+        for (index_t k = 0; k < K_; ++k) out[k] = 0;
+        add_bent(i, 1.0, v, out);
     }
 
     // out += H_i x v
