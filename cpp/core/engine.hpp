@@ -57,11 +57,12 @@ struct Data {
                 seen.push_back(by_sample.column(k));
         std::sort(seen.begin(), seen.end());
         auto bounds = std::make_shared<std::vector<index_t>>((parts + 1) * rows);
-        for (index_t p = 0; p <= parts; ++p) {
-            const std::size_t share = seen.size() * p / parts;
-            const index_t first = p == 0       ? 0
-                                  : p == parts ? columns
-                                               : (seen.empty() ? 0 : seen[share]);
+        for (index_t i = 0; i < rows; ++i) {
+            (*bounds)[i] = by_sample.offset(i);
+            (*bounds)[parts * rows + i] = by_sample.offset(i + 1);
+        }
+        for (index_t p = 1; p < parts; ++p) {
+            const index_t first = seen.empty() ? 0 : seen[seen.size() * p / parts];
             for (index_t i = 0; i < rows; ++i) {
                 index_t low = by_sample.offset(i), high = by_sample.offset(i + 1);
                 while (low < high) {
