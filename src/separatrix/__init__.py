@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from separatrix.penalty import ElasticNet
     from separatrix.solvers import History, Progress
     from separatrix.sources import Source, load
+    from separatrix.study import Study
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ _PLACES = {
     "separatrix.penalty": ("ElasticNet",),
     "separatrix.solvers": ("History", "Progress"),
     "separatrix.sources": ("Source", "load"),
+    "separatrix.study": ("Study",),
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
@@ -80,6 +82,7 @@ __all__ = [
     "Progress",
     "RegularizationPath",
     "Source",
+    "Study",
     "Threshold",
     "confidence_intervals",
     "fit_many",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -61,26 +61,31 @@ def train(
     on_record: Callable[[Progress], None] | None = None,
     keep_state: bool = False,
     whole: bool = True,
+    resume: Mapping[str, Array] | None = None,
 ) -> list[Result]:
     """Train all tasks over the same rows, as few batches as possible.
 
     Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
     one model, read off several times. `data` may hold weights (n, T), one column a task. `whole` is
-    False if the rows are only a part of the data.
+    False if the rows are only a part of the data. `resume` is a checkpoint of these very tasks,
+    which must be one batch.
     """
     for task in tasks:
         refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
     own_rows = any(
         block.y.ndim == 2 or (block.s is not None and block.s.ndim == 2) for block in data.blocks()
     )
+    batches = share_passes(tasks, own_rows)
+    if resume is not None and len(batches) != 1:
+        raise ValueError(
+            f"A checkpoint is of one batch, and these tasks make {len(batches)}. Resume the tasks "
+            "of one batch, as share_passes tells them."
+        )
     results: list[Result | None] = [None] * len(tasks)
-    for members in _groups([_batch_key(task) for task in tasks]).values():
-        runs = _groups([(_run_key(tasks[t]), t if own_rows else 0) for t in members], names=members)
-        first = [tasks[same[0]] for same in runs.values()]
-        numbers = np.array([same[0] for same in runs.values()])
-        epochs = [
-            tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs.values()
-        ]
+    for runs in batches:
+        first = [tasks[same[0]] for same in runs]
+        numbers = np.array([same[0] for same in runs])
+        epochs = [tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs]
         loss, bias = first[0].loss, first[0].bias
         objective = Objective(data.select(numbers), loss, _penalty(first), bias=bias)
         held_out = None
@@ -92,17 +97,31 @@ def train(
             Model.stack([_start(task, data) for task in first]),
             Stop.join([task.stop for task in first], epochs),
             validation=held_out,
-            on_record=_for_members(on_record, runs.values()),
+            on_record=_for_members(on_record, runs),
             state=first[0].state,
             keep_state=keep_state,
+            resume=resume,
             whole=whole,
         )
-        for same, points, found in zip(runs.values(), epochs, readings):
+        for same, points, found in zip(runs, epochs, readings):
             for t in same:
                 reading = found[points.index(tasks[t].stop.epochs[0][0])]
                 weights = reading.model.astype(data.dtype)
                 results[t] = replace(reading, model=weights, why=tasks[t].why)
     return [result for result in results if result is not None]
+
+
+def share_passes(tasks: Sequence[Task], own_rows: bool = False) -> list[list[list[int]]]:
+    """Which tasks are trained together: the batches, in each its models, of each its tasks.
+
+    A model stands for all tasks (positions) that differ only in their number of epochs. With
+    `own_rows` every task has weights or labels of its own, and is a model of its own.
+    """
+    batches = []
+    for members in _groups([_batch_key(task) for task in tasks]).values():
+        keys = [(_run_key(tasks[t]), t if own_rows else 0) for t in members]
+        batches.append(list(_groups(keys, names=members).values()))
+    return batches
 
 
 def refuse_illegal(

@@ -1,5 +1,24 @@
 """A grid of configurations over the same data, trained together, kept, compared and judged."""
 
 from separatrix.study.facts import Comparison, DataFacts, Row, StudyFacts, Verdict, Weights
+from separatrix.study.grid import Between, log_range
+from separatrix.study.reading import read_facts
+from separatrix.study.runner import Standing
+from separatrix.study.store import Store, StoreError
+from separatrix.study.study import Study
 
-__all__ = ["Comparison", "DataFacts", "Row", "StudyFacts", "Verdict", "Weights"]
+__all__ = [
+    "Between",
+    "Comparison",
+    "DataFacts",
+    "Row",
+    "Standing",
+    "Store",
+    "StoreError",
+    "Study",
+    "StudyFacts",
+    "Verdict",
+    "Weights",
+    "log_range",
+    "read_facts",
+]

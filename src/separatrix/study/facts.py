@@ -56,6 +56,8 @@ class Row:
     stopped : why training ended, in words: "epochs", "diverged at epoch 3"
     diverged : number of seeds that diverged
     smoothness : L, from the data: a rate of 2/L is stable; None where the loss has kinks
+    stable_rate : the rate up to which descent with its rule and momentum mu is stable by L alone,
+        2/L or, say, 2(1 + mu)/L; None where there is no such limit
     relative_gap : the relative duality gap proven at the kept weights, where there is one
     objective : the formula that was minimised
     observations : what was seen, in sentences
@@ -75,6 +77,7 @@ class Row:
     stopped: str = ""
     diverged: int = 0
     smoothness: float | None = None
+    stable_rate: float | None = None
     relative_gap: float | None = None
     objective: str = ""
     observations: list[str] = field(default_factory=list)

@@ -1,0 +1,167 @@
+"""What is kept of the runs of a batch that are done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.data import Dataset
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.fit import Task, share_passes
+from separatrix.losses import Loss
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.solvers import History, Result
+from separatrix.spectrum import smoothness
+from separatrix.study.facts import MEASURES
+from separatrix.study.observe import OF_THE_DATA, epochs_needed, observations
+from separatrix.study.plan import Plan, Work
+from separatrix.study.writer import Found
+
+
+def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Result]) -> list[Found]:
+    """All that is stored of the runs (numbers) of a batch."""
+    limits = _Limits(work)
+    history_of = _shared_histories([work.tasks[run] for run in runs], work.own_rows, results)
+    numbers = plan.runs()
+    out = []
+    for k, (run, result) in enumerate(zip(runs, results)):
+        estimator, task = work.estimators[run], work.tasks[run]
+        estimator._accept(result, task.loss, work.data.classes)
+        right, losses = _each_row(task.loss, result.model, work.validation)
+        L = limits.of(run)
+        out.append(
+            Found(
+                *numbers[run],
+                facts=_facts(estimator, task, result, right, losses, L),
+                history=history_of[k],
+                coef=estimator.coef_,
+                intercept=estimator.intercept_,
+                val_right=right,
+                val_loss=losses,
+            )
+        )
+    return out
+
+
+def _shared_histories(
+    tasks: Sequence[Task], own_rows: bool, results: Sequence[Result]
+) -> dict[int, History]:
+    """The longest history of every task's model: those of its other tasks are its beginnings."""
+    out: dict[int, History] = {}
+    for models in share_passes(tasks, own_rows):
+        for same in models:
+            longest = max((results[t].history for t in same), key=lambda history: history.epochs)
+            out |= dict.fromkeys(same, longest)
+    return out
+
+
+def _facts(
+    estimator: LinearClassifier,
+    task: Task,
+    result: Result,
+    right: Array | None,
+    losses: Array | None,
+    L: float | None,
+) -> dict[str, Any]:
+    history, proof = result.history, result.certificate
+    lowest = _lowest(history["val_loss"])
+    diagnoses = estimator.diagnoses_
+    endless = any(d.kind == "separable" for d in diagnoses)
+    needed = None if endless else epochs_needed(history["objective"])
+    return {
+        "last": _at(history, history.epochs),
+        "best": {} if lowest is None else _at(history, lowest),
+        "kept": _kept(history, result.best_epoch, right, losses),
+        "best_epoch": lowest,
+        "kept_epoch": int(result.best_epoch),
+        "epochs": history.epochs,
+        "stop_reason": result.stop_reason,
+        "relative_gap": None if proof.relative_gap is None else float(proof.relative_gap),
+        "smoothness": L,
+        "stable_rate": _stable_rate(task, L),
+        "loss": task.loss.name,
+        "objective": result.objective,
+        "observations": observations(
+            diagnoses,
+            history,
+            estimator.get_params(deep=False),
+            stop_reason=result.stop_reason,
+            kept_epoch=int(result.best_epoch),
+            relative_gap=proof.relative_gap,
+            smoothness=L,
+            needed=needed,
+        ),
+        "kinds": [d.kind for d in diagnoses],
+        "epochs_needed": needed,
+        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in OF_THE_DATA],
+        "seconds": float(history["seconds"][-1]),
+    }
+
+
+def _stable_rate(task: Task, L: float | None) -> float | None:
+    pace = task.solver.pace(0, 1)
+    return pace.stable_times / L if pace is not None and L else None
+
+
+def _lowest(val_loss: Array) -> int | None:
+    """The epoch, from 1, of the lowest validation loss; None if none was measured."""
+    measured = np.flatnonzero(np.isfinite(val_loss))
+    return int(measured[np.argmin(val_loss[measured])]) + 1 if len(measured) else None
+
+
+def _at(history: History, epoch: int) -> dict[str, float | None]:
+    found = {name: float(history[name][epoch - 1]) for name in MEASURES}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}
+
+
+def _kept(
+    history: History, epoch: int, right: Array | None, losses: Array | None
+) -> dict[str, float | None]:
+    """The measures of the weights that were kept; epoch 0 is a start that nothing improved on."""
+    kept = _at(history, epoch) if epoch else dict.fromkeys(MEASURES)
+    if right is not None and losses is not None:
+        kept |= {"val_accuracy": float(right.mean()), "val_loss": float(losses.mean())}
+    return kept
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _each_row(
+    loss: Loss, model: Model, validation: Dataset | None
+) -> tuple[Array | None, Array | None]:
+    """Whether each validation row is predicted right, and its loss."""
+    if validation is None:
+        return None, None
+    right, losses = [], []
+    for block in validation.blocks():
+        Z = model.scores(block.X)
+        right.append(loss.predict(Z)[:, 0] == block.y)
+        losses.append(loss.value(block.y, Z)[:, 0].astype(np.float64))
+    return np.concatenate(right), np.concatenate(losses)
+
+
+class _Limits:
+    """L of every run: that of its loss, looked for once, and its l2."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.known: dict[Any, float | None] = {}
+
+    def of(self, run: int) -> float | None:
+        task, data = self.work.tasks[run], self.work.data
+        if task.factors is not None:
+            return None
+        own = run if self.work.own_rows else None
+        key = (task.loss.name, task.loss.margin, task.n_outputs, task.bias, own)
+        if key not in self.known:
+            objective = Objective(
+                data.select(np.array([run])), task.loss, ElasticNet(0.0, 0.0), bias=task.bias
+            )
+            L = smoothness(objective, Model.zeros(data.n_features, 1, task.n_outputs))
+            self.known[key] = None if L is None else float(L[0])
+        found = self.known[key]
+        return None if found is None else found + task.l2

@@ -1,0 +1,257 @@
+"""What a study trains: an estimator with many configurations and seeds, on which rows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.data import Dataset
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.estimators.many import prepare, prepare_validation
+from separatrix.fit import Task, refuse_illegal
+from separatrix.sources import Source
+from separatrix.study.facts import DataFacts
+from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
+from separatrix.study.store import to_text
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An estimator, its configurations, and the random states of the repeats."""
+
+    estimator: LinearClassifier
+    chosen: list[Configuration]
+    seeds: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        estimator: LinearClassifier,
+        grid: Grid | Sequence[Grid],
+        seeds: int | Sequence[int] = 1,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Check the parts, and make the configurations."""
+        if not isinstance(estimator, LinearClassifier):
+            raise TypeError(
+                "A study takes an estimator of separatrix, such as GradientDescentClassifier(). "
+                f"Got {type(estimator).__name__} instead."
+            )
+        if draws is not None and not isinstance(grid, Mapping):
+            raise ValueError("Random draws are made from one grid. Got a list of grids instead.")
+        chosen = configurations(grid) if draws is None else draw(grid, draws, seed)  # type: ignore[arg-type]
+        known = estimator.get_params(deep=False)
+        for name in values_of(chosen):
+            if name not in known:
+                raise ValueError(
+                    f"{type(estimator).__name__} has no parameter {name!r}, which the grid varies. "
+                    f"Parameters: {', '.join(known)}."
+                )
+            if name == "random_state":
+                raise ValueError("A grid does not vary 'random_state': say seeds=N instead.")
+        return cls(estimator, chosen, _seeds(seeds, seed))
+
+    def __len__(self) -> int:
+        return len(self.chosen) * len(self.seeds)
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Configuration and seed of every run."""
+        return [(c, seed) for c in range(len(self.chosen)) for seed in self.seeds]
+
+    def build(self, configuration: int, seed: int) -> LinearClassifier:
+        """The estimator of a run."""
+        made: LinearClassifier = clone(self.estimator)
+        return made.set_params(**self.chosen[configuration], random_state=seed)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of all configurations that are not the estimator's defaults."""
+        defaults = type(self.estimator)().get_params(deep=False)
+        given = self.estimator.get_params(deep=False)
+        varied = {*values_of(self.chosen), "random_state"}
+        return {
+            name: value
+            for name, value in given.items()
+            if name not in varied and repr(value) != repr(defaults[name])
+        }
+
+    def identity(self, rows: Rows) -> dict[str, Any]:
+        """What makes a study this one, as plain values."""
+        return {
+            "estimator": type(self.estimator).__name__,
+            "parameters": self.parameters(),
+            "grid": self.chosen,
+            "seeds": self.seeds,
+            "data": rows.digest,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows to train and to validate on, and what is told of them."""
+
+    X: Any
+    y: Any
+    X_val: Any
+    y_val: Any
+    facts: DataFacts
+    digest: str  # sha256 of the matrices that are trained on
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        name: str = "data",
+        fingerprint: str | None = None,
+        feature_names: list[str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Rows:
+        """Rows as arrays or frames; `fingerprint` is that of the source, if they come from one."""
+        if feature_names is None and hasattr(X, "columns"):
+            feature_names = [str(column) for column in X.columns]
+        digest = _digest(X, y, X_val, y_val)
+        rows = {"train": _length(X)} | ({} if X_val is None else {"validation": _length(X_val)})
+        classes = np.unique(np.asarray(y))
+        facts = DataFacts(
+            name,
+            rows,
+            int(np.shape(X)[1]),
+            classes.tolist(),
+            feature_names,
+            fingerprint or digest,
+            list(notes),
+        )
+        return cls(X, y, X_val, y_val, facts, digest)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All runs of a plan as tasks over one data set."""
+
+    estimators: list[LinearClassifier]
+    tasks: list[Task]
+    data: Dataset
+    validation: Dataset | None
+
+    @property
+    def own_rows(self) -> bool:
+        """Whether runs weigh the rows differently."""
+        return any(block.s is not None and block.s.ndim == 2 for block in self.data.blocks())
+
+    @classmethod
+    def of(cls, plan: Plan, rows: Rows) -> Work:
+        """Check every run before any is made; an error names the configuration."""
+        estimators = [plan.build(*run) for run in plan.runs()]
+        weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
+        if all(weight is None for weight in weights):
+            weights = [None]
+        checked = copy(estimators[0])
+        data = prepare(checked, rows.X, rows.y, None, weights)
+        validation = prepare_validation(checked, rows.X_val, rows.y_val, data)
+        tasks = []
+        for k, (configuration, _) in enumerate(plan.runs()):
+            try:
+                task = estimators[k]._task(data.select(np.array([k])))
+                refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
+            except ValueError as error:
+                raise ValueError(f"{in_words(plan.chosen[configuration])}: {error}") from None
+            if validation is None and (task.stop.patience >= 0).any():
+                raise ValueError(
+                    "patience watches a validation set, and this study has none. Give X_val and "
+                    "y_val, or set patience=None."
+                )
+            tasks.append(task)
+        return cls(estimators, tasks, data, validation)
+
+
+def in_words(configuration: Mapping[str, Any]) -> str:
+    """A configuration as people read it.
+
+    >>> in_words({"learning_rate": 0.1, "batch_size": None})
+    'learning rate 0.1, batch size None'
+    """
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value_words(value)}" for name, value in configuration.items()
+    )
+
+
+def value_words(value: Any) -> str:
+    """A value of a parameter as people write it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def require_name(name: str) -> None:
+    """Raise unless a study may have this name: reports are files of the same name."""
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            "The name of a study is made of letters, digits, dots, dashes, underscores and spaces, "
+            f"begins with a letter or digit, and has at most 100 of them. Got {name!r} instead."
+        )
+
+
+def difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """What tells two plans apart, in words; None if nothing does."""
+    for part, words in {
+        "data": "other data",
+        "estimator": "another estimator",
+        "parameters": "other parameters",
+        "seeds": "other seeds",
+        "grid": "another grid",
+    }.items():
+        if to_text(then[part]) == to_text(now[part]):
+            continue
+        if part == "data":
+            return f"{words} (fingerprint {then[part][:12]} there, {now[part][:12]} here)"
+        if part == "grid":
+            return f"{words} ({_grid_words(then[part])} there, {_grid_words(now[part])} here)"
+        return f"{words} ({then[part]} there, {now[part]} here)"
+    return None
+
+
+def facts_of(rows: Rows) -> dict[str, Any]:
+    """What is stored of the data."""
+    return asdict(rows.facts)
+
+
+def _grid_words(chosen: list[Configuration]) -> str:
+    values = values_of(chosen)
+    return f"{len(chosen)} configurations of " + "; ".join(
+        f"{name} {', '.join(map(value_words, each))}" for name, each in values.items()
+    )
+
+
+def _seeds(given: int | Sequence[int], first: int) -> list[int]:
+    seeds = list(range(first, first + given)) if isinstance(given, int) else [int(s) for s in given]
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise ValueError(f"seeds is a number of at least 1, or different seeds. Got {given!r}.")
+    return seeds
+
+
+def _length(X: Any) -> int:
+    return int(np.shape(X)[0])
+
+
+def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:
+    """One sha256 of all rows: what is trained on, and what is validated on."""
+    digest = hashlib.sha256()
+    for table, labels in ((X, y), (X_val, y_val)):
+        if table is None:
+            digest.update(b"none")
+            continue
+        table = table if hasattr(table, "tocsr") else np.asarray(table)
+        table = table.tocsr() if hasattr(table, "tocsr") else table
+        digest.update(Source("", table, np.asarray(labels)).fingerprint.encode())
+    return digest.hexdigest()

@@ -1,0 +1,227 @@
+"""From the store to facts: no training data is needed."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.solvers.history import History
+from separatrix.study.facts import MEASURES, DataFacts, Row, StudyFacts, Verdict, Weights
+from separatrix.study.grid import values_of
+from separatrix.study.store import Store
+from separatrix.study.verdict import Judged, judge
+
+
+def read_facts(store: Store, name: str | None = None, *, histories: bool = True) -> StudyFacts:
+    """All facts of a study, of the latest without a name; the histories only if asked for."""
+    with store.reading():
+        study = store.study(name)
+        runs = store.rows(
+            "SELECT id, configuration, seed, history, found, val_right, val_loss FROM runs "
+            "WHERE study = ? ORDER BY configuration, seed",
+            (study["id"],),
+        )
+        kept = _histories(store, study, runs) if histories else {}
+        return _facts(store, study, runs, kept)
+
+
+def _facts(
+    store: Store,
+    study: sqlite3.Row,
+    runs: Sequence[sqlite3.Row],
+    histories: Mapping[int, tuple[History, ...]],
+) -> StudyFacts:
+    plan = store.values(study["plan"], f"the plan of {study['name']}")
+    about = store.values(study["about"], f"the description of {study['name']}")
+    chosen, grid = plan["grid"], values_of(plan["grid"])
+    by_configuration: dict[int, list[sqlite3.Row]] = {k: [] for k in range(len(chosen))}
+    for run in runs:
+        by_configuration[run["configuration"]].append(run)
+    varied = [key for key, values in grid.items() if len(values) > 1]
+    rows, done, words, told = [], [], [], []
+    for number, parameters in enumerate(chosen):
+        shown = {key: parameters[key] for key in varied if key in parameters}
+        ended = [run for run in by_configuration[number] if run["found"] is not None]
+        if len(ended) < len(plan["seeds"]):
+            rows.append(Row(number, shown, "waiting"))
+            continue
+        found = [store.values(run["found"], f"run {run['id']}") for run in ended]
+        row = _row(number, shown, found)
+        rows.append(row)
+        done.append(_judged(store, row, found, ended))
+        words += [row.objective]
+        told += [sentence for one in found for sentence in one["of_the_data"]]
+    verdict = judge(done, grid, len(plan["seeds"]), sum(row.state == "waiting" for row in rows))
+    verdict = replace(verdict, sentences=[*verdict.sentences, *dict.fromkeys(told)])
+    data = about["data"]
+    return StudyFacts(
+        name=study["name"],
+        created=study["created"],
+        finished=bool(study["finished"]),
+        seconds=study["seconds"],
+        estimator=plan["estimator"],
+        parameters=plan["parameters"],
+        grid=grid,
+        seeds=plan["seeds"],
+        data=DataFacts(**data),
+        command=about["command"],
+        python=about["python"],
+        versions=about["versions"],
+        objective_words=list(dict.fromkeys(words)),
+        notes=about["notes"],
+        rows=_marked(rows, verdict),
+        histories=histories,
+        verdict=verdict,
+        weights=_weights(store, verdict, by_configuration),
+    )
+
+
+def summaries(store: Store) -> list[dict[str, Any]]:
+    """One line for every study, the oldest first."""
+    out = []
+    for row in store.rows(
+        "SELECT s.*, count(r.id) AS runs, count(r.found) AS done FROM studies s "
+        "LEFT JOIN runs r ON r.study = s.id GROUP BY s.id ORDER BY s.id"
+    ):
+        about = store.values(row["about"], f"the description of {row['name']}")
+        out.append(
+            {
+                "name": row["name"],
+                "data": about["data"]["name"],
+                "created": row["created"],
+                "runs": row["runs"],
+                "done": row["done"],
+                "finished": bool(row["finished"]),
+                "seconds": row["seconds"],
+            }
+        )
+    return out
+
+
+def _histories(
+    store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]
+) -> dict[int, tuple[History, ...]]:
+    records = {
+        row["id"]: (
+            store.values(row["fields"], "the fields of a history"),
+            store.array(row["records"], f"history {row['id']}"),
+        )
+        for row in store.rows("SELECT * FROM histories WHERE study = ?", (study["id"],))
+    }
+    out: dict[int, tuple[History, ...]] = {}
+    for run in runs:
+        if run["history"] is None:
+            continue
+        epochs = store.values(run["found"], f"run {run['id']}")["epochs"]
+        names, values = records[run["history"]]
+        history = History({name: values[k, :epochs] for k, name in enumerate(names)})
+        out[run["configuration"]] = (*out.get(run["configuration"], ()), history)
+    return out
+
+
+def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> Row:
+    first = found[0]
+    ends = list(dict.fromkeys(_stopped(one) for one in found))
+    sentences = dict.fromkeys(sentence for one in found for sentence in one["observations"])
+    return Row(
+        number=number,
+        parameters=parameters,
+        state="done",
+        last=_means([one["last"] for one in found]),
+        best=_means([one["best"] for one in found]),
+        deviation=_deviations([one["last"] for one in found]),
+        best_epoch=first["best_epoch"],
+        kept_epoch=first["kept_epoch"],
+        epochs=first["epochs"],
+        stopped=", ".join(ends),
+        diverged=sum(one["stop_reason"] == "diverged" for one in found),
+        smoothness=first["smoothness"],
+        stable_rate=first["stable_rate"],
+        relative_gap=_largest([one["relative_gap"] for one in found]),
+        objective=first["objective"],
+        observations=list(sentences),
+        seconds=max(one["seconds"] for one in found),
+    )
+
+
+def _stopped(found: Mapping[str, Any]) -> str:
+    reason = str(found["stop_reason"])
+    return f"{reason} at epoch {found['epochs']}" if reason == "diverged" else reason
+
+
+def _means(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    out: dict[str, float | None] = {}
+    for name in MEASURES:
+        values = [one.get(name) for one in measures]
+        known = [value for value in values if value is not None]
+        out[name] = float(np.mean(known)) if len(known) == len(values) else None
+    return out
+
+
+def _deviations(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
+    """The standard deviations over the seeds, with one seed less in the divisor."""
+    if len(measures) < 2:
+        return {}
+    out = {}
+    for name in MEASURES:
+        values = [one.get(name) for one in measures]
+        known = [value for value in values if value is not None and math.isfinite(value)]
+        if len(known) == len(values):
+            out[name] = float(np.std(known, ddof=1))
+    return out
+
+
+def _largest(gaps: Sequence[float | None]) -> float | None:
+    known = [gap for gap in gaps if gap is not None]
+    return max(known) if len(known) == len(gaps) else None
+
+
+def _judged(
+    store: Store, row: Row, found: Sequence[Mapping[str, Any]], runs: Sequence[sqlite3.Row]
+) -> Judged:
+    needs = [one["epochs_needed"] / one["epochs"] for one in found if one["epochs_needed"]]
+    return Judged(
+        row=row,
+        kept=_means([one["kept"] for one in found]),
+        spread=_deviations([one["kept"] for one in found]),
+        right=_mean_rows(store, runs, "val_right"),
+        losses=_mean_rows(store, runs, "val_loss"),
+        loss=found[0]["loss"],
+        kinds=frozenset(kind for one in found for kind in one["kinds"]),
+        needs=max(needs) if needs else None,
+    )
+
+
+def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:
+    if runs[0][column] is None:
+        return None
+    arrays = [store.array(run[column], f"the {column} of run {run['id']}") for run in runs]
+    with np.errstate(invalid="ignore"):
+        return np.mean(np.stack(arrays).astype(np.float64), axis=0)
+
+
+def _marked(rows: Sequence[Row], verdict: Verdict) -> list[Row]:
+    marks = {c.number: "worse" if c.by else "same" for c in verdict.comparisons}
+    if verdict.best is not None:
+        marks[verdict.best] = "best"
+    return [replace(row, mark=marks.get(row.number, "")) for row in rows]
+
+
+def _weights(
+    store: Store, verdict: Verdict, runs: Mapping[int, Sequence[sqlite3.Row]]
+) -> Weights | None:
+    if verdict.best is None:
+        return None
+    number = runs[verdict.best][0]["id"]
+    (run,) = store.rows("SELECT coef, intercept FROM runs WHERE id = ?", (number,))
+    coef, intercept = (
+        store.array(run[column], f"the {column} of run {number}")
+        for column in ("coef", "intercept")
+    )
+    return Weights(coef, intercept)

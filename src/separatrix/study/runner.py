@@ -1,0 +1,188 @@
+"""Making the runs of a study, batch by batch, so that nothing is lost whenever it ends.
+
+A batch that is done is stored as a whole; of the batch that is being trained, a checkpoint is
+stored about every second, and never so often that it costs more than a tenth of the time. Which
+moment that is changes no bit of what is found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.diagnose import DIVERGED_TIMES
+from separatrix.fit import train
+from separatrix.solvers import Progress
+from separatrix.study.grid import Configuration
+from separatrix.study.measuring import measure
+from separatrix.study.plan import Plan, Work
+from separatrix.study.store import Store
+from separatrix.study.writer import Writer
+
+EVERY = 1.0  # seconds between checkpoints
+SHARE = 0.1  # of the time, that checkpoints may take
+WATCH = 0.1  # seconds between two looks of those who watch
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a study stands, for those who watch it.
+
+    Attributes
+    ----------
+    share : of the work that is done, 0 to 1
+    runs, running, done, diverged : how many there are, are being trained, are over, have diverged
+    best : the best configuration so far, its validation accuracy and loss (training, if there are
+        no validation rows); None before there is one
+    seconds : since this session began
+    """
+
+    share: float
+    runs: int
+    running: int
+    done: int
+    diverged: int
+    best: tuple[Configuration, float, float] | None
+    seconds: float
+
+
+OnStanding = Callable[[Standing], None]
+
+
+def make_runs(
+    plan: Plan,
+    work: Work,
+    writer: Writer,
+    on_standing: OnStanding | None = None,
+    every: float = EVERY,
+) -> None:
+    """Make all runs of a study that its store lacks."""
+    session = _Session(plan, work, writer, on_standing, every)
+    for batch, runs in stored_batches(writer.store, writer.study, plan).items():
+        session.train(batch, runs)
+    writer.finish()
+
+
+def stored_batches(store: Store, study: int, plan: Plan) -> dict[int, list[int]]:
+    """The batches that are not done, with the numbers of their runs."""
+    numbers = {run: k for k, run in enumerate(plan.runs())}
+    rows = store.rows(
+        "SELECT configuration, seed, batch FROM runs WHERE study = ? AND found IS NULL "
+        "ORDER BY batch, configuration, seed",
+        (study,),
+    )
+    batches: dict[int, list[int]] = {}
+    for row in rows:
+        batches.setdefault(row["batch"], []).append(numbers[row["configuration"], row["seed"]])
+    return {batch: sorted(runs) for batch, runs in batches.items()}
+
+
+@dataclass(eq=False)
+class _Session:
+    plan: Plan
+    work: Work
+    writer: Writer
+    on_standing: OnStanding | None
+    every: float
+    began: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self.counted = self.began  # up to when the time is in the store
+        self.next_checkpoint = self.began + self.every
+        lengths = [task.stop.epochs[0][0] for task in self.work.tasks]
+        self.lengths = np.array(lengths, float)
+        batches = stored_batches(self.writer.store, self.writer.study, self.plan)
+        waiting = [run for runs in batches.values() for run in runs]
+        self.over = np.ones(len(lengths), bool)
+        self.over[waiting] = False
+        self.first = np.full(len(lengths), np.nan)  # objectives, by which divergence is told
+        self.wild = np.zeros(len(lengths), bool)
+        self.next_watch = 0.0
+        self.best: tuple[Configuration, float, float] | None = None
+
+    def train(self, batch: int, runs: list[int]) -> None:
+        """Train one batch, from its checkpoint if there is one, and store what it finds."""
+        work, chosen = self.work, np.array(runs)
+
+        def on_record(progress: Progress) -> None:
+            self._watch(progress, runs)
+            if time.perf_counter() >= self.next_checkpoint:
+                self._checkpoint(batch, progress)
+
+        results = train(
+            [work.tasks[run] for run in runs],
+            work.data.select(chosen),
+            work.validation,
+            on_record=on_record,
+            resume=self._resume(batch),
+        )
+        found = measure(self.plan, work, runs, results)
+        self.writer.finish_batch(batch, found, self._time_spent())
+        self.over[chosen] = True
+
+    def _resume(self, batch: int) -> Mapping[str, Array] | None:
+        store = self.writer.store
+        rows = store.rows(
+            "SELECT arrays FROM checkpoints WHERE study = ? AND batch = ?",
+            (self.writer.study, batch),
+        )
+        return store.arrays(rows[0]["arrays"], f"the checkpoint of batch {batch}") if rows else None
+
+    def _checkpoint(self, batch: int, progress: Progress) -> None:
+        began = time.perf_counter()
+        self.writer.checkpoint(batch, progress.epoch, progress.checkpoint(), self._time_spent())
+        ended = time.perf_counter()
+        self.next_checkpoint = ended + max(self.every, (ended - began) / SHARE)
+
+    def _time_spent(self) -> float:
+        """The seconds since this was last asked."""
+        now = time.perf_counter()
+        spent, self.counted = now - self.counted, now
+        return spent
+
+    def _watch(self, progress: Progress, runs: list[int]) -> None:
+        """Tell who watches, a few times a second."""
+        if self.on_standing is None or time.perf_counter() < self.next_watch:
+            return
+        self.next_watch = time.perf_counter() + WATCH
+        self._follow_best(progress, runs)
+        members = [[runs[t] for t in progress.members[m]] for m in progress.running]
+        going, there = np.zeros((2, len(self.over)), bool)
+        there[runs] = True
+        for value, same in zip(progress.records["objective"], members):
+            self.first[same] = np.where(np.isnan(self.first[same]), value, self.first[same])
+            self.wild[same] = not value <= DIVERGED_TIMES * self.first[same[0]]
+            going[same] = self.lengths[same] > progress.epoch
+        made = np.where(going, progress.epoch, self.lengths)
+        share = float(made[there | self.over].sum() / self.lengths.sum())
+        done = self.over | (there & ~going)
+        self.on_standing(
+            Standing(
+                share=share,
+                runs=len(self.over),
+                running=int(going.sum()),
+                done=int(done.sum()),
+                diverged=int(self.wild.sum()),
+                best=self.best,
+                seconds=time.perf_counter() - self.began,
+            )
+        )
+
+    def _follow_best(self, progress: Progress, runs: list[int]) -> None:
+        records = progress.records
+        by_validation = self.work.validation is not None
+        accuracy = records["val_accuracy" if by_validation else "train_accuracy"]
+        loss = records["val_loss" if by_validation else "train_loss"]
+        known = np.flatnonzero(np.isfinite(loss) & np.isfinite(accuracy))
+        if not len(known):
+            return
+        k = known[np.lexsort((loss[known], -accuracy[known]))[0]]
+        merit = float(accuracy[k]), -float(loss[k])
+        if self.best is None or merit > (self.best[1], -self.best[2]):
+            member = runs[progress.members[progress.running[k]][0]]
+            configuration = self.plan.runs()[member][0]
+            self.best = self.plan.chosen[configuration], float(accuracy[k]), float(loss[k])

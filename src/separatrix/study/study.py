@@ -1,0 +1,233 @@
+"""The study: one object for a grid, its runs, its store and its verdict."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from separatrix import __version__
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.solvers.history import History
+from separatrix.sources import Source, load
+from separatrix.sources.preparation import Settings
+from separatrix.study.batches import MEMORY, batches
+from separatrix.study.facts import DataFacts, StudyFacts, Verdict
+from separatrix.study.grid import Grid
+from separatrix.study.plan import Plan, Rows, Work, difference, facts_of, require_name
+from separatrix.study.reading import read_facts
+from separatrix.study.runner import EVERY, OnStanding, make_runs
+from separatrix.study.store import Store, StoreError
+from separatrix.study.writer import Entry, Writer, create, take_over
+from separatrix.workflow.fitting import Prepared, prepare
+
+
+@dataclass(eq=False)
+class Study:
+    """A grid of configurations over the same data, trained together, kept, compared and judged.
+
+    Parameters
+    ----------
+    name : of the study in its store
+    estimator : of separatrix, with the parameters that all configurations share
+    grid : for each parameter that varies a list of values, or several such grids. A value that is
+        no list is the same for all; `log_range` makes a list; `Between` is for draws
+    seeds : how many repeats of every configuration, or their random states
+    draws : so many configurations are drawn from the grid at random, instead of all
+    store : the file; None for SEPARATRIX_STORE, or separatrix.db here
+    memory : bytes that the models of one batch may take together
+    seed : of the draws, and the first of the repeats
+    command : the command line by which it can be made again
+    notes : what was chosen for the user, in sentences
+
+    What can share a pass over the data is trained together, and configurations that differ only in
+    their epochs are one run. Whenever it ends, all that is done is kept, and `run` with
+    `resume=True` goes on where it stood, to the same bits.
+
+    >>> from separatrix import GradientDescentClassifier, Study
+    >>> study = Study(
+    ...     "rates",
+    ...     GradientDescentClassifier(),
+    ...     {"learning_rate": [0.1, 0.01], "epochs": [100, 250]},
+    ... )
+    >>> study.run("iris", standardise=False).verdict().sentences[0]
+    'Best: learning rate 0.1, epochs 250.'
+    >>> [round(row["val_loss"], 4) for row in study.table()]
+    [0.3594, 0.2279, 0.7017, 0.5401]
+    """
+
+    name: str
+    estimator: LinearClassifier
+    grid: Grid | Sequence[Grid]
+    seeds: int | Sequence[int] = 1
+    draws: int | None = None
+    store: str | os.PathLike[str] | None = None
+    memory: int = MEMORY
+    seed: int = 0
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        require_name(self.name)
+        if self.memory < 1:
+            raise ValueError(f"memory is a number of bytes, at least 1. Got {self.memory} instead.")
+        self.plan = Plan.of(self.estimator, self.grid, self.seeds, self.draws, self.seed)
+
+    def __len__(self) -> int:
+        """The number of runs."""
+        return len(self.plan)
+
+    def run(
+        self,
+        X: Any,
+        y: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        resume: bool = False,
+        standardise: bool | None = None,
+        on_standing: OnStanding | None = None,
+        every: float = EVERY,
+    ) -> Study:
+        """Train all configurations, and keep what they find.
+
+        Parameters
+        ----------
+        X, y, X_val, y_val : the rows; or X alone, a source: its name, its path or a `Source`, whose
+            training and validation rows are taken
+        resume : go on with the study of this name; without it such a study is an error. A finished
+            one is left alone, and one that is not there is begun
+        standardise : whether the numbers of a source are scaled; None for what suits it
+        on_standing : called with a `Standing` a few times a second; it may raise to end the study,
+            which can be resumed
+        every : seconds between two checkpoints
+        """
+        rows = _rows(X, y, X_val, y_val, standardise)
+        with Store(self.store, write=True) as store:
+            writer = self._writer(store, rows, resume)
+            if writer is not None:
+                with writer:
+                    make_runs(self.plan, Work.of(self.plan, rows), writer, on_standing, every)
+        return self
+
+    def facts(self, *, histories: bool = True) -> StudyFacts:
+        """All that is known of the study, from its store alone."""
+        with Store(self.store) as store:
+            return read_facts(store, self.name, histories=histories)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row for every configuration, of plain values."""
+        return self.facts(histories=False).table()
+
+    def histories(self) -> Mapping[int, tuple[History, ...]]:
+        """For every configuration, by its number, the history of every seed."""
+        return self.facts().histories
+
+    def verdict(self) -> Verdict:
+        """What was found."""
+        return self.facts(histories=False).verdict
+
+    @property
+    def data(self) -> DataFacts:
+        """What it was trained on."""
+        return self.facts(histories=False).data
+
+    @property
+    def objective_words(self) -> list[str]:
+        """The formulas that were minimised, each once."""
+        return self.facts(histories=False).objective_words
+
+    def _writer(self, store: Store, rows: Rows, resume: bool) -> Writer | None:
+        """Who writes this study; None if there is nothing left to write."""
+        identity, there = self.plan.identity(rows), store.find(self.name)
+        if there is None:
+            work = Work.of(self.plan, rows)
+            numbers = self.plan.runs()
+            runs = [
+                Entry(*numbers[run], batch)
+                for batch, members in enumerate(batches(work, self.memory))
+                for run in members
+            ]
+            return create(store, self.name, identity, self._about(rows), runs)
+        told = difference(store.values(there["plan"], f"the plan of {self.name}"), identity)
+        if told is not None:
+            raise StoreError(
+                f"{store.path} has a study {self.name!r} with {told}. Choose another name, or "
+                f"delete that one: separatrix studies delete {self.name}"
+            )
+        if not resume:
+            state = "finished" if there["finished"] else "not finished"
+            raise StoreError(
+                f"{store.path} has this very study {self.name!r} already, {state}. Go on with it "
+                "by resume (--resume), which leaves a finished one alone, or choose another name."
+            )
+        return None if there["finished"] else take_over(store, there)
+
+    def _about(self, rows: Rows) -> dict[str, Any]:
+        return {
+            "command": self.command,
+            "python": self._python(rows),
+            "notes": list(self.notes),
+            "data": facts_of(rows),
+            "versions": {
+                "separatrix": __version__,
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "scikit-learn": sklearn.__version__,
+            },
+        }
+
+    def _python(self, rows: Rows) -> str:
+        """The lines that make this study again."""
+        given = ", ".join(f"{k}={v!r}" for k, v in self.plan.parameters().items())
+        made = f"{type(self.estimator).__name__}({given})"
+        more = "" if len(self.plan.seeds) == 1 else f", seeds={self.plan.seeds!r}"
+        grid = repr(self.grid) if self.draws is None else repr(self.plan.chosen)
+        source = "X, y, X_val, y_val" if rows.facts.name == "data" else repr(rows.facts.name)
+        return (
+            f"from separatrix import {type(self.estimator).__name__}, Study\n\n"
+            f"study = Study({self.name!r}, {made}, {grid}{more})\n"
+            f"study.run({source})\n"
+        )
+
+
+def rows_of(prepared: Prepared) -> Rows:
+    """The training and validation rows of a source that is prepared."""
+    X, y = prepared.X, prepared.y
+    return Rows.of(
+        X["train"],
+        y["train"],
+        X.get("validation"),
+        y.get("validation"),
+        name=prepared.source.name,
+        fingerprint=prepared.source.fingerprint,
+        feature_names=list(prepared.preparation.feature_names_out),
+        notes=prepared.notes,
+    )
+
+
+def _rows(X: Any, y: Any, X_val: Any, y_val: Any, standardise: bool | None) -> Rows:
+    if isinstance(X, Rows):
+        return X
+    if y is not None:
+        return Rows.of(X, y, X_val, y_val)
+    if not isinstance(X, str | os.PathLike | Source):
+        raise ValueError(
+            "A study needs labels: run(X, y), or a source alone, by its name, path or as a Source. "
+            f"Got {type(X).__name__} and no y."
+        )
+    source = X if isinstance(X, Source) else load(X)
+    return rows_of(prepare(source, _settings(source, standardise)))
+
+
+def _settings(source: Source, standardise: bool | None) -> Settings:
+    from separatrix.workflow.preparing import settings_for
+
+    return settings_for(source.table, standardise=standardise)

@@ -1,0 +1,248 @@
+"""What a study found, in sentences and numbers: each is computed from the runs that are done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest, ttest_rel
+
+from separatrix.arrays import Array
+from separatrix.study.facts import Comparison, Row, Verdict
+from separatrix.study.plan import in_words, value_words
+
+LEVEL = 0.05  # of the tests
+# Values below which nothing lies, so that being there asks for no wider grid.
+ENDS = {"momentum": 0.0, "l1": 0.0, "l2": 0.0, "batch_size": 1, "decay": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A configuration that is done, as the verdict looks at it.
+
+    Attributes
+    ----------
+    row : its line of the table, not yet marked
+    kept : means over the seeds of the measures of the weights kept
+    spread : their standard deviations, empty for one seed
+    right, losses : (n,), of every validation row the share of seeds that predict it right, and the
+        mean of its losses; None without validation rows
+    loss : the name of the loss
+    kinds : the kinds of the diagnoses of all seeds
+    """
+
+    row: Row
+    kept: Mapping[str, float | None]
+    spread: Mapping[str, float]
+    right: Array | None
+    losses: Array | None
+    loss: str
+    kinds: frozenset[str]
+    needs: float | None = None  # times its epochs, until it would have converged
+
+
+def judge(
+    done: Sequence[Judged], grid: Mapping[str, list[Any]], seeds: int, waiting: int
+) -> Verdict:
+    """Compare all configurations that are done."""
+    fit = [one for one in done if not one.row.diverged and _merit(one) is not None]
+    runs, diverged = seeds * len(done), sum(one.row.diverged for one in done)
+    if not fit:
+        sentences = ["No configuration is done yet."] if not done else [_all_diverged(done, grid)]
+        return Verdict(None, "val_accuracy", sentences, [], {}, diverged, runs)
+    best = max(fit, key=lambda one: _merit(one) or ())
+    others = [one for one in fit if one is not best]
+    comparisons = [compare(best, one) for one in others] if best.right is not None else []
+    same = {c.number for c in comparisons if not c.by}
+    edges = _edges(best, grid)
+    sentences = [
+        f"Best: {in_words(best.row.parameters) or 'the only configuration'}.",
+        _score(best, seeds),
+        *_told_apart(comparisons, best),
+        *_edge_sentences(best, [one for one in others if one.row.number in same], edges, grid),
+        *_diverged(diverged, runs, done),
+        *_unconverged(done),
+    ]
+    if waiting:
+        sentences.append(f"{waiting} configurations are not done yet: this is the verdict so far.")
+    score = "train_loss" if best.right is None else "val_accuracy"
+    return Verdict(best.row.number, score, sentences, comparisons, edges, diverged, runs)
+
+
+def compare(best: Judged, other: Judged) -> Comparison:
+    """Whether the validation rows tell the best configuration from another one.
+
+    By accuracy: an exact sign test on the rows that one predicts right in more seeds than the other
+    (with one seed, McNemar's test). Else by loss: a t-test on the differences of the rows' losses,
+    where both minimise the same one and the best has the lower mean.
+    """
+    assert best.right is not None
+    assert other.right is not None
+    ahead, behind = int((best.right > other.right).sum()), int((best.right < other.right).sum())
+    p_accuracy = 1.0
+    if ahead + behind:
+        p_accuracy = float(binomtest(ahead, ahead + behind, 0.5).pvalue)
+    p_loss = _p_of_losses(best, other)
+    by = ""
+    if p_accuracy <= LEVEL and ahead > behind:
+        by = "accuracy"
+    elif p_loss is not None and p_loss <= LEVEL and _mean(best.losses) < _mean(other.losses):
+        by = "loss"
+    return Comparison(other.row.number, by, p_accuracy, p_loss)
+
+
+def _p_of_losses(best: Judged, other: Judged) -> float | None:
+    if best.loss != other.loss or best.losses is None or other.losses is None:
+        return None
+    gap = best.losses - other.losses
+    if len(gap) < 2 or not np.isfinite(gap).all():
+        return None
+    if not (gap != gap[0]).any():  # no spread: the same on every row, or shifted by as much
+        return 1.0 if gap[0] == 0.0 else 0.0
+    return float(ttest_rel(best.losses, other.losses).pvalue)
+
+
+def _mean(a: Array | None) -> float:
+    return math.nan if a is None else float(a.mean())
+
+
+def _merit(one: Judged) -> tuple[float, ...] | None:
+    """What is to be as large as possible: accuracy, then loss; without validation, loss alone."""
+    accuracy, loss = one.kept.get("val_accuracy"), one.kept.get("val_loss")
+    if one.right is None:
+        loss = one.kept.get("train_loss")
+        return None if loss is None or not math.isfinite(loss) else (-loss,)
+    if accuracy is None or loss is None:
+        return None
+    # An earlier configuration is better than an equal later one.
+    return accuracy, -loss if math.isfinite(loss) else -math.inf, -float(one.row.number)
+
+
+def _score(best: Judged, seeds: int) -> str:
+    kept, spread = best.kept, best.spread
+    over = f" (mean and deviation over {seeds} seeds)" if seeds > 1 else ""
+    if best.right is None:
+        loss = _number(kept["train_loss"], spread.get("train_loss"))
+        return (
+            f"Training loss {loss}{over}. There are no validation rows: whether it predicts well "
+            "is not known."
+        )
+    n = len(best.right)
+    accuracy = 100.0 * (kept["val_accuracy"] or 0.0)
+    deviation = f" ± {100.0 * spread['val_accuracy']:.1f}" if "val_accuracy" in spread else ""
+    count = f" ({int(best.right.sum())} of {n} rows)" if seeds == 1 else f" of {n} rows"
+    loss = _number(kept["val_loss"], spread.get("val_loss"))
+    return f"Validation accuracy {accuracy:.1f}{deviation} %{count}, loss {loss}{over}."
+
+
+def _number(value: float | None, spread: float | None) -> str:
+    text = "unknown" if value is None else f"{value:.4g}"
+    return text if spread is None else f"{text} ± {spread:.2g}"
+
+
+def _told_apart(comparisons: Sequence[Comparison], best: Judged) -> list[str]:
+    if not comparisons:
+        return []
+    same = sum(not c.by for c in comparisons)
+    by = {name: sum(c.by == name for c in comparisons) for name in ("accuracy", "loss")}
+    n = 0 if best.right is None else len(best.right)
+    words = {
+        0: "No other configuration is as good, as far as",
+        1: "One other configuration cannot be told apart from it, as far as",
+    }.get(same, f"{same} others cannot be told apart from it, as far as")
+    worse = [
+        f"{by['accuracy']} worse by accuracy (exact McNemar or sign test)"
+        if by["accuracy"]
+        else "",
+        f"{by['loss']} by loss (paired t-test)" if by["loss"] else "",
+    ]
+    told = ", ".join(part for part in worse if part)
+    return [f"{words} {n} validation rows tell{f': {told}, at the 5 % level' if told else ''}."]
+
+
+def _edges(best: Judged, grid: Mapping[str, list[Any]]) -> dict[str, str]:
+    """The parameters whose best value is the smallest or the largest that was tried."""
+    out = {}
+    for name, values in grid.items():
+        value = best.row.parameters.get(name)
+        numbers = [v for v in values if _is_number(v)]
+        if len(numbers) < 2 or not _is_number(value):
+            continue
+        if value == max(numbers):
+            out[name] = "high"
+        elif value == min(numbers) and value != ENDS.get(name):
+            out[name] = "low"
+    return out
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _edge_sentences(
+    best: Judged, same: Sequence[Judged], edges: Mapping[str, str], grid: Mapping[str, list[Any]]
+) -> list[str]:
+    out = []
+    for name, side in edges.items():
+        values = [v for v in grid[name] if _is_number(v)]
+        word, way = ("largest", "upwards") if side == "high" else ("smallest", "downwards")
+        limit = _limit(best) if name == "learning_rate" and side == "high" else ""
+        inner = {
+            one.row.parameters[name]
+            for one in same
+            if name in one.row.parameters and min(values) < one.row.parameters[name] < max(values)
+        }
+        also = ""
+        if inner:
+            listed = ", ".join(value_words(v) for v in sorted(inner))
+            also = f"; {listed}, inside the grid, cannot be told apart from it"
+        shown = "number of epochs" if name == "epochs" else name.replace("_", " ")
+        out.append(
+            f"The best {shown}, {value_words(best.row.parameters[name])}, is the {word} tried: "
+            f"extend the grid {way}{limit}{also}."
+        )
+    return out
+
+
+def _limit(best: Judged) -> str:
+    """What is known of larger rates."""
+    stable, rate = best.row.stable_rate, best.row.parameters["learning_rate"]
+    if not stable:
+        return ""
+    if rate < stable:
+        return f" (stable up to about {stable:.2g})"
+    return f" (with care: beyond {stable:.2g} stability is not certain)"
+
+
+def _diverged(diverged: int, runs: int, done: Sequence[Judged]) -> list[str]:
+    if not diverged:
+        return []
+    rates = [
+        one.row.parameters["learning_rate"]
+        for one in done
+        if one.row.diverged and _is_number(one.row.parameters.get("learning_rate"))
+    ]
+    above = f", at rates of {min(rates):g} and more" if rates else ""
+    return [f"{diverged} of {runs} runs diverged ({diverged / runs:.0%}){above}."]
+
+
+def _all_diverged(done: Sequence[Judged], grid: Mapping[str, list[Any]]) -> str:
+    L = next((one.row.smoothness for one in done if one.row.smoothness), None)
+    limit = f" to 2/L = {2.0 / L:.2g} or less" if L else ""
+    lower = f": lower the learning rate{limit}" if "learning_rate" in grid else ""
+    return f"All {len(done)} configurations that are done diverged{lower}."
+
+
+def _unconverged(done: Sequence[Judged]) -> list[str]:
+    slow = [one for one in done if "not_converged" in one.kinds]
+    if not slow:
+        return []
+    times = [one.needs for one in slow if one.needs is not None]
+    need = ""
+    if times:
+        need = f": they need about {float(np.median(times)):.2g} times the epochs (median)"
+    verb = "has" if len(slow) == 1 else "have"
+    return [f"{len(slow)} of {len(done)} configurations {verb} not converged{need}."]
