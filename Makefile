@@ -14,7 +14,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 study: $(VENV)/.installed  ## train, certify and compare classifiers on a first data set
-	@$(BIN)/python examples/iris_study.py
+	@$(BIN)/separatrix study iris
 
 test: $(VENV)/.installed  ## run the tests
 	@$(BIN)/python -m pytest -q

@@ -166,7 +166,7 @@ class _Limits:
         """The safe rate and the local limit, saying which is which."""
         parts = []
         if self.L[m] > 0.0:
-            safe = _rounded_down(2.0 / self.L[m])
+            safe = rounded_down(2.0 / self.L[m])
             parts.append(f"the safe rate 2/L = {safe}, from the data alone")
         if pace is not None and self.local[m] > 0.0:
             limit = pace.stable_times / self.local[m]
@@ -183,12 +183,16 @@ class _Limits:
     def lower(self, m: int, pace: Pace | None) -> str:
         """What to set the rate to; 2/L is no limit for a rule that measures its steps otherwise."""
         if self.L[m] > 0.0 and pace is not None:
-            return f"Lower learning_rate to {_rounded_down(2.0 / self.L[m])} or less"
+            return f"Lower learning_rate to {rounded_down(2.0 / self.L[m])} or less"
         return "Lower learning_rate, or let it decay with schedule='inverse'"
 
 
-def _rounded_down(rate: float) -> str:
-    """Two digits of a rate, never above it."""
+def rounded_down(rate: float) -> str:
+    """Two digits of a rate, never above it.
+
+    >>> rounded_down(0.0648)
+    '0.064'
+    """
     down = Context(prec=2, rounding=ROUND_DOWN).create_decimal_from_float(float(rate))
     return f"{float(down):.2g}"
 
@@ -291,10 +295,10 @@ def _go_faster(pace: Pace | None, safe: float) -> str:
     if pace is None:
         return "Train for more epochs, or raise learning_rate."
     if pace.rate >= safe:
-        return f"Train for more epochs; learning_rate is already above 2/L = {_rounded_down(safe)}."
+        return f"Train for more epochs; learning_rate is already above 2/L = {rounded_down(safe)}."
     limit = ""
     if pace.rate < safe:
-        limit = f" (now {pace.rate:.3g}, safe up to 2/L = {_rounded_down(safe)})"
+        limit = f" (now {pace.rate:.3g}, safe up to 2/L = {rounded_down(safe)})"
     return f"Train for more epochs, or raise learning_rate{limit} or momentum."
 
 

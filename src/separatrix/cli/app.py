@@ -12,6 +12,8 @@ from separatrix.cli.fit import fit
 from separatrix.cli.predict import predict
 from separatrix.cli.search import search
 from separatrix.cli.show import show
+from separatrix.cli.studies import studies
+from separatrix.cli.study import study
 from separatrix.cli.verbs import register
 
 app = typer.Typer(
@@ -43,9 +45,11 @@ def _all(
     [b]separatrix fit iris[/b]                       a first model, judged
     [b]separatrix fit mail.csv --out mail.sx[/b]     from a file to a model
     [b]separatrix predict mail.sx new.csv[/b]        and back to answers
+    [b]separatrix study iris[/b]                     rates, momenta and epochs compared
     """
 
 
-for verb in (fit, search, predict, evaluate, show, compare):
+for verb in (fit, search, study, predict, evaluate, show, compare):
     register(app, verb)
+app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -105,6 +105,7 @@ class Rows:
     y_val: Any
     facts: DataFacts
     digest: str  # sha256 of the matrices that are trained on
+    call: str  # what `Study.run` is to be given for the same rows
 
     @classmethod
     def of(
@@ -118,6 +119,7 @@ class Rows:
         fingerprint: str | None = None,
         feature_names: list[str] | None = None,
         notes: Sequence[str] = (),
+        call: str = "X, y, X_val, y_val",
     ) -> Rows:
         """Rows as arrays or frames; `fingerprint` is that of the source, if they come from one."""
         if feature_names is None and hasattr(X, "columns"):
@@ -134,7 +136,7 @@ class Rows:
             fingerprint or digest,
             list(notes),
         )
-        return cls(X, y, X_val, y_val, facts, digest)
+        return cls(X, y, X_val, y_val, facts, digest, call)
 
 
 @dataclass(frozen=True, eq=False)

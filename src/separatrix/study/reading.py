@@ -14,7 +14,7 @@ from separatrix.arrays import Array
 from separatrix.solvers.history import History
 from separatrix.study.facts import MEASURES, DataFacts, Row, StudyFacts, Verdict, Weights
 from separatrix.study.grid import values_of
-from separatrix.study.store import Store
+from separatrix.study.store import Store, StoreError, damaged
 from separatrix.study.verdict import Judged, judge
 
 
@@ -27,8 +27,12 @@ def read_facts(store: Store, name: str | None = None, *, histories: bool = True)
             "WHERE study = ? ORDER BY configuration, seed",
             (study["id"],),
         )
-        kept = _histories(store, study, runs) if histories else {}
-        return _facts(store, study, runs, kept)
+        try:
+            kept = _histories(store, study, runs) if histories else {}
+            return _facts(store, study, runs, kept)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            told = f"the study {study['name']!r} has {type(error).__name__}: {error}"
+            raise StoreError(damaged(store.path, told)) from error
 
 
 def _facts(
@@ -128,7 +132,6 @@ def _histories(
 def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> Row:
     first = found[0]
     ends = list(dict.fromkeys(_stopped(one) for one in found))
-    sentences = dict.fromkeys(sentence for one in found for sentence in one["observations"])
     return Row(
         number=number,
         parameters=parameters,
@@ -145,9 +148,18 @@ def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, A
         stable_rate=first["stable_rate"],
         relative_gap=_largest([one["relative_gap"] for one in found]),
         objective=first["objective"],
-        observations=list(sentences),
+        observations=_seen(found),
         seconds=max(one["seconds"] for one in found),
     )
+
+
+def _seen(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was seen of the first seed, and of the others what is of another kind."""
+    out: dict[str, str] = {}
+    for one in found:
+        for sentence in one["observations"]:
+            out.setdefault(sentence.split()[0], sentence)
+    return list(out.values())
 
 
 def _stopped(found: Mapping[str, Any]) -> str:

@@ -109,7 +109,11 @@ class _Session:
         work, chosen = self.work, np.array(runs)
 
         def on_record(progress: Progress) -> None:
-            self._watch(progress, runs)
+            try:
+                self._watch(progress, runs)
+            except BaseException:  # who watches wants it to end: nothing of it shall be lost
+                self._checkpoint(batch, progress)
+                raise
             if time.perf_counter() >= self.next_checkpoint:
                 self._checkpoint(batch, progress)
 

@@ -145,7 +145,7 @@ class Store:
         try:
             return from_bytes(blob or b"")
         except (ValueError, EOFError, OSError) as error:
-            raise StoreError(_damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
 
     def arrays(self, blob: bytes, what: str) -> dict[str, Array]:
         """The arrays of .npz bytes."""
@@ -153,14 +153,14 @@ class Store:
             with np.load(io.BytesIO(blob), allow_pickle=False) as found:
                 return {name: found[name] for name in found.files}
         except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise StoreError(_damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
 
     def values(self, text: str, what: str) -> Any:
         """The values of a text."""
         try:
             return from_text(text)
         except ValueError as error:
-            raise StoreError(_damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
 
 
 def place_of(path: str | os.PathLike[str] | None) -> Path:
@@ -309,7 +309,7 @@ def _sentence(path: Path, error: sqlite3.Error) -> str:
             f"{VARIABLE})."
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return _damaged(path, str(error))
+        return damaged(path, str(error))
     if code == sqlite3.SQLITE_FULL:
         return (
             f"{path} cannot grow: the disk is full. {kept}. Free some space, and go on with "
@@ -323,7 +323,7 @@ def _sentence(path: Path, error: sqlite3.Error) -> str:
     return f"{path} could not be used: {error}. {kept}."
 
 
-def _damaged(path: Path, what: str) -> str:
+def damaged(path: Path, what: str) -> str:
     return (
         f"{path} is damaged, or is no store: {what}. It was not changed. Put a copy back, or move "
         "it away and begin anew; 'sqlite3 FILE .recover' saves what can be saved."

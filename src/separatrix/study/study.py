@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from separatrix import __version__
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.solvers.history import History
 from separatrix.sources import Source, load
-from separatrix.sources.preparation import Settings
 from separatrix.study.batches import MEMORY, batches
 from separatrix.study.facts import DataFacts, StudyFacts, Verdict
 from separatrix.study.grid import Grid
@@ -26,6 +27,7 @@ from separatrix.study.runner import EVERY, OnStanding, make_runs
 from separatrix.study.store import Store, StoreError
 from separatrix.study.writer import Entry, Writer, create, take_over
 from separatrix.workflow.fitting import Prepared, prepare
+from separatrix.workflow.preparing import settings_for
 
 
 @dataclass(eq=False)
@@ -190,16 +192,36 @@ class Study:
         made = f"{type(self.estimator).__name__}({given})"
         more = "" if len(self.plan.seeds) == 1 else f", seeds={self.plan.seeds!r}"
         grid = repr(self.grid) if self.draws is None else repr(self.plan.chosen)
-        source = "X, y, X_val, y_val" if rows.facts.name == "data" else repr(rows.facts.name)
         return (
             f"from separatrix import {type(self.estimator).__name__}, Study\n\n"
             f"study = Study({self.name!r}, {made}, {grid}{more})\n"
-            f"study.run({source})\n"
+            f"study.run({rows.call})\n"
         )
 
 
-def rows_of(prepared: Prepared) -> Rows:
-    """The training and validation rows of a source that is prepared."""
+def name_for(plan: Plan, rows: Rows, store: str | os.PathLike[str] | None, resume: bool) -> str:
+    """A name for a study that was given none: that of its data, with a number if that is taken.
+
+    To resume, it is the name of the latest study that is this very one, whatever its name.
+    """
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(rows.facts.name).with_suffix("").as_posix())
+    base = base.strip("-._")[:80] or "study"
+    identity = plan.identity(rows)
+    with Store(store, write=True) as opened:
+        if resume:
+            for row in opened.rows("SELECT name, plan FROM studies ORDER BY id DESC"):
+                if difference(opened.values(row["plan"], "a plan"), identity) is None:
+                    return str(row["name"])
+        taken = set(opened.names())
+    return next(
+        name
+        for name in (base, *(f"{base}-{k}" for k in range(2, len(taken) + 3)))
+        if name not in taken
+    )
+
+
+def rows_of(prepared: Prepared, call: str) -> Rows:
+    """The training and validation rows of a source that is prepared; `call` gets them again."""
     X, y = prepared.X, prepared.y
     return Rows.of(
         X["train"],
@@ -210,6 +232,7 @@ def rows_of(prepared: Prepared) -> Rows:
         fingerprint=prepared.source.fingerprint,
         feature_names=list(prepared.preparation.feature_names_out),
         notes=prepared.notes,
+        call=call,
     )
 
 
@@ -224,10 +247,7 @@ def _rows(X: Any, y: Any, X_val: Any, y_val: Any, standardise: bool | None) -> R
             f"Got {type(X).__name__} and no y."
         )
     source = X if isinstance(X, Source) else load(X)
-    return rows_of(prepare(source, _settings(source, standardise)))
-
-
-def _settings(source: Source, standardise: bool | None) -> Settings:
-    from separatrix.workflow.preparing import settings_for
-
-    return settings_for(source.table, standardise=standardise)
+    call = f"load({source.name!r})" if isinstance(X, Source) else repr(str(X))
+    if standardise is not None:
+        call += f", standardise={standardise}"
+    return rows_of(prepare(source, settings_for(source.table, standardise=standardise)), call)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, ttest_rel
 
 from separatrix.arrays import Array
+from separatrix.diagnose import rounded_down
 from separatrix.study.facts import Comparison, Row, Verdict
 from separatrix.study.plan import in_words, value_words
 
@@ -53,7 +54,9 @@ def judge(
     if not fit:
         sentences = ["No configuration is done yet."] if not done else [_all_diverged(done, grid)]
         return Verdict(None, "val_accuracy", sentences, [], {}, diverged, runs)
-    best = max(fit, key=lambda one: _merit(one) or ())
+    # Values of different losses say nothing about each other.
+    by_loss = len({one.loss for one in fit}) == 1
+    best = max(fit, key=lambda one: _merit(one, by_loss) or ())
     others = [one for one in fit if one is not best]
     comparisons = [compare(best, one) for one in others] if best.right is not None else []
     same = {c.number for c in comparisons if not c.by}
@@ -109,7 +112,7 @@ def _mean(a: Array | None) -> float:
     return math.nan if a is None else float(a.mean())
 
 
-def _merit(one: Judged) -> tuple[float, ...] | None:
+def _merit(one: Judged, by_loss: bool = True) -> tuple[float, ...] | None:
     """What is to be as large as possible: accuracy, then loss; without validation, loss alone."""
     accuracy, loss = one.kept.get("val_accuracy"), one.kept.get("val_loss")
     if one.right is None:
@@ -118,7 +121,8 @@ def _merit(one: Judged) -> tuple[float, ...] | None:
     if accuracy is None or loss is None:
         return None
     # An earlier configuration is better than an equal later one.
-    return accuracy, -loss if math.isfinite(loss) else -math.inf, -float(one.row.number)
+    lower = -loss if by_loss and math.isfinite(loss) else -math.inf
+    return accuracy, lower, -float(one.row.number)
 
 
 def _score(best: Judged, seeds: int) -> str:
@@ -153,14 +157,10 @@ def _told_apart(comparisons: Sequence[Comparison], best: Judged) -> list[str]:
         0: "No other configuration is as good, as far as",
         1: "One other configuration cannot be told apart from it, as far as",
     }.get(same, f"{same} others cannot be told apart from it, as far as")
-    worse = [
-        f"{by['accuracy']} worse by accuracy (exact McNemar or sign test)"
-        if by["accuracy"]
-        else "",
-        f"{by['loss']} by loss (paired t-test)" if by["loss"] else "",
-    ]
-    told = ", ".join(part for part in worse if part)
-    return [f"{words} {n} validation rows tell{f': {told}, at the 5 % level' if told else ''}."]
+    tests = {"accuracy": "exact McNemar or sign test", "loss": "paired t-test"}
+    worse = [f"{by[name]} by {name} ({test})" for name, test in tests.items() if by[name]]
+    told = f"; worse are {' and '.join(worse)}, at the 5 % level" if worse else ""
+    return [f"{words} {n} validation rows tell{told}."]
 
 
 def _edges(best: Judged, grid: Mapping[str, list[Any]]) -> dict[str, str]:
@@ -213,8 +213,8 @@ def _limit(best: Judged) -> str:
     if not stable:
         return ""
     if rate < stable:
-        return f" (stable up to about {stable:.2g})"
-    return f" (with care: beyond {stable:.2g} stability is not certain)"
+        return f" (stable up to about {rounded_down(stable)})"
+    return f" (with care: beyond {rounded_down(stable)} stability is not certain)"
 
 
 def _diverged(diverged: int, runs: int, done: Sequence[Judged]) -> list[str]:
@@ -231,7 +231,7 @@ def _diverged(diverged: int, runs: int, done: Sequence[Judged]) -> list[str]:
 
 def _all_diverged(done: Sequence[Judged], grid: Mapping[str, list[Any]]) -> str:
     L = next((one.row.smoothness for one in done if one.row.smoothness), None)
-    limit = f" to 2/L = {2.0 / L:.2g} or less" if L else ""
+    limit = f" to 2/L = {rounded_down(2.0 / L)} or less" if L else ""
     lower = f": lower the learning rate{limit}" if "learning_rate" in grid else ""
     return f"All {len(done)} configurations that are done diverged{lower}."
 

@@ -1,0 +1,128 @@
+"""separatrix study: a grid of configurations, trained together and judged."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from separatrix.cli.options import Preparing, Reading, SourceArgument
+from separatrix.cli.reading import read_source
+from separatrix.cli.screen import Screen
+from separatrix.cli.sweep import Sweep, given_options, words_of
+from separatrix.cli.verbs import INTERRUPTED, NOT_CONVERGED, Common, verb
+from separatrix.cli.watching_study import watching_study
+
+_STUDY = "Study"
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The file of the studies (SEPARATRIX_STORE, or separatrix.db here).",
+        rich_help_panel=_STUDY,
+    ),
+]
+
+
+@dataclass
+class Keeping:
+    """Where a study is kept, and how."""
+
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of the study (the source's).", rich_help_panel=_STUDY),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with this study where it ended; begin it if there is none.",
+            rich_help_panel=_STUDY,
+        ),
+    ] = False
+    store: StoreOption = None
+    memory: Annotated[
+        float,
+        typer.Option(
+            min=0.001, metavar="GB", help="Of the models of a batch.", rich_help_panel=_STUDY
+        ),
+    ] = 1.0
+
+
+@verb
+def study(
+    screen: Screen,
+    source: SourceArgument,
+    sweep: Sweep,
+    keeping: Keeping,
+    reading: Reading,
+    preparing: Preparing,
+    common: Common,
+) -> int:
+    """Train a grid of configurations together, keep them all, and say which is best and why.
+
+    [b]separatrix study iris[/b]
+    [b]separatrix study mail.csv --learning-rate 0.1,1 --momentum 0,0.9 --epochs 100,500[/b]
+    [b]separatrix study wine --learning-rate 1e-3..1/7 --l2 0,0.01 --seeds 5[/b]
+    [b]separatrix study wine --learning-rate 1e-3..1 --l2 1e-4..1 --draws 50[/b]
+    [b]separatrix study iris --resume[/b]           after a crash, to the same bits
+
+    What is not said is chosen from the data and told. LOW..HIGH/N are N values, evenly spaced in
+    powers of ten; with --draws, LOW..HIGH is drawn from. Whenever it ends, what is done is kept.
+    """
+    from separatrix.cli.study_tables import report_study
+    from separatrix.study import Study
+    from separatrix.study.defaults import COURSE, choose_grid
+    from separatrix.study.study import name_for, rows_of
+    from separatrix.workflow.fitting import prepare
+
+    given = sweep.grid()
+    loaded = read_source(
+        screen, source, seed=common.seed, split=preparing.shares(), **reading.options()
+    )
+    if preparing.standardise is None and loaded.name in COURSE:
+        preparing.standardise = False  # as the homework has it
+    with screen.busy("Preparing"):
+        prepared = prepare(loaded, preparing.settings(loaded.table))
+        rows = rows_of(prepared, _call(source, preparing.standardise))
+        estimator = sweep.estimator(given)
+        choice = choose_grid(estimator, rows, given)
+    made = Study(
+        keeping.name or "new",
+        estimator,
+        choice.grid,
+        seeds=sweep.seeds,
+        draws=sweep.draws,
+        store=keeping.store,
+        memory=int(keeping.memory * 1e9),
+        seed=common.seed,
+        notes=[*choice.notes, *sweep.notes(estimator)],
+    )
+    if keeping.name is None:
+        made.name = name_for(made.plan, rows, keeping.store, keeping.resume)
+    made.command = shlex.join(
+        [
+            *("separatrix", "study", source),
+            *words_of(choice.grid),
+            *given_options(Sweep(init=sweep.init, seeds=sweep.seeds, draws=sweep.draws)),
+            *given_options(reading),
+            *given_options(preparing),
+            *([] if common.seed == 0 else ["--seed", str(common.seed)]),
+        ]
+    )
+    try:
+        with watching_study(screen) as watch:
+            made.run(rows, resume=keeping.resume, on_standing=watch)
+    except KeyboardInterrupt:
+        again = shlex.join([*shlex.split(made.command), "--name", made.name, "--resume"])
+        screen.error(f"Interrupted: what is done is kept. Go on with: {again}")
+        return INTERRUPTED
+    facts = made.facts(histories=False)
+    report_study(screen, facts)
+    return NOT_CONVERGED if facts.verdict.best is None else 0
+
+
+def _call(source: str, standardise: bool | None) -> str:
+    return repr(source) + ("" if standardise is None else f", standardise={standardise}")

@@ -1,0 +1,155 @@
+"""A study for people: its table, its verdict, what was seen."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from separatrix.cli import tables
+from separatrix.cli.screen import Screen
+from separatrix.study.exporting import cells
+from separatrix.study.facts import Row, StudyFacts
+
+MOST_ROWS, MOST_SEEN = 40, 6
+_MARKS = {"best": "●", "same": "○"}
+_SPARED = (2, 2, 2, 4, 1)  # columns to leave out where there is no room, counted from the last
+_NAMES = {
+    "learning_rate": "rate",
+    "momentum": "mom.",
+    "batch_size": "batch",
+    "multiclass": "multi",
+}
+
+
+def plain_facts(facts: StudyFacts) -> dict[str, Any]:
+    """What programs are told of a study."""
+    return {
+        "name": facts.name,
+        "created": facts.created,
+        "finished": facts.finished,
+        "estimator": facts.estimator,
+        "parameters": facts.parameters,
+        "grid": facts.grid,
+        "seeds": facts.seeds,
+        "data": vars(facts.data),
+        "objective": facts.objective_words,
+        "notes": facts.notes,
+        "command": facts.command,
+        "python": facts.python,
+        "versions": facts.versions,
+        "verdict": vars(facts.verdict)
+        | {"comparisons": list(map(vars, facts.verdict.comparisons))},
+        "rows": facts.table(),
+        "seconds": facts.seconds,
+    }
+
+
+def report_study(screen: Screen, facts: StudyFacts) -> None:
+    """Print a study: the table, the verdict, the observations that matter most."""
+    screen.facts(plain_facts(facts))
+    if not screen.talks:
+        return
+    screen.say(heading(facts))
+    told = [*facts.data.notes, *facts.notes]
+    screen.say(tables.notes(told) if told else "")
+    screen.say(tables.named(about(facts)))
+    screen.say(study_table(facts, screen.out.width))
+    screen.say(verdict_text(facts))
+    best_first = sorted(facts.rows, key=lambda row: row.mark != "best")
+    shown = [row for row in best_first if row.observations][:MOST_SEEN]
+    report_seen(screen, facts, shown)
+    if len(shown) < len(facts.rows):
+        screen.say(Text(f"What was seen of all: separatrix studies show {facts.name}", "dim"))
+
+
+def heading(facts: StudyFacts) -> RenderableType:
+    """The name and the size of a study."""
+    runs = len(facts.rows) * len(facts.seeds)
+    work = f"{runs:,} runs · {tables.seconds(facts.seconds)}"
+    state = "" if facts.finished else " · not finished"
+    return Text.assemble((facts.name, "bold"), f" · {work}{state}")
+
+
+def about(facts: StudyFacts) -> list[tuple[str, RenderableType]]:
+    """The data and the objective."""
+    rows = ", ".join(f"{count:,} {part}" for part, count in facts.data.rows.items())
+    size = f"{rows} rows, {facts.data.features:,} features, {len(facts.data.classes)} classes"
+    mark = f"fingerprint {facts.data.fingerprint[:12]}"
+    return [
+        ("Data", f"{facts.data.name}: {size}, {mark}"),
+        ("Objective", "\n".join(facts.objective_words)),
+    ]
+
+
+def study_table(facts: StudyFacts, width: int) -> RenderableType:
+    """One row a configuration, of very many the best ones; as many columns as there is room for.
+
+    The first measures are of the training rows, those with a v of the validation rows, and those
+    after the best epoch of that epoch.
+    """
+    rows = chosen_rows(facts.rows)
+    names = [_NAMES.get(name, name.replace("_", " ")) for name in facts.varied]
+    head = [*names, "loss", "right", "v.loss", "v.right", "best", "v.loss", "v.right", "end"]
+    shown = [[*cells(facts, row)[:-1], row.stopped.replace(" at epoch", "")] for row in rows]
+    columns = [list(column) for column in zip(head, *shown)]
+    columns[0] = [
+        f"  {columns[0][0]}",
+        *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
+    ]
+    for at in _SPARED:
+        if sum(max(map(len, column)) + 1 for column in columns) > width + 1:
+            del columns[len(columns) - at]
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
+    for k, column in enumerate(columns):
+        table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
+    for row, line in zip(rows, zip(*(column[1:] for column in columns))):
+        style = "red" if row.diverged else "bold green" if row.mark == "best" else ""
+        table.add_row(*(Text(cell, style) for cell in line))
+    left = len(facts.rows) - len(rows)
+    if left:
+        table.caption = f"{left:,} more: separatrix studies export {facts.name} --out table.csv"
+        table.caption_justify = "left"
+    return tables.spaced(table)
+
+
+def _mark(row: Row) -> str:
+    return "x" if row.diverged else _MARKS.get(row.mark, " ")
+
+
+def chosen_rows(rows: Sequence[Row]) -> list[Row]:
+    """All rows of a table of moderate size, else those of the highest validation accuracy."""
+    if len(rows) <= MOST_ROWS:
+        return list(rows)
+
+    def merit(row: Row) -> tuple[bool, bool, float, float]:
+        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
+        return (
+            row.mark != "best",
+            row.state != "done" or row.diverged > 0,
+            -(accuracy if accuracy is not None else -1.0),
+            loss if loss is not None else float("inf"),
+        )
+
+    return sorted(rows, key=merit)[:MOST_ROWS]
+
+
+def verdict_text(facts: StudyFacts) -> RenderableType:
+    """The sentences of the verdict, the first in bold."""
+    first, *rest = facts.verdict.sentences
+    grid = Table.grid()
+    grid.add_row(Text(first, "bold green" if facts.verdict.best is not None else "bold red"))
+    for sentence in rest:
+        grid.add_row(Text(sentence))
+    return tables.spaced(grid)
+
+
+def report_seen(screen: Screen, facts: StudyFacts, rows: Sequence[Row]) -> None:
+    """Print the observations of some configurations."""
+    from separatrix.study.plan import in_words
+
+    for row in rows:
+        screen.say(Text(in_words(row.parameters) or "the only configuration", "bold"))
+        for sentence in row.observations:
+            screen.say(tables.hanging(Text(sentence), Text("·", "dim")))

@@ -1,0 +1,130 @@
+"""The grid of a study whose user has not said one: a course's, or one chosen from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.data import Dataset
+from separatrix.diagnose import rounded_down
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.estimators.many import prepare
+from separatrix.estimators.null_model import NullModel
+from separatrix.fit import Task
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.spectrum import smoothness
+from separatrix.study.plan import Rows, value_words
+
+# The grid of the homework that hands out these data, on raw features.
+COURSE = ("iris", "cs725/iris", "cs725/binary")
+HOMEWORK: dict[str, list[Any]] = {
+    "learning_rate": [1e-1, 1e-2, 1e-4, 1e-6],
+    "momentum": [0.0, 0.9],
+    "epochs": [100, 250, 500, 1000],
+}
+RATES = (0.03, 0.3, 1.0, 3.0)  # times the stable rate
+PENALTIES = (1e-4, 1e-2)  # times the largest useful one, beside none at all
+MOMENTA = [0.0, 0.9]
+LENGTHS = (1000, 300, 100, 30, 10)
+WORK = 4e11  # multiplications that a chosen study may take, some minutes at most
+SHARES = (0.1, 0.3, 1.0)  # of the epochs, at which the runs are read off
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A grid, and sentences that say why it is this one."""
+
+    grid: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) -> Choice:
+    """Add to the values that the user has given those of the parameters that matter most.
+
+    For the data of the course they are its homework's; for others the rates lie around the stable
+    one, the penalties below the largest useful one, and the epochs are as many as a few minutes
+    allow.
+
+    >>> from separatrix import GradientDescentClassifier, load
+    >>> from separatrix.study.study import rows_of
+    >>> from separatrix.workflow.fitting import prepare
+    >>> rows = rows_of(prepare(load("wine")), "'wine'")
+    >>> choice = choose_grid(GradientDescentClassifier(), rows, {"momentum": [0.9]})
+    >>> list(choice.grid), choice.notes[0]
+    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.027 to 2.7 were chosen: ...')
+    """
+    if rows.facts.name in COURSE:
+        return Choice(HOMEWORK | given)
+    data = prepare(_copy(estimator), rows.X, rows.y, None)
+    one = _copy(estimator)
+    one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
+    task = one._task(data)
+    notes: list[str] = []
+    grid: dict[str, Callable[[], list[Any]]] = {
+        "learning_rate": lambda: _rates(task, data, notes),
+        "momentum": lambda: MOMENTA,
+        "l2": lambda: _penalties(task, data, notes),
+        "epochs": lambda: _epochs(task, rows, notes),
+    }
+    chosen = {name: given.get(name) or choose() for name, choose in grid.items()}
+    return Choice(chosen | given, notes)
+
+
+def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
+    objective = Objective(data, task.loss, ElasticNet(0.0, 0.0), bias=task.bias)
+    L = smoothness(objective, Model.zeros(data.n_features, 1, task.n_outputs))
+    if L is not None and L[0] > 0.0:
+        stable, why = 2.0 / float(L[0]), "the stable rate 2/L"
+    else:
+        squares = sum(block.X.sum_of_squares(None) for block in data.blocks()) / data.n_samples
+        stable, why = 2.0 / (1.0 + float(squares)), "2 over the mean squared length of a row"
+    rates = [float(rounded_down(times * stable)) for times in RATES]
+    notes.append(
+        f"Rates from {rates[0]:g} to {rates[-1]:g} were chosen: {RATES[0]:g} to {RATES[-1]:g} "
+        f"times {why} = {rounded_down(stable)}."
+    )
+    return rates
+
+
+def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
+    if not (task.loss.convex and task.loss.smooth):
+        return [0.0]
+    null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias)
+    largest = null.largest_l2()
+    if not (np.isfinite(largest) and largest > 0.0):
+        return [0.0]
+    strengths = [0.0, *(float(rounded_down(times * largest)) for times in PENALTIES)]
+    notes.append(
+        f"Penalties l2 of {', '.join(map(value_words, strengths))} were chosen: from l2 = "
+        f"{largest:.2g} on, no model can be more than 1 % better than a constant one."
+    )
+    return strengths
+
+
+def _epochs(task: Task, rows: Rows, notes: list[str]) -> list[int]:
+    entries = rows.X.nnz if hasattr(rows.X, "nnz") else np.size(rows.X)
+    models = len(RATES) * len(MOMENTA) * (1 + len(PENALTIES))
+    each = 4.0 * max(entries, 1) * task.n_outputs * models
+    longest = next((n for n in LENGTHS if n * each <= WORK), LENGTHS[-1])
+    epochs = sorted({max(round(share * longest), 1) for share in SHARES})
+    if longest < LENGTHS[0]:
+        notes.append(
+            f"Runs are at most {longest} epochs long: the data are large, and a few minutes are "
+            "enough for a first look. Say --epochs for more."
+        )
+    return epochs
+
+
+def _listed(values: Any) -> bool:
+    return isinstance(values, list)
+
+
+def _copy(estimator: LinearClassifier) -> LinearClassifier:
+    made: LinearClassifier = clone(estimator)
+    return made
