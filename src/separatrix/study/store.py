@@ -24,6 +24,8 @@ from separatrix.storage import pack, unpack
 DEFAULT, VARIABLE = "separatrix.db", "SEPARATRIX_STORE"
 APPLICATION = 0x53505458  # "SPTX", by which a file is known to be a store
 PATIENCE = 20.0  # seconds to wait for another process that is writing
+_WRITER = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+_READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
 # Entry k takes a store from version k to k + 1; the first makes a new one.
 MIGRATIONS = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 
@@ -231,37 +233,33 @@ def _connect(path: Path, write: bool, patience: float) -> sqlite3.Connection:
                 f"There is no folder {str(path.absolute().parent)!r} to keep {path.name} in. Make "
                 f"it, or name another file (--store, or {VARIABLE})."
             )
-        connection = _opened(f"{_uri(path)}?mode=rwc", patience)
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        return connection
+        return _opened(path, "rwc", patience, *_WRITER)
     if not path.exists():
         raise StoreError(
             f"There is no store {str(path)!r}. Make a study first (separatrix study iris), or name "
             f"the file (--store, or {VARIABLE})."
         )
-    connection = _opened(f"{_uri(path)}?mode=ro", patience)
+    # Where the folder can be written, the last to close the file takes its log away. Where it
+    # cannot, there is no room for the index of a log: but without a log nobody writes, and the file
+    # alone is all there is.
     try:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return _opened(path, "rw", patience, *_READER)
     except sqlite3.OperationalError:
-        # In a folder that cannot be written there is no room for the index of the log. Without a
-        # log, nobody writes, and the file alone is all there is.
-        if Path(f"{path}-wal").exists():
-            raise
-        connection.close()
-        connection = _opened(f"{_uri(path)}?mode=ro&immutable=1", patience)
-    return connection
+        alone = "" if Path(f"{path}-wal").exists() else "&immutable=1"
+        return _opened(path, f"ro{alone}", patience, *_READER)
 
 
-def _opened(uri: str, patience: float) -> sqlite3.Connection:
+def _opened(path: Path, mode: str, patience: float, *first: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
     connection.row_factory = sqlite3.Row
+    try:
+        for statement in first:
+            connection.execute(statement).fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
-
-
-def _uri(path: Path) -> str:
-    return path.absolute().as_uri()
 
 
 @contextmanager
@@ -292,6 +290,8 @@ def told(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(_sentence(path, error)) from error
+    except UnicodeDecodeError as error:  # of names and of SQLite's own messages, too
+        raise StoreError(damaged(path, str(error))) from error
 
 
 def _sentence(path: Path, error: sqlite3.Error) -> str:

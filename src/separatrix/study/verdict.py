@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest, ttest_rel
+from scipy.special import bdtr, stdtr
 
 from separatrix.arrays import Array
 from separatrix.diagnose import rounded_down
@@ -85,9 +85,7 @@ def compare(best: Judged, other: Judged) -> Comparison:
     assert best.right is not None
     assert other.right is not None
     ahead, behind = int((best.right > other.right).sum()), int((best.right < other.right).sum())
-    p_accuracy = 1.0
-    if ahead + behind:
-        p_accuracy = float(binomtest(ahead, ahead + behind, 0.5).pvalue)
+    p_accuracy = float(min(1.0, 2.0 * bdtr(min(ahead, behind), ahead + behind, 0.5)))
     p_loss = _p_of_losses(best, other)
     by = ""
     if p_accuracy <= LEVEL and ahead > behind:
@@ -103,9 +101,10 @@ def _p_of_losses(best: Judged, other: Judged) -> float | None:
     gap = best.losses - other.losses
     if len(gap) < 2 or not np.isfinite(gap).all():
         return None
-    if not (gap != gap[0]).any():  # no spread: the same on every row, or shifted by as much
+    error = gap.std(ddof=1) / math.sqrt(len(gap))
+    if error == 0.0:  # no spread: the same on every row, or shifted by as much
         return 1.0 if gap[0] == 0.0 else 0.0
-    return float(ttest_rel(best.losses, other.losses).pvalue)
+    return float(2.0 * stdtr(len(gap) - 1, -abs(gap.mean() / error)))
 
 
 def _mean(a: Array | None) -> float:

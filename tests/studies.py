@@ -1,0 +1,73 @@
+"""Studies for the tests, and comparing them bit for bit."""
+
+import multiprocessing
+
+import numpy as np
+from sklearn.datasets import load_iris
+
+from separatrix import GradientDescentClassifier, Study
+from separatrix.study import Store, read_facts
+
+# Processes that begin with everything imported, so that they are at work at once.
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["separatrix.study", "sklearn.datasets", "scipy.stats"])
+
+GRID = [
+    {
+        "rule": ["plain", "momentum", "nesterov", "adam"],
+        "learning_rate": [0.05, 0.01, 60.0],
+        "momentum": 0.9,
+        "epochs": [20, 700, 1500],
+    },
+    {"batch_size": 20, "learning_rate": [0.1, 0.01], "l2": [0.0, 0.1], "epochs": 150},
+    {"patience": 3, "learning_rate": [0.1, 0.3], "epochs": [100, 2000]},
+]
+
+
+def iris():
+    """Training and validation rows."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, val = order[:100], order[100:]
+    return X[train], y[train], X[val], y[val]
+
+
+def study_of(store, name="study", **options):
+    """A study with every rule, mini-batches, patience and runs that diverge."""
+    return Study(
+        name, GradientDescentClassifier(init="random"), GRID, seeds=2, store=store, **options
+    )
+
+
+def facts_of(store, name="study"):
+    with Store(store) as opened:
+        return read_facts(opened, name)
+
+
+def without_seconds(rows):
+    return [{k: v for k, v in row.items() if "seconds" not in k} for row in rows]
+
+
+def assert_same(a, b):
+    """Two studies are equal bit for bit, times apart."""
+    assert without_seconds(a.table()) == without_seconds(b.table())
+    assert a.verdict == b.verdict
+    assert a.histories.keys() == b.histories.keys()
+    for number, runs in a.histories.items():
+        for one, other in zip(runs, b.histories[number], strict=True):
+            for name in one:
+                if name != "seconds":
+                    assert one[name].tobytes() == other[name].tobytes(), (number, name)
+    assert a.weights.coef.tobytes() == b.weights.coef.tobytes()
+
+
+def run_in_process(target, *arguments):
+    """Start a process; the caller waits for it or kills it."""
+    process = CONTEXT.Process(target=target, args=arguments)
+    process.start()
+    return process
+
+
+def make(store, every=0.01):
+    """Make the study, or go on with it."""
+    study_of(store).run(*iris(), resume=True, every=every)

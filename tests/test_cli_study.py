@@ -1,0 +1,254 @@
+"""The commands study and studies: what they print, keep and refuse."""
+
+import csv
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from command import call, facts
+from separatrix import load
+from separatrix.cli.sweep import Sweep
+from separatrix.cli.verbs import UsageError
+from separatrix.study import Between, Store
+from studies import without_seconds
+from test_cli_terminal import CONTROL, PROGRAM, run
+from test_course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
+
+QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
+    return tmp_path
+
+
+def assert_course_table(rows, expected):
+    found = {(row["learning_rate"], row["epochs"], row["momentum"]): row for row in rows}
+    assert len(found) == 32
+    for key, (loss, accuracy, val_loss, val_accuracy) in expected.items():
+        row = found[key]
+        assert abs(row["train_loss"] - loss) < 6e-5, key
+        assert abs(row["val_loss"] - val_loss) < 6e-5, key
+        assert abs(100 * row["train_accuracy"] - accuracy) < 0.005, key
+        assert abs(100 * row["val_accuracy"] - val_accuracy) < 0.005, key
+
+
+def test_the_homework_on_iris_is_one_command_without_any_files(folder):
+    assert_course_table(facts("study", "iris")["rows"], IRIS)
+    assert_course_table(facts("studies", "table"), IRIS)
+
+
+@pytest.mark.data(*IRIS_FILES)
+def test_the_homework_on_the_courses_iris_files_is_one_command(folder, data_dir):
+    assert_course_table(facts("study", "cs725/iris")["rows"], IRIS)
+
+
+@pytest.mark.data(*BINARY_FILES)
+def test_the_homework_on_the_courses_binary_files_is_one_command(folder, data_dir):
+    assert_course_table(facts("study", "cs725/binary")["rows"], BINARY)
+
+
+def test_a_study_prints_its_table_verdict_and_what_was_seen_in_80_columns(folder):
+    text = call("study", "iris").stdout
+    for words in ("● 0.1 ", "Best: learning rate", "Validation accuracy", "Oscillates because"):
+        assert words in text
+    assert "mean cross-entropy" in text
+    for words in ("wine", *QUICK), ("wine",), ("wine", "--loss", "hinge,softmax", "--seeds", "2"):
+        assert max(map(len, call("study", *words).stdout.splitlines())) <= 80
+    for verb in ("list", "show", "table"):
+        assert max(map(len, call("studies", verb).stdout.splitlines())) <= 80
+
+
+def test_equal_studies_have_equal_tables_but_for_seconds(folder):
+    for _ in range(2):
+        call("study", "wine", *QUICK, "--quiet")
+    a, b = (facts("studies", "table", name) for name in ("wine", "wine-2"))
+    assert without_seconds(a) == without_seconds(b)
+    assert a != []
+
+
+def test_the_command_that_is_told_makes_the_study_again(folder):
+    first = facts("study", "wine", *QUICK, "--seeds", "2", "--seed", "3", "--split", "60/40/0")
+    program, verb, *words = first["command"].split()
+    assert (program, verb) == ("separatrix", "study")
+    again = facts(verb, *words)
+    assert without_seconds(first["rows"]) == without_seconds(again["rows"])
+    assert first["data"] == again["data"]
+
+
+def test_a_study_of_a_file_chooses_a_grid_from_the_data_and_says_so(folder):
+    wine = load("wine")
+    rows = ["a,b,kind", *(f"{r[0]},{r[1]},{k}" for r, k in zip(wine.table, wine.y))]
+    (folder / "two.csv").write_text("\n".join(rows) + "\n")
+    found = facts("study", "two.csv")
+    assert found["name"] == "two"
+    assert set(found["grid"]) == {"learning_rate", "momentum", "l2", "epochs"}
+    assert any("times the stable rate 2/L" in note for note in found["notes"])
+    assert any("Penalties l2" in note for note in found["notes"])
+
+
+def test_seeds_start_at_random_and_say_so(folder):
+    found = facts("study", "wine", *QUICK, "--seeds", "3")
+    assert any("start at random weights" in note for note in found["notes"])
+    assert found["rows"][0]["val_loss_deviation"] > 0
+    found = facts("study", "wine", *QUICK, "--seeds", "3", "--batch-size", "16,all")
+    assert not any("start at random weights" in note for note in found["notes"])
+
+
+def test_draws_and_ranges(folder):
+    found = facts("study", "wine", "--learning-rate", "1e-3..1", "--draws", "7", "--epochs", "5")
+    assert len(found["rows"]) == 7
+    found = facts("study", "wine", "--learning-rate", "1e-3..1/4", "--epochs", "5", "--l2", "0",
+                  "--momentum", "0.5")  # fmt: skip
+    assert found["grid"]["learning_rate"] == [0.001, 0.01, 0.1, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "grid"),
+    [
+        ({"learning_rate": "0.1, 1e-2"}, {"learning_rate": [0.1, 0.01]}),
+        ({"batch_size": "1,all"}, {"batch_size": [1, None]}),
+        ({"epochs": "1e3"}, {"epochs": [1000]}),
+        ({"loss": "hinge,logistic"}, {"loss": ["hinge", "logistic"]}),
+        ({"l2": "1e-4..1", "draws": 3}, {"l2": Between(1e-4, 1.0)}),
+    ],
+)
+def test_the_words_of_a_grid(options, grid):
+    assert Sweep(**options).grid() == grid
+
+
+@pytest.mark.parametrize(
+    "options", [{"learning_rate": "fast"}, {"epochs": "1.5"}, {"epochs": "1..9/3"}, {"l2": "1..2"}]
+)
+def test_words_that_are_no_grid_are_refused(options):
+    with pytest.raises(UsageError):
+        Sweep(**options).grid()
+
+
+# the store
+
+
+def test_resume_begins_goes_on_and_leaves_alone(folder):
+    first = facts("study", "wine", *QUICK, "--resume")
+    assert first["name"] == "wine"
+    again = facts("study", "wine", *QUICK, "--resume")
+    assert again == first  # seconds too: nothing was done
+    other = call("study", "wine", "--name", "wine", "--resume", code=1)
+    assert "with another grid" in other.stderr
+    twice = call("study", "wine", *QUICK, "--name", "wine", code=1)
+    assert "already, finished" in twice.stderr
+    assert [row["name"] for row in facts("studies", "list")] == ["wine"]
+
+
+def test_a_killed_command_goes_on_by_resume(folder):
+    words = ["study", "wine", "--learning-rate", "1e-3..1/8", "--epochs", "1000,5000", "--l2", "0",
+             "--batch-size", "16", "--momentum", "0,0.9"]  # fmt: skip
+    store = folder / "separatrix.db"
+    child = subprocess.Popen([PROGRAM, *words, "--quiet"])
+    began = time.monotonic()
+    while time.monotonic() - began < 60 and child.poll() is None:
+        time.sleep(0.05)
+        if store.exists():
+            try:
+                with Store(store) as opened:
+                    if opened.rows("SELECT 1 FROM checkpoints"):
+                        break
+            except OSError:  # being made
+                continue
+    assert child.poll() is None
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    resumed = facts(*words, "--resume")
+    assert resumed["finished"]
+    undisturbed = facts(*words, "--store", "other.db")
+    assert without_seconds(resumed["rows"]) == without_seconds(undisturbed["rows"])
+
+
+def test_the_store_is_where_it_is_said_to_be(folder, monkeypatch):
+    call("study", "wine", *QUICK, "--store", "a.db")
+    monkeypatch.setenv("SEPARATRIX_STORE", "b.db")
+    call("study", "wine", *QUICK)
+    assert sorted(p.name for p in folder.iterdir()) == ["a.db", "b.db"]
+    assert len(facts("studies", "list", "--store", "a.db")) == 1
+
+
+def test_without_a_name_the_latest_study_is_meant(folder):
+    call("study", "wine", *QUICK, "--name", "first")
+    call("study", "iris", *QUICK, "--name", "second")
+    assert facts("studies", "show")["name"] == "second"
+    assert facts("studies", "show", "first")["name"] == "first"
+    call("studies", "delete", "second")
+    assert facts("studies", "show")["name"] == "first"
+    assert "Studies there: first." in call("studies", "table", "second", code=1).stderr
+
+
+def test_exports(folder):
+    call("study", "iris", *QUICK)
+    call("studies", "export", "--out", "a.csv")
+    rows = list(csv.DictReader((folder / "a.csv").read_text().splitlines()))
+    assert [float(row["val_loss"]) for row in rows] == [
+        row["val_loss"] for row in facts("studies", "table")
+    ]
+    found = json.loads(call("studies", "export", "--format", "json").stdout)
+    assert [row["epochs"] for row in found["rows"]] == [5, 20, 5, 20]
+    markdown = call("studies", "export", "--format", "markdown").stdout
+    assert markdown.count("\n|") == 5
+    assert "| **0.1** |" in markdown
+    latex = call("studies", "export", "--format", "latex").stdout
+    assert latex.count(r"\\") == 5
+    assert r"train \%" in latex
+    call("studies", "export", "--out", "a.xyz", code=2)
+
+
+@pytest.mark.parametrize("verb", ["list", "show", "table", "export", "delete"])
+def test_no_store_is_a_sentence_and_no_file(folder, verb):
+    more = ("--format", "csv") if verb == "export" else ()
+    found = call("studies", verb, *more, code=1)
+    assert "There is no store" in found.stderr
+    assert not list(folder.iterdir())
+
+
+def test_a_damaged_store_is_a_sentence(folder):
+    (folder / "separatrix.db").write_bytes(b"nonsense" * 1000)
+    for words in ("studies", "list"), ("study", "iris"):
+        assert "is damaged, or is no store" in call(*words, code=1).stderr
+
+
+def test_all_diverged_is_exit_code_3(folder):
+    call("study", "wine", "--learning-rate", "1e6", "--l2", "1", "--epochs", "50", "--momentum",
+         "0", code=3)  # fmt: skip
+
+
+# in a terminal
+
+
+def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
+    words = ["study", "digits", "--learning-rate", "0.01,0.02", "--epochs", "1000000", "--momentum",
+             "0", "--l2", "0"]  # fmt: skip
+    shown, code = run(words, folder, interrupt_at="best ")
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert "runs, best" in plain
+    assert "Interrupted: what is done is kept. Go on with: separatrix study digits" in " ".join(
+        plain.split()
+    )
+    assert "Traceback" not in shown
+    connection = sqlite3.connect(folder / "separatrix.db")
+    assert connection.execute("SELECT epoch > 0 FROM checkpoints").fetchall() == [(1,)]
+    assert connection.execute("SELECT count(*) FROM writers").fetchone() == (0,)
+    connection.close()
+
+
+def test_help_of_a_study_is_quick_to_import():
+    """What the help needs does not import scikit-learn."""
+    code = "import sys, separatrix.cli.app; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
