@@ -57,7 +57,7 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
     >>> rows = rows_of(prepare(load("wine")), "'wine'")
     >>> choice = choose_grid(GradientDescentClassifier(), rows, {"momentum": [0.9]})
     >>> list(choice.grid), choice.notes[0]
-    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.027 to 2.7 were chosen: ...')
+    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
     """
     if rows.facts.name in COURSE:
         return Choice(HOMEWORK | given)

@@ -110,7 +110,7 @@ def epochs_needed(objective: Array) -> int | None:
     its epochs. That fall, seen at many epochs of the second half, follows a power of the epoch or
     an exponential: the one that fits better is followed to its end. None where it does not slow.
 
-    >>> epochs_needed(1.0 + 50.0 / np.arange(1, 501)) in range(5000, 7000)  # it is 5,506
+    >>> epochs_needed(1.0 + np.exp(-np.arange(500) / 100.0)) in range(690, 760)  # it is 690
     True
     """
     T = len(objective)

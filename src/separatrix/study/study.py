@@ -61,7 +61,7 @@ class Study:
     >>> study.run("iris", standardise=False).verdict().sentences[0]
     'Best: learning rate 0.1, epochs 250.'
     >>> [round(row["val_loss"], 4) for row in study.table()]
-    [0.3594, 0.2279, 0.7017, 0.5401]
+    [0.5283, 0.2279, 0.7017, 0.5401]
     """
 
     name: str
