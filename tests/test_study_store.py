@@ -16,6 +16,7 @@ import pytest
 from separatrix import GradientDescentClassifier, Study
 from separatrix.study import Store, StoreError, read_facts
 from separatrix.study import store as store_module
+from separatrix.study import writer as writer_module
 from separatrix.study.store import MIGRATIONS, from_bytes, to_bytes, upgrade
 from separatrix.study.writer import delete, take_over
 from studies import (
@@ -103,6 +104,19 @@ def hold(path, ready, done):
     with Store(path, write=True) as store, take_over(store, store.study("small")):
         ready.set()
         done.wait(60)
+
+
+def test_a_checkpoint_larger_than_a_piece_is_put_together_again(stored, monkeypatch):
+    monkeypatch.setattr(writer_module, "PIECE", 1000)
+    arrays = {"a": np.arange(1000.0), "b": np.array(["x"])}
+    with Store(stored, write=True) as store, take_over(store, store.study()) as writer:
+        for _ in range(2):
+            writer.checkpoint(0, 1, arrays, 0.0)
+        assert len(store.rows("SELECT piece FROM checkpoints")) > 8
+        found = writer.last_checkpoint(0)
+        assert {name: a.tolist() for name, a in found.items()} == {
+            name: a.tolist() for name, a in arrays.items()
+        }
 
 
 def unfinished(path):

@@ -8,12 +8,11 @@ moment that is changes no bit of what is found.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.diagnose import DIVERGED_TIMES
 from separatrix.fit import train
 from separatrix.solvers import Progress
@@ -122,19 +121,11 @@ class _Session:
             work.data.select(chosen),
             work.validation,
             on_record=on_record,
-            resume=self._resume(batch),
+            resume=self.writer.last_checkpoint(batch),
         )
         found = measure(self.plan, work, runs, results)
         self.writer.finish_batch(batch, found, self._time_spent())
         self.over[chosen] = True
-
-    def _resume(self, batch: int) -> Mapping[str, Array] | None:
-        store = self.writer.store
-        rows = store.rows(
-            "SELECT arrays FROM checkpoints WHERE study = ? AND batch = ?",
-            (self.writer.study, batch),
-        )
-        return store.arrays(rows[0]["arrays"], f"the checkpoint of batch {batch}") if rows else None
 
     def _checkpoint(self, batch: int, progress: Progress) -> None:
         began = time.perf_counter()

@@ -35,13 +35,14 @@ CREATE TABLE histories (
 );
 CREATE INDEX histories_by_study ON histories (study);
 
--- Where the batch that is being trained stands.
+-- Where the batch that is being trained stands: .npz bytes in pieces, since a value has a limit.
 CREATE TABLE checkpoints (
     study INTEGER NOT NULL REFERENCES studies ON DELETE CASCADE,
     batch INTEGER NOT NULL,
+    piece INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     arrays BLOB NOT NULL,
-    PRIMARY KEY (study, batch)
+    PRIMARY KEY (study, batch, piece)
 );
 
 -- Who is writing a study. A process that is gone has let go.

@@ -112,10 +112,10 @@ class Study:
         """
         rows = _rows(X, y, X_val, y_val, standardise)
         with Store(self.store, write=True) as store:
-            writer = self._writer(store, rows, resume)
-            if writer is not None:
-                with writer:
-                    make_runs(self.plan, Work.of(self.plan, rows), writer, on_standing, every)
+            if self._to_be_made(store, rows, resume):
+                work = Work.of(self.plan, rows)
+                with self._writer(store, rows, work) as writer:
+                    make_runs(self.plan, work, writer, on_standing, every)
         return self
 
     def facts(self, *, histories: bool = True) -> StudyFacts:
@@ -145,19 +145,13 @@ class Study:
         """The formulas that were minimised, each once."""
         return self.facts(histories=False).objective_words
 
-    def _writer(self, store: Store, rows: Rows, resume: bool) -> Writer | None:
-        """Who writes this study; None if there is nothing left to write."""
-        identity, there = self.plan.identity(rows), store.find(self.name)
+    def _to_be_made(self, store: Store, rows: Rows, resume: bool) -> bool:
+        """Whether there is something left to make; what cannot be gone on with is refused."""
+        there = store.find(self.name)
         if there is None:
-            work = Work.of(self.plan, rows)
-            numbers = self.plan.runs()
-            runs = [
-                Entry(*numbers[run], batch)
-                for batch, members in enumerate(batches(work, self.memory))
-                for run in members
-            ]
-            return create(store, self.name, identity, self._about(rows), runs)
-        told = difference(store.values(there["plan"], f"the plan of {self.name}"), identity)
+            return True
+        plan = store.values(there["plan"], f"the plan of {self.name}")
+        told = difference(plan, self.plan.identity(rows))
         if told is not None:
             raise StoreError(
                 f"{store.path} has a study {self.name!r} with {told}. Choose another name, or "
@@ -169,7 +163,19 @@ class Study:
                 f"{store.path} has this very study {self.name!r} already, {state}. Go on with it "
                 "by resume (--resume), which leaves a finished one alone, or choose another name."
             )
-        return None if there["finished"] else take_over(store, there)
+        return not there["finished"]
+
+    def _writer(self, store: Store, rows: Rows, work: Work) -> Writer:
+        there = store.find(self.name)
+        if there is not None:
+            return take_over(store, there)
+        numbers = self.plan.runs()
+        runs = [
+            Entry(*numbers[run], batch)
+            for batch, members in enumerate(batches(work, self.memory))
+            for run in members
+        ]
+        return create(store, self.name, self.plan.identity(rows), self._about(rows), runs)
 
     def _about(self, rows: Rows) -> dict[str, Any]:
         return {

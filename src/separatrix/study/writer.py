@@ -21,6 +21,7 @@ from separatrix.solvers.history import History
 from separatrix.study.store import Store, StoreError, to_archive, to_bytes, to_text
 
 _HELD: set[str] = set()  # tokens of the writers of this process
+PIECE = 1 << 26  # bytes; SQLite takes values of up to 10^9
 STALE = 120.0  # seconds without a sign of life, after which a writer elsewhere is taken for dead
 
 
@@ -132,11 +133,26 @@ class Writer:
         blob = to_archive(arrays)
         with self.store.writing() as connection:
             self._hold(connection, seconds)
-            connection.execute(
-                "INSERT OR REPLACE INTO checkpoints (study, batch, epoch, arrays) "
-                "VALUES (?, ?, ?, ?)",
-                (self.study, batch, epoch, blob),
+            self._drop_checkpoint(connection, batch)
+            connection.executemany(
+                "INSERT INTO checkpoints (study, batch, piece, epoch, arrays) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    (self.study, batch, k, epoch, blob[start : start + PIECE])
+                    for k, start in enumerate(range(0, len(blob), PIECE))
+                ),
             )
+
+    def last_checkpoint(self, batch: int) -> dict[str, Array] | None:
+        """Where a batch stood when that was last kept."""
+        rows = self.store.rows(
+            "SELECT arrays FROM checkpoints WHERE study = ? AND batch = ? ORDER BY piece",
+            (self.study, batch),
+        )
+        if not rows:
+            return None
+        blob = b"".join(row["arrays"] for row in rows)
+        return self.store.arrays(blob, f"the checkpoint of batch {batch}")
 
     def finish_batch(self, batch: int, found: Iterable[Found], seconds: float) -> None:
         """Keep all that a batch has found, in place of its checkpoint."""
@@ -148,9 +164,7 @@ class Writer:
                 if key not in histories:
                     histories[key] = self._put_history(connection, run.history)
                 self._put(connection, run, histories[key])
-            connection.execute(
-                "DELETE FROM checkpoints WHERE study = ? AND batch = ?", (self.study, batch)
-            )
+            self._drop_checkpoint(connection, batch)
 
     def finish(self) -> None:
         """Say that all runs are done."""
@@ -164,6 +178,11 @@ class Writer:
             connection.execute(
                 "DELETE FROM writers WHERE study = ? AND token = ?", (self.study, self.token)
             )
+
+    def _drop_checkpoint(self, connection: sqlite3.Connection, batch: int) -> None:
+        connection.execute(
+            "DELETE FROM checkpoints WHERE study = ? AND batch = ?", (self.study, batch)
+        )
 
     def _hold(self, connection: sqlite3.Connection, seconds: float) -> None:
         """Give a sign of life, count the time, and make sure that nobody took over."""
