@@ -184,6 +184,32 @@ def test_the_table_has_last_and_best_epoch(small):
             assert row.best[name] == history[name][best]
 
 
+def test_histories_of_fewer_epochs_are_the_beginnings_of_longer_ones(small):
+    grid = {"learning_rate": [0.1, 0.01], "epochs": [3, 8]}
+    facts = Study("a", GradientDescentClassifier(), grid).run(*iris()).facts()
+    for short, long in ((0, 1), (2, 3)):
+        a, b = facts.histories[short][0], facts.histories[long][0]
+        assert (a.epochs, b.epochs) == (3, 8) == (facts.rows[short].epochs, facts.rows[long].epochs)
+        assert a["val_loss"].tolist() == b["val_loss"][:3].tolist()
+        assert facts.rows[short].last["val_loss"] == a["val_loss"][-1]
+
+
+def test_the_stable_rates_are_those_of_the_largest_eigenvalue(small):
+    X, y, X_val, y_val = iris()
+    grid = {"l2": [0.0, 0.5], "momentum": [0.0, 0.9], "rule": ["momentum", "adam"]}
+    facts = Study("a", GradientDescentClassifier(epochs=2), grid).run(X, y, X_val, y_val).facts()
+    ones = np.c_[X, np.ones(len(X))]
+    largest = np.linalg.eigvalsh(ones.T @ ones / len(X))[-1]
+    for row in facts.rows:
+        L = largest / 2 + row.parameters["l2"]
+        assert L <= row.smoothness <= 1.01 * L
+        if row.parameters["rule"] == "adam":
+            assert row.stable_rate is None
+        else:
+            times = 2 * (1 + row.parameters["momentum"])
+            assert row.stable_rate == pytest.approx(times / row.smoothness)
+
+
 def test_a_study_without_validation_rows_is_judged_by_its_training_loss(small):
     X, y, *_ = iris()
     study = Study("a", GradientDescentClassifier(epochs=50), {"learning_rate": [1e-3, 1e-2]})
@@ -314,6 +340,15 @@ def test_mcnemar_is_exact():
     found = compare(judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30)))
     assert found.p_accuracy == pytest.approx(2 * 11 / 2**10)
     assert found.by == "accuracy"
+
+
+def test_a_few_rows_do_not_tell_two_apart():
+    """5 rows to none: p = 2 / 2^5 is above 1 in 20; 6 rows: it is below."""
+    for rows, by in ((5, ""), (6, "accuracy")):
+        right = np.ones(30)
+        other = np.r_[np.zeros(rows), np.ones(30 - rows)]
+        found = compare(judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30)))
+        assert (found.by, found.p_accuracy) == (by, 2 / 2**rows)
 
 
 def test_equal_accuracies_are_told_apart_by_loss_only_if_the_losses_are():

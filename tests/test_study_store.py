@@ -18,7 +18,7 @@ from separatrix.study import Store, StoreError, read_facts
 from separatrix.study import store as store_module
 from separatrix.study import writer as writer_module
 from separatrix.study.store import MIGRATIONS, from_bytes, to_bytes, upgrade
-from separatrix.study.writer import delete, take_over
+from separatrix.study.writer import _born, delete, take_over
 from studies import (
     CONTEXT,
     assert_same,
@@ -150,6 +150,33 @@ def test_a_writer_that_was_killed_is_followed_at_once(stored):
     child.kill()
     child.join()
     assert small_study(stored).run(*iris(), resume=True).facts().finished
+
+
+def test_a_process_of_the_same_number_that_began_later_is_not_the_writer(stored):
+    unfinished(stored)
+    with Store(stored, write=True) as store:
+        take_over(store, store.study())
+        with store.writing() as connection:
+            number, born = os.getppid(), _born(os.getppid())
+            connection.execute("UPDATE writers SET process = ?, born = ?", (number, born))
+        with pytest.raises(StoreError, match=f"by process {number}"):
+            take_over(store, store.study())
+        with store.writing() as connection:
+            connection.execute("UPDATE writers SET born = '12345'")
+        assert take_over(store, store.study()).name == "small"
+
+
+def test_a_writer_elsewhere_is_known_by_its_signs_of_life(stored):
+    unfinished(stored)
+    with Store(stored, write=True) as store:
+        take_over(store, store.study())
+        with store.writing() as connection:
+            connection.execute("UPDATE writers SET host = 'elsewhere'")
+        with pytest.raises(StoreError, match="on elsewhere"):
+            take_over(store, store.study())
+        with store.writing() as connection:
+            connection.execute("UPDATE writers SET heartbeat = heartbeat - 1000")
+        assert take_over(store, store.study()).name == "small"
 
 
 def test_a_writer_whose_study_was_taken_over_stops_writing(stored):
