@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from separatrix import GradientDescentClassifier, LinearSVC, LogisticRegression, Perceptron, Study
+from separatrix import (
+    LOSSES,
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    Perceptron,
+    Study,
+)
 from separatrix.arrays import rows_read
 from separatrix.study import Between, StoreError, log_range
 from separatrix.study.batches import batches
@@ -74,6 +81,8 @@ def test_draws_are_inside_the_ranges_and_repeatable():
         ({"learning_rate": []}, "no values"),
         ({"speed": [1]}, "no parameter 'speed'"),
         ({"random_state": [1]}, "seeds=N"),
+        ({"loss": [LOSSES["hinge"]]}, "Got Margin for 'loss'"),
+        ({"init": [(np.zeros(4), 0.0)]}, "Got tuple for 'init'"),
     ],
 )
 def test_a_grid_that_cannot_be_meant_is_refused_in_words(grid, words):
@@ -87,6 +96,24 @@ def test_a_wrong_value_is_refused_before_anything_is_trained_and_names_its_confi
         study.run(*iris())
     with pytest.raises(StoreError, match="no study 'a'"):
         study.facts()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y, X_val, y_val: (X, y[:-1], X_val, y_val), "rows"),
+        (lambda X, y, X_val, y_val: (X[:, 0], y, X_val, y_val), "2D"),
+        (lambda X, y, X_val, y_val: (X * np.nan, y, X_val, y_val), "NaN"),
+        (lambda X, y, X_val, y_val: (X, y, X_val, None), "go together"),
+        (lambda X, y, X_val, y_val: (X, y, X_val[:, :2], y_val), "2 columns and X has 4"),
+        (lambda X, y, X_val, y_val: (X, y, X_val, y_val + 7), "y_val"),
+        (lambda X, y, X_val, y_val: (X,), "needs labels"),
+    ],
+)
+def test_rows_that_cannot_be_trained_on_are_refused_in_words(small, change, words):
+    with pytest.raises(ValueError, match=words):
+        Study("a", GradientDescentClassifier(), {"epochs": 1}).run(*change(*iris()))
+    assert not list(small.iterdir())
 
 
 # runs

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from separatrix.data import Dataset
 from separatrix.diagnose import rounded_down
 from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.many import prepare
 from separatrix.estimators.null_model import NullModel
 from separatrix.fit import Task
 from separatrix.model import Model
@@ -61,8 +60,8 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
     """
     if rows.facts.name in COURSE:
         return Choice(HOMEWORK | given)
-    data = prepare(_copy(estimator), rows.X, rows.y, None)
-    one = _copy(estimator)
+    data = rows.data
+    one: LinearClassifier = clone(estimator)
     one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
     task = one._task(data)
     notes: list[str] = []
@@ -123,8 +122,3 @@ def _epochs(task: Task, rows: Rows, notes: list[str]) -> list[int]:
 
 def _listed(values: Any) -> bool:
     return isinstance(values, list)
-
-
-def _copy(estimator: LinearClassifier) -> LinearClassifier:
-    made: LinearClassifier = clone(estimator)
-    return made

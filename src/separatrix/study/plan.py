@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
+from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import prepare, prepare_validation
 from separatrix.fit import Task, refuse_illegal
@@ -49,7 +50,10 @@ class Plan:
             )
         if draws is not None and not isinstance(grid, Mapping):
             raise ValueError("Random draws are made from one grid. Got a list of grids instead.")
-        chosen = configurations(grid) if draws is None else draw(grid, draws, seed)  # type: ignore[arg-type]
+        if draws is None or not isinstance(grid, Mapping):
+            chosen = configurations(grid)
+        else:
+            chosen = draw(grid, draws, seed)
         known = estimator.get_params(deep=False)
         for name in values_of(chosen):
             if name not in known:
@@ -59,7 +63,10 @@ class Plan:
                 )
             if name == "random_state":
                 raise ValueError("A grid does not vary 'random_state': say seeds=N instead.")
-        return cls(estimator, chosen, _seeds(seeds, seed))
+        plan = cls(estimator, chosen, _seeds(seeds, seed))
+        for parameters in (*chosen, plan.parameters()):
+            _require_plain(parameters)
+        return plan
 
     def __len__(self) -> int:
         return len(self.chosen) * len(self.seeds)
@@ -101,8 +108,8 @@ class Rows:
 
     X: Any
     y: Any
-    X_val: Any
-    y_val: Any
+    data: Dataset
+    validation: Dataset | None
     facts: DataFacts
     digest: str  # sha256 of the matrices that are trained on
     call: str  # what `Study.run` is to be given for the same rows
@@ -122,21 +129,25 @@ class Rows:
         call: str = "X, y, X_val, y_val",
     ) -> Rows:
         """Rows as arrays or frames; `fingerprint` is that of the source, if they come from one."""
+        checked = GradientDescentClassifier()  # all estimators ask the same of their rows
+        data = prepare(checked, X, y, None)
+        validation = prepare_validation(checked, X_val, y_val, data)
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
         digest = _digest(X, y, X_val, y_val)
-        rows = {"train": _length(X)} | ({} if X_val is None else {"validation": _length(X_val)})
-        classes = np.unique(np.asarray(y))
+        rows = {"train": data.n_samples}
+        if validation is not None:
+            rows["validation"] = validation.n_samples
         facts = DataFacts(
             name,
             rows,
-            int(np.shape(X)[1]),
-            classes.tolist(),
+            data.n_features,
+            data.classes.tolist(),
             feature_names,
             fingerprint or digest,
             list(notes),
         )
-        return cls(X, y, X_val, y_val, facts, digest, call)
+        return cls(X, y, data, validation, facts, digest, call)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +169,9 @@ class Work:
         """Check every run before any is made; an error names the configuration."""
         estimators = [plan.build(*run) for run in plan.runs()]
         weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
-        if all(weight is None for weight in weights):
-            weights = [None]
-        checked = copy(estimators[0])
-        data = prepare(checked, rows.X, rows.y, None, weights)
-        validation = prepare_validation(checked, rows.X_val, rows.y_val, data)
+        data, validation = rows.data, rows.validation
+        if any(weight is not None for weight in weights):
+            data = prepare(copy(estimators[0]), rows.X, rows.y, None, weights)
         tasks = []
         for k, (configuration, _) in enumerate(plan.runs()):
             try:
@@ -235,15 +244,23 @@ def _grid_words(chosen: list[Configuration]) -> str:
     )
 
 
+def _require_plain(parameters: Mapping[str, Any]) -> None:
+    """Raise unless all values can be kept, and compared when the study is resumed."""
+    for name, value in parameters.items():
+        try:
+            to_text(value)
+        except ValueError:
+            raise ValueError(
+                f"A study keeps its parameters as numbers and words. Got {type(value).__name__} "
+                f"for {name!r}: give the name of a loss, or train such models by fit_many."
+            ) from None
+
+
 def _seeds(given: int | Sequence[int], first: int) -> list[int]:
     seeds = list(range(first, first + given)) if isinstance(given, int) else [int(s) for s in given]
     if not seeds or len(set(seeds)) != len(seeds):
         raise ValueError(f"seeds is a number of at least 1, or different seeds. Got {given!r}.")
     return seeds
-
-
-def _length(X: Any) -> int:
-    return int(np.shape(X)[0])
 
 
 def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:

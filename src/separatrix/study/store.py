@@ -57,10 +57,16 @@ class Store:
         with told(self.path):
             self.connection = _connect(self.path, write, patience)
             try:
-                self._check_version()
+                old = self._check_version()
+                if old and write:
+                    upgrade(self.connection, MIGRATIONS)
             except BaseException:
                 self.connection.close()
                 raise
+            if old and not write:
+                self.connection.close()
+                Store(path, write=True, patience=patience).close()
+                self.connection = _connect(self.path, write, patience)
 
     def __enter__(self) -> Store:
         return self
@@ -73,7 +79,8 @@ class Store:
         with told(self.path):
             self.connection.close()
 
-    def _check_version(self) -> None:
+    def _check_version(self) -> bool:
+        """Whether it is of an older version; what is no store, or a newer one, is refused."""
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -87,14 +94,7 @@ class Store:
                 f"{self.path} is a store of version {version}, and this separatrix knows versions "
                 f"up to {len(MIGRATIONS)}. Use the newer separatrix that wrote it."
             )
-        if version < len(MIGRATIONS):
-            if not self.write:
-                raise StoreError(
-                    f"{self.path} is a store of version {version}, which must be brought to "
-                    f"{len(MIGRATIONS)} before it is read. Open it once where it can be written: "
-                    f"separatrix studies list --store {self.path}"
-                )
-            upgrade(self.connection, MIGRATIONS)
+        return bool(version < len(MIGRATIONS))
 
     # reading
 
