@@ -11,11 +11,9 @@ Nothing in it is ever executed, and nothing is allocated that is larger than the
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.storage.files import replace_file
 
 FORMAT = 1
 KEY = "separatrix"
@@ -71,7 +70,7 @@ def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, A
             f"The model needs a header of {header} bytes, and a file may have {HEADER_LIMIT}. Text "
             "is what takes room there: use fewer words (min_df, max_features) or hashing."
         )
-    _replace(Path(os.path.realpath(path)), data)
+    replace_file(Path(os.path.realpath(path)), data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:
@@ -191,41 +190,6 @@ def _sum(content: Content, arrays: Mapping[str, Array]) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put data at a path: into a file beside it, to the disk, and then into its place."""
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        try:
-            with open(beside, "xb") as file:
-                if path.exists():
-                    os.chmod(beside, stat.S_IMODE(path.stat().st_mode))
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                beside.unlink()
-            raise
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{path} was not written: {error.strerror}. A file that was there is there still, "
-            "unchanged. Choose another folder, or make room",
-        ) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last, on systems that can; the file is whole with or without it."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _no_constant(word: str) -> NoReturn:
