@@ -187,9 +187,10 @@ void solve(In<double> L, Out<double> x) {
     solve_all(engine(), L.data(), index_t(L.shape(0)), index_t(L.shape(1)), x.data());
 }
 
-void gram(const Matrix& X, In<double> h, Out<double> H) {
+void gram(const Matrix& X, In<double> h, Maybe<In<double>> origin, Out<double> H) {
     nb::gil_scoped_release release;
-    GramPass(engine(), X.data).run(h.data(), index_t(h.shape(1)), H.data());
+    GramPass(engine(), X.data, origin ? origin->data() : nullptr)
+        .run(h.data(), index_t(h.shape(1)), H.data());
 }
 
 template <class T>
@@ -394,12 +395,12 @@ struct Coordinates {
 
     // U (n, models, outputs): the gradients of the losses, unweighed.
     void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-                    int loss, In<double> U) {
+                    int loss, In<double> U, In<double> origin) {
         nb::gil_scoped_release release;
         const LossGradient from{
             U.data(),           X.data.rows, step.models, step.outputs, labels_of(y, s, scale),
             LossForm(loss, 0.0)};
-        step_by_columns(engine(), X.data, from, step);
+        step_by_columns(engine(), X.data, from, step, origin.data());
     }
 
     // H (models, blocks, order, order) is written to.
@@ -554,7 +555,8 @@ NB_MODULE(_core, m) {
              "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
              "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert())
         .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
-             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert())
+             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert(),
+             "origin"_a.noconvert())
         .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
     const auto read_args = [](auto& svmlight, auto read) {
         svmlight.def("read", read, "base"_a, "zero_allowed"_a, "labels"_a.noconvert(),
@@ -570,7 +572,8 @@ NB_MODULE(_core, m) {
     read_args(svmlight, &Svmlight::read<std::int64_t>);
     m.def("factor", &factor, "A"_a.noconvert());
     m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
-    m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "H"_a.noconvert());
+    m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "origin"_a.none().noconvert(),
+          "H"_a.noconvert());
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");
     bind_dual<float>(m, "DualF32");

@@ -28,22 +28,24 @@ class Scratch {
     T* at_;
 };
 
-// Entry e of a column stands in row row(e) and is at(e).
+// Entry e of a column stands in row row(e) and is at(e), seen from the column's origin.
 template <class Index, class Value>
 struct ListedColumn {
     const Index* index;
     const Value* value;
+    double origin;
     index_t count;
     SX_INLINE index_t row(index_t e) const { return index_t(index[e]); }
-    SX_INLINE double at(index_t e) const { return double(value[e]); }
+    SX_INLINE double at(index_t e) const { return double(value[e]) - origin; }
 };
 
 template <class Value>
 struct DenseColumn {
     const Value* value;
+    double origin;
     index_t count;
     SX_INLINE index_t row(index_t e) const { return e; }
-    SX_INLINE double at(index_t e) const { return double(value[e]); }
+    SX_INLINE double at(index_t e) const { return double(value[e]) - origin; }
 };
 
 // What a bias multiplies.
@@ -60,9 +62,10 @@ struct ListedColumns {
     const Index* start;
     const Index* index;
     const Value* value;
+    const double* origin;
     SX_INLINE ListedColumn<Index, Value> column(index_t j) const {
         const index_t first = index_t(start[j]);
-        return {index + first, value + first, index_t(start[j + 1]) - first};
+        return {index + first, value + first, origin[j], index_t(start[j + 1]) - first};
     }
 };
 
@@ -72,7 +75,10 @@ struct DenseColumns {
     static constexpr bool listed = false;
     const Value* data;
     index_t rows, stride;
-    SX_INLINE DenseColumn<Value> column(index_t j) const { return {data + j * stride, rows}; }
+    const double* origin;
+    SX_INLINE DenseColumn<Value> column(index_t j) const {
+        return {data + j * stride, origin[j], rows};
+    }
 };
 
 constexpr int sums_at_once = 8;  // independent sums, so that an addition need not wait for the last
@@ -89,7 +95,8 @@ SX_INLINE double sum_entries(const Column& column, const Term& term) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-// Some columns of X by rows: `number` is a column's place in the list they were taken from.
+// Some columns of X, seen from their origins, by rows: `number` is a column's place in the list
+// they were taken from.
 template <class Value>
 class RowsOfColumns {
   public:
@@ -111,7 +118,8 @@ class RowsOfColumns {
     }
 
     SX_INLINE ListedColumn<std::int32_t, Value> row(index_t i) const {
-        return {number_.get() + start_[i], value_.get() + start_[i], start_[i + 1] - start_[i]};
+        return {number_.get() + start_[i], value_.get() + start_[i], 0.0,
+                start_[i + 1] - start_[i]};
     }
 
     index_t entries() const { return entries_; }

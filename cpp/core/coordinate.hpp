@@ -329,18 +329,18 @@ void search_by_columns(const Columns& X, const RowCurvature& H, const double* ri
         search.template operator()<ManyOutputs<Coupling::star>>();
 }
 
-inline void minimise_by_columns(const ColumnsView& X, const RowCurvature& H, const double* ridge,
-                                Subproblem& p) {
+inline void minimise_by_columns(const ColumnsView& X, const double* origin, const RowCurvature& H,
+                                const double* ridge, Subproblem& p) {
     const auto listed = [&]<class Index, class Value>(Index, Value) {
         const CompressedView& A = X.by_feature;
         search_by_columns(ListedColumns<Index, Value>{static_cast<const Index*>(A.start),
                                                       static_cast<const Index*>(A.index),
-                                                      static_cast<const Value*>(A.value)},
+                                                      static_cast<const Value*>(A.value), origin},
                           H, ridge, p);
     };
     const auto dense = [&]<class Value>(Value) {
         search_by_columns(DenseColumns<Value>{static_cast<const Value*>(X.dense.data), X.dense.rows,
-                                              X.dense.column_stride},
+                                              X.dense.column_stride, origin},
                           H, ridge, p);
     };
     if (X.sparse)

@@ -52,11 +52,11 @@ struct Subproblem {
     Workers workers;
 };
 
-// H is sum_i [x_i; 1] H_i [x_i; 1]^T plus `ridge` on the diagonal, or a matrix of which the lower
-// triangle counts; the upper one is written.
+// H is sum_i [x_i; 1] H_i [x_i; 1]^T, x_i seen from `origin`, plus `ridge` on the diagonal, or a
+// matrix of which the lower triangle counts; the upper one is written.
 struct CoordinateKernels {
-    void (*by_columns)(const ColumnsView& X, const RowCurvature& rows, const double* ridge,
-                       Subproblem& p);
+    void (*by_columns)(const ColumnsView& X, const double* origin, const RowCurvature& rows,
+                       const double* ridge, Subproblem& p);
     void (*by_hessian)(double* H, Subproblem& p);
 };
 

@@ -136,9 +136,11 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
             })};
 }
 
-// By the columns of X: for wide data.
+// By the columns of X: for wide data. The features are seen from `origin` (features) by models
+// whose bias is free, from zero by the others.
 inline void step_by_columns(const Engine& engine, const Data& X, const LossGradient& from,
-                            const CoordinateStep& step) {
+                            const CoordinateStep& step, const double* origin) {
+    const std::vector<double> zero(step.features);
     const ColumnsView columns = columns_of(engine, X);
     const double entries =
         X.sparse ? double(X.by_feature.offset(X.columns)) : double(X.rows) * double(X.columns);
@@ -146,7 +148,9 @@ inline void step_by_columns(const Engine& engine, const Data& X, const LossGradi
                     entries * double(step.models * step.outputs),
                     [&](OwnedSubproblem& own, index_t m, index_t k0) {
                         const OwnedRowCurvature rows(from, m, k0);
-                        engine.set->coordinate->by_columns(columns, rows.view, own.ridge(), own.p);
+                        const bool free = step.free_bias && step.bias_ridge[m] == 0;
+                        engine.set->coordinate->by_columns(columns, free ? origin : zero.data(),
+                                                           rows.view, own.ridge(), own.p);
                     });
 }
 

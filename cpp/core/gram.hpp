@@ -1,7 +1,7 @@
 // Weighted Gram matrices: sum_i h_ip [x_i; 1] [x_i; 1]^T for many columns p of h.
 //
 // Problem    H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, lower triangle.
-// Given      X by samples, or dense; h (n, P).
+// Given      X by samples, or dense; h (n, P). With an origin, x_i is taken from there.
 // On return  every entry has been summed over the rows of X in their order, by the same
 //            instructions in every lane: neither threads nor neighbouring columns change a bit.
 #pragma once
@@ -45,7 +45,6 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
     const index_t d = X.columns;
     for (index_t i = 0; i < X.rows; ++i) {
         const Index* index = static_cast<const Index*>(X.index) + start[i];
-        const Source* value = static_cast<const Source*>(X.value) + start[i];
         const index_t count = start[i + 1] - start[i];
         index_t a = 0;
         while (a < count && index[a] < tile.j0) ++a;
@@ -64,19 +63,29 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
             zero &= all_zero(r[v]);
         }
         if (zero) continue;
-        for (; a < count && index[a] < tile.j1; ++a) {
-            const V x = spread<double, V>(double(value[a]));
-            V scaled[width];
-            for (int v = 0; v < width; ++v) scaled[v] = r[v] * x;
-            add_products<V, width>(scaled, index, value, a + 1,
-                                   tile.sums + triangle(index[a]) * lot);
+        const auto add = [&](const auto* value) {
+            for (; a < count && index[a] < tile.j1; ++a) {
+                const V x = spread<double, V>(double(value[a]));
+                V scaled[width];
+                for (int v = 0; v < width; ++v) scaled[v] = r[v] * x;
+                add_products<V, width>(scaled, index, value, a + 1,
+                                       tile.sums + triangle(index[a]) * lot);
+            }
+            if (tile.j1 <= d) return;
+            double* last = tile.sums + triangle(d) * lot;
+            add_products<V, width>(r, index, value, count, last);
+            last += d * lot;
+            for (int v = 0; v < width; ++v)
+                store_as<double, V>(last + v * step, load_as<double, V>(last + v * step) + r[v]);
+        };
+        const Source* value = static_cast<const Source*>(X.value) + start[i];
+        if (tile.origin) {
+            for (index_t e = 0; e < count; ++e)
+                tile.row[e] = double(value[e]) - tile.origin[index[e]];
+            add(static_cast<const double*>(tile.row));
+        } else {
+            add(value);
         }
-        if (tile.j1 <= d) continue;
-        double* last = tile.sums + triangle(d) * lot;
-        add_products<V, width>(r, index, value, count, last);
-        last += d * lot;
-        for (int v = 0; v < width; ++v)
-            store_as<double, V>(last + v * step, load_as<double, V>(last + v * step) + r[v]);
     }
 }
 
@@ -93,10 +102,12 @@ inline void gram_sparse(const CompressedView& X, const GramTile& tile) {
     });
 }
 
-// Lays h [X, 1] of rows [first, first + count), with the first `features` columns of X, out in the
-// panels of a product: X^T times them is a strip of the Gram matrix.
+// Lays h [X - origin, 1] of rows [first, first + count), with the first `features` columns of X,
+// out in the panels of a product: X^T times them is a strip of the Gram matrix, up to a multiple of
+// their sums over the rows, which are added to `sums` unless that is null.
 inline void weigh_panels(const DenseView& X, index_t first, index_t count, const double* h,
-                         index_t step, index_t features, double* panels) {
+                         index_t step, const double* origin, index_t features, double* panels,
+                         double* sums) {
     constexpr index_t wide = tile * lanes<double>;
     const index_t padded = packed_columns<double>(features + 1);
     with_element_type(X.type, [&]<class Source>(Source) {
@@ -108,13 +119,18 @@ inline void weigh_panels(const DenseView& X, index_t first, index_t count, const
             for (index_t i = 0; i < count; ++i, out += width) {
                 const double weight = h[i * step];
                 const Source* row = data + i * X.row_stride + c * X.column_stride;
+                const auto centred = [&](index_t j, index_t stride) {
+                    return weight * (double(row[j * stride]) - origin[c + j]);
+                };
                 if (present == wide && X.column_stride == 1) {  // a loop the compiler unrolls
-                    for (index_t j = 0; j < wide; ++j) out[j] = weight * double(row[j]);
-                    continue;
+                    for (index_t j = 0; j < wide; ++j) out[j] = centred(j, 1);
+                } else {
+                    for (index_t j = 0; j < width; ++j)
+                        out[j] = j < present ? centred(j, X.column_stride) : 0;
+                    if (present < width) out[present] = weight;
                 }
-                for (index_t j = 0; j < width; ++j)
-                    out[j] = j < present ? weight * double(row[j * X.column_stride]) : 0;
-                if (present < width) out[present] = weight;
+                if (!sums) continue;
+                for (index_t j = 0; j < present; ++j) sums[c + j] += out[j];
             }
         }
     });

@@ -14,13 +14,15 @@ struct GramTile {
     index_t width;   // lanes: 1 for a single column, else whole vectors
     index_t j0, j1;  // rows of the triangle; row d is that of the constant 1
     double* sums;
+    const double* origin;  // null, or where every feature is seen from
+    double* row;           // space for a row seen from there
 };
 
 struct GramKernels {
     index_t widest;  // lanes of the widest tile
     void (*sparse)(const CompressedView& X, const GramTile& tile);
     void (*weigh)(const DenseView& X, index_t first, index_t count, const double* h, index_t step,
-                  index_t features, double* panels);
+                  const double* origin, index_t features, double* panels, double* sums);
 };
 
 }  // namespace sx

@@ -8,10 +8,12 @@
 
 namespace sx {
 
-// H (columns, d + 1, d + 1), H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, whole and symmetric.
+// H (columns, d + 1, d + 1), H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, whole and symmetric. Where
+// `origin` is not null x_i is taken from there.
 class GramPass {
   public:
-    GramPass(const Engine& engine, const Data& X) : engine_(engine), k_(*engine.set->gram), X_(X) {}
+    GramPass(const Engine& engine, const Data& X, const double* origin)
+        : engine_(engine), k_(*engine.set->gram), X_(X), origin_(origin) {}
 
     void run(const double* h, index_t columns, double* H) {
         if (columns == 0) return;
@@ -59,13 +61,14 @@ class GramPass {
             }
             c += width;
         }
-        std::vector<Buffer<double>> space(engine_.threads);
+        std::vector<Buffer<double>> space(engine_.threads), rows(engine_.threads);
         engine_.loop(index_t(tasks.size()), all * columns, [&](index_t number, int worker) {
             const Task& task = tasks[number];
             const index_t entries = (task.j1 * (task.j1 + 1) - task.j0 * (task.j0 + 1)) / 2;
             double* sums = space[worker].reserve(entries * task.width);
             std::fill_n(sums, entries * task.width, 0.0);
-            k_.sparse(X_.by_sample, {h, columns, task.c, task.width, task.j0, task.j1, sums});
+            k_.sparse(X_.by_sample, {h, columns, task.c, task.width, task.j0, task.j1, sums,
+                                     origin_, rows[worker].reserve(D)});
             for (index_t p = 0; p < std::min(task.width, columns - task.c); ++p) {
                 const double* from = sums + p;
                 for (index_t j = task.j0; j < task.j1; ++j)
@@ -75,13 +78,17 @@ class GramPass {
         });
     }
 
-    // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.
+    // X^T (h o [X - o, 1]) by strips of its rows; a strip needs the columns up to its diagonal
+    // only. With an origin o it lacks -o sum_i h_i (x_i - o)^T. That one of the factors is X itself
+    // costs no more digits than X has lost by being far from o.
     void dense(const double* h, index_t columns, double* H) {
         const Kernels<double>& k = engine_.set->f64;
         const index_t D = order(), d = X_.columns, block = strip_rows(columns);
         const index_t strips = (d + block - 1) / block;
+        const std::vector<double> zero(D);
+        const double* origin = origin_ ? origin_ : zero.data();
         struct Space {
-            Buffer<double> panels, sums;
+            Buffer<double> panels, sums, centred;
             Buffer<char> scratch;
         };
         std::vector<Space> space(engine_.threads);
@@ -94,17 +101,20 @@ class GramPass {
             double* sums = space[worker].sums.reserve(block * N);
             char* scratch = space[worker].scratch.reserve(k.scratch);
             std::fill_n(sums, block * N, 0.0);
+            double* centred = space[worker].centred.reserve(D);
+            std::fill_n(centred, D, 0.0);
             for (index_t first = 0; first < X_.rows; first += depth) {
                 const index_t here = std::min(depth, X_.rows - first);
-                k_.weigh(X_.dense, first, here, h + first * columns + p, columns, j1, panels);
+                k_.weigh(X_.dense, first, here, h + first * columns + p, columns, origin, j1,
+                         panels, origin_ ? centred : nullptr);
                 k.multiply({X_.dense, nullptr, first, true}, j0, j1, here, panels, N, sums - j0 * N,
                            N, scratch);
             }
             double* out = H + p * D * D;
             for (index_t j = j0; j < j1; ++j) {
                 const double* row = sums + (j - j0) * N;
-                for (index_t m = 0; m <= j; ++m) put(out, D, j, m, row[m]);
-                put(out, D, d, j, row[j1]);
+                for (index_t m = 0; m <= j; ++m) put(out, D, j, m, row[m] - origin[j] * centred[m]);
+                put(out, D, d, j, origin_ ? centred[j] : row[j1]);
             }
         });
         for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] = 0;
@@ -122,6 +132,7 @@ class GramPass {
     const Engine engine_;
     const GramKernels& k_;
     const Data& X_;
+    const double* origin_;
 };
 
 }  // namespace sx

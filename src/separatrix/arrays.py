@@ -65,7 +65,8 @@ class Matrix:
         self._products = 0  # with X^T, so far
         self._thinned: tuple[int, Matrix] | None = None
         self._square: float | None = None
-        self._largest: float | None = None
+        self._largest: Array | None = None
+        self._full: Array | None = None
         self._column_squares: Array | None = None
 
     def every(self, step: int) -> Matrix:
@@ -128,11 +129,12 @@ class Matrix:
             _core.transpose_times(self.for_transpose(), U, G)
         return G
 
-    def gram(self, h: Array) -> Array:
+    def gram(self, h: Array, origin: Array | None = None) -> Array:
         """Return H (P, d + 1, d + 1), sum_i h_ip [x_i; 1] [x_i; 1]^T for each column p of h (n, P).
 
         Whole and symmetric, in float64, the constant 1 last: H[p, :d, d] is X^T h_p and H[p, d, d]
-        the sum of h_p. The columns share the passes over X.
+        the sum of h_p. The columns share the passes over X. With an origin (d,), x_i is taken from
+        there; it must be 0 for features that a sparse X does not have in every row.
 
         >>> Matrix(np.array([[1.0, 2.0]])).gram(np.array([[0.5]]))[0]
         array([[0.5, 1. , 0.5],
@@ -144,15 +146,40 @@ class Matrix:
         if h.ndim != 2 or len(h) != n:
             raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
         H = np.empty((h.shape[1], d + 1, d + 1))
-        _core.gram(self.by_sample(), h, H)
+        _core.gram(self.by_sample(), h, _origin_of(origin), H)
         return H
 
-    def largest(self) -> float:
-        """The largest |x| of all entries."""
+    def full_columns(self) -> Array:
+        """Which columns (d,) have an entry in every row: all of a dense X."""
+        if self._full is None:
+            n, d = self.shape
+            if not self.is_sparse:
+                self._full = np.ones(d, bool)
+            elif self.X.format == "csc":
+                self._full = np.diff(self.X.indptr) == n
+            else:
+                # Mostly a few rows tell that there is none.
+                some = self.X[: min(n, 16)]
+                self._full = np.bincount(some.indices, minlength=d) == some.shape[0]
+                if self._full.any():
+                    self._full = np.bincount(self.X.indices, minlength=d) == n
+        return self._full
+
+    def largest(self) -> Array:
+        """The largest |x| of every column (d,), or of all columns that are not full."""
         if self._largest is None:
-            entries = self.X.data if self.is_sparse else self.X
-            high, low = (float(f(initial=0)) for f in (entries.max, entries.min))
-            self._largest = max(high, -low)
+            if not self.is_sparse:
+                high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
+                self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
+            else:
+                full, size = self.full_columns(), np.abs(self.X.data)
+                self._largest = np.full(self.shape[1], float(size.max(initial=0)))
+                if full.any():
+                    index = self._columns_of_entries()
+                    each = np.zeros(self.shape[1])
+                    np.maximum.at(each, index, size)
+                    rest = size[~full[index]].max(initial=0)
+                    self._largest = np.where(full, each, rest)
         return self._largest
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
@@ -261,21 +288,45 @@ class Matrix:
             kept = s != 0.0
             yield s[kept], column[kept], X.data[piece][kept].astype(np.float64)
 
-    def squares(self, s: Array) -> Array:
-        """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B)."""
-        weights = s.reshape(self.shape[0], -1)
+    def squares(self, s: Array, origin: Array | None = None) -> Array:
+        """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B).
+
+        With an origin (d,), x_i is taken from there, as in `gram`.
+        """
+        weights, origin = s.reshape(self.shape[0], -1), _origin_of(origin)
         if self.is_sparse:
             X = self.X
-            data = np.square(X.data, dtype=np.float64)
+            data = np.square(self._entries_from(origin), dtype=np.float64)
             squared = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
             columns = [squared.T @ column for column in weights.T]
             return np.stack(columns, axis=1)
         total = np.zeros((self.shape[1], weights.shape[1]))
         for piece in _pieces(self.X):
-            squared = np.square(self.X[piece], dtype=np.float64).T
+            rows = self.X[piece] if origin is None else self.X[piece] - origin
+            squared = np.square(rows, dtype=np.float64).T
             for k, column in enumerate(weights.T):  # one by one: a product's bits depend on k
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
         return total
+
+    def _entries_from(self, origin: Array | None) -> Array:
+        """The entries of a sparse X, seen from an origin."""
+        X = self.X
+        if origin is None:
+            return np.asarray(X.data)
+        return np.asarray(X.data - origin[self._columns_of_entries()])
+
+    def _columns_of_entries(self) -> Array:
+        """The column of every entry of a sparse X."""
+        if self.X.format == "csr":
+            return np.asarray(self.X.indices)
+        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+
+
+def _origin_of(origin: Array | None) -> Array | None:
+    """An origin as the kernels take it: None where it is zero."""
+    if origin is None or not origin.any():
+        return None
+    return np.require(origin, np.float64, ["C", "A"])
 
 
 def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:

@@ -79,9 +79,9 @@ def _products(V: Array, G: Array) -> Array:
 
 def _sizes(objective: Objective, model: Model) -> Array:
     """What the scores may be made of (B,): large parts that cancel have been rounded."""
-    largest = max(block.X.largest() for block in objective.data.blocks())
-    W = np.ascontiguousarray(np.abs(model.W).transpose(1, 2, 0)).sum(axis=2).sum(axis=1)
-    return largest * W + np.abs(model.b).sum(axis=1)
+    largest = np.max([block.X.largest() for block in objective.data.blocks()], axis=0)
+    parts = (largest[:, None, None] * np.abs(model.W)).transpose(1, 2, 0)
+    return np.ascontiguousarray(parts).sum(axis=2).sum(axis=1) + np.abs(model.b).sum(axis=1)
 
 
 def _cost_of_zero(objective: Objective, model: Model) -> Array:

@@ -24,6 +24,9 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
 ENTRIES_AT_ONCE = 1 << 20
+# What rounding may have added to a dual value, as a share of it and of the mean |U| times the parts
+# of the scores that cancel: they are large where features are far from zero.
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
 
 
@@ -128,8 +131,10 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
     classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
+    sizes = np.zeros(model.b.shape)
     for block, u in zip(blocks, U):
         s = per_model(block.weights)
+        sizes += sum_samples(s[:, :, None] * np.abs(u)) * scale[:, None]
         each = objective.loss.conjugate(block.y, u * shrink[:, None])
         cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
         if of_class.any():
@@ -140,6 +145,9 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
         fixed = (model.b * sums).sum(axis=1) * shrink
         penalised = -objective.penalty.bias_conjugate(sums)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = sizes * objective.frame(model.n_models).sizes(model)
+        dual -= ROUNDING * (np.abs(dual) + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 

@@ -2,8 +2,9 @@
 
     H = sum_i s_i [x_i; 1] d2loss(z_i) [x_i; 1]^T / S  +  l2 f^2  (and l2 f_b^2 for the bias)
 
-d2loss (K, K) is diagonal for losses that are sums over their outputs: then H is K blocks of order
-d + 1. Otherwise it is one block of order (d + 1) K, output after output.
+with x_i as seen from a frame. d2loss (K, K) is diagonal for losses that are sums over their
+outputs: then H is K blocks of order d + 1. Otherwise it is one block of order (d + 1) K, output
+after output.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.arrays import Array, per_model, pick_models, silence, sum_samples
 from separatrix.data import Block, Dataset
+from separatrix.frame import Frame
 from separatrix.losses import Loss
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
@@ -34,11 +36,12 @@ class Curvature:
     model : where
     scale : (B,), 1 / S
     bias_curvature : (B,), the penalty's part for the bias; None where the bias is fixed
+    frame : where the features, and with them directions, are seen from
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
     >>> at = Curvature(data, LOSSES["logistic"], ElasticNet(0.0, 0.5), Model.zeros(1, 1, 1),
-    ...                np.array([0.5]), np.zeros(1))
+    ...                np.array([0.5]), np.zeros(1), Frame.at_zero(1, 1))
     >>> at.hessian()[0, 0]
     array([[0.75, 0.  ],
            [0.  , 0.25]])
@@ -52,6 +55,7 @@ class Curvature:
         model: Model,
         scale: Array,
         bias_curvature: Array | None,
+        frame: Frame,
     ) -> None:
         if not loss.smooth:
             raise ValueError(
@@ -60,7 +64,7 @@ class Curvature:
             )
         self.data, self.loss, self.penalty = data, loss, penalty
         self.shape: tuple[int, int, int] = model.W.shape
-        self.scale, self.bias_curvature = scale, bias_curvature
+        self.scale, self.bias_curvature, self.frame = scale, bias_curvature, frame
         self._scores = [model.scores(block.X) for block in data.blocks()]
 
     @property
@@ -73,7 +77,7 @@ class Curvature:
         """The same for some of the models (numbers or a mask)."""
         part = copy(self)
         part.data, part.penalty = self.data.select(models), self.penalty.select(models)
-        part.scale = self.scale[models]
+        part.scale, part.frame = self.scale[models], self.frame.select(models)
         if self.bias_curvature is not None:
             part.bias_curvature = self.bias_curvature[models]
         part._scores = [pick_models(Z, models) for Z in self._scores]
@@ -87,9 +91,10 @@ class Curvature:
                 f"The direction must have the shapes of the model, W {self.shape} and b "
                 f"{self.shape[1:]}. Got {V.W.shape} and {V.b.shape} instead."
             )
-        scores = iter(self._scores)
-        HW, hb = self.data.sum_over_blocks(lambda block: self._product(block, next(scores), V))
-        HW += self.penalty.gradient(V.W)
+        scores, way = iter(self._scores), self.frame.leave(V)
+        sums = self.data.sum_over_blocks(lambda block: self._product(block, next(scores), way))
+        product = self.frame.enter_gradient(Model(*sums))
+        HW, hb = product.W + self.penalty.gradient(V.W), product.b
         if self.bias_curvature is None:
             hb[:] = 0.0
         else:
@@ -106,8 +111,11 @@ class Curvature:
             h = np.empty(Z.shape)
             for k in range(K):
                 h[:, :, k] = self._second(block, Z, k)[:, :, k]
-            squares = block.X.squares(h.reshape(len(h), B * K))
-            return squares.reshape(d, B, K), sum_samples(h)
+            squares = np.empty((d, B, K))
+            for some, origin in self.frame.groups():
+                theirs = block.X.squares(_flat(h[:, some]), origin)
+                squares[:, some] = theirs.reshape(d, len(some), K)
+            return squares, sum_samples(h)
 
         W, b = self.data.sum_over_blocks(part)
         W += self.penalty.gradient(np.ones((d, B, 1)))
@@ -133,7 +141,13 @@ class Curvature:
                 yield h
 
         return write_hessian(
-            self.data, self.penalty, self.bias_curvature, self.shape, self.n_blocks, weights
+            self.data,
+            self.penalty,
+            self.bias_curvature,
+            self.frame,
+            self.shape,
+            self.n_blocks,
+            weights,
         )
 
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
@@ -195,6 +209,7 @@ def write_hessian(
     data: Dataset,
     penalty: ElasticNet,
     bias_curvature: Array | None,
+    frame: Frame,
     shape: tuple[int, int, int],
     n_blocks: int,
     weights: Callable[[Array], Iterator[Array]],
@@ -211,9 +226,13 @@ def write_hessian(
     out = np.empty((B, n_blocks, D * K // n_blocks, D * K // n_blocks))
     rows = max((len(block.y) for block in data.blocks()), default=0)
     group = max(1, NUMBERS_AT_ONCE // (len(pairs) * max(rows, D**2)))
-    for first in range(0, B, group):
-        some = np.arange(first, min(first + group, B))
-        G = _sum_of_grams(data, weights(some)).reshape(len(some), len(pairs), D, D)
+    parts = [
+        (models[first : first + group], origin)
+        for models, origin in frame.groups()
+        for first in range(0, len(models), group)
+    ]
+    for some, origin in parts:
+        G = _sum_of_grams(data, weights(some), origin).reshape(len(some), len(pairs), D, D)
         if bias_curvature is None:
             G[:, :, d], G[:, :, :, d] = 0.0, 0.0
         of_bias = np.ones(len(some)) if bias_curvature is None else bias_curvature[some]
@@ -229,8 +248,8 @@ def write_hessian(
     return out
 
 
-def _sum_of_grams(data: Dataset, h: Iterator[Array]) -> Array:
-    (G,) = data.sum_over_blocks(lambda block: (block.X.gram(_flat(next(h))),))
+def _sum_of_grams(data: Dataset, h: Iterator[Array], origin: Array) -> Array:
+    (G,) = data.sum_over_blocks(lambda block: (block.X.gram(_flat(next(h)), origin),))
     return G
 
 

@@ -15,6 +15,7 @@ import separatrix._core as _core
 from separatrix.arrays import Array, per_model, pick_models, silence, sum_samples
 from separatrix.curvature import Curvature
 from separatrix.data import Block, Dataset
+from separatrix.frame import Frame
 from separatrix.losses import Loss
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
@@ -168,12 +169,21 @@ class Objective:
         _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
         return Z
 
-    def curvature(self, model: Model) -> Curvature:
-        """The second derivative of the loss and the l2 terms at a model."""
+    def frame(self, n_models: int) -> Frame:
+        """Where the features are best seen from: at zero, where the bias is fixed or penalised."""
+        return Frame(self.data.origin(), self.bias & (self.bias_curvature(n_models) == 0.0))
+
+    def curvature(self, model: Model, frame: Frame | None = None) -> Curvature:
+        """The second derivative of the loss and the l2 terms at a model, seen from zero or a frame.
+
+        The model itself is seen from zero.
+        """
         self._require(model)
         B = model.n_models
         bias = self.bias_curvature(B) if self.bias else None
-        return Curvature(self.data, self.loss, self.penalty, model, self.scale(B), bias)
+        if frame is None:
+            frame = Frame.at_zero(self.data.n_features, B)
+        return Curvature(self.data, self.loss, self.penalty, model, self.scale(B), bias, frame)
 
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""

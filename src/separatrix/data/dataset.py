@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array, Matrix, per_model, pick_models, sum_samples
+from separatrix.data.origin import origin_of
 
 # Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
 LARGEST_EXPONENT = 64
@@ -99,6 +100,7 @@ class Dataset:
         self.dtype = self._blocks[0].X.dtype
         self._class_sums: tuple[Array, ...] | None = None
         self._moments: tuple[Array, Array] | None = None
+        self._origin: Array | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, s: Any = None, *, classes: Any = None) -> Dataset:
@@ -164,6 +166,15 @@ class Dataset:
             square = np.sum([w * (d**2 + (m - mean) ** 2) for w, m, d in parts], axis=0) / total
             self._moments = mean, np.sqrt(square)
         return self._moments
+
+    def origin(self) -> Array:
+        """Where the features are best seen from (d,): 0 but for those far from it.
+
+        It does not depend on the weights. It is found once, and parts of the data keep it.
+        """
+        if self._origin is None:
+            self._origin = origin_of([block.X for block in self.blocks()])
+        return self._origin
 
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
         own = per_model(block.y)[:, :, None] == np.arange(len(self.classes))

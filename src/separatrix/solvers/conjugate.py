@@ -22,9 +22,10 @@ def solve_by_conjugate_gradients(
 
     eta = min(0.3, sqrt(|g| / |g of the first step|)): the steps converge faster than linearly and
     the first are not solved in vain. See R. Dembo, S. Eisenstat and T. Steihaug, Inexact Newton
-    methods, SIAM J. Numer. Anal. 1982. A model that is exact enough leaves the batch.
+    methods, SIAM J. Numer. Anal. 1982. H, g and p are seen from the objective's frame. A model that
+    is exact enough leaves the batch.
     """
-    at = objective.curvature(state.model)
+    at = objective.curvature(state.model, objective.frame(gradient.n_models))
     M = _preconditioner(objective, at)
     out = Model(np.zeros_like(gradient.W), np.zeros_like(gradient.b))
     r = gradient.times(np.full(gradient.n_models, -1.0))

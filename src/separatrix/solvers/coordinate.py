@@ -8,7 +8,7 @@ minimum of
 is found by steps of one coordinate after the other, over the weights that are not 0 and those whose
 slope exceeds l1 f; where these are slow, by systems over the weights that are not 0. Then
 w = w + t p, with t as for lbfgs. Every model of a batch has its own quadratic, solved on one
-thread; the passes over X are shared.
+thread; the passes over X are shared. The features are seen from their `Frame`.
 """
 
 from __future__ import annotations
@@ -118,8 +118,9 @@ def _only_block(objective: Objective) -> Block:
 
 def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model, Array]:
     """Minimise the quadratics of some models."""
-    model = state.model
-    gradient = gradient_at(objective, model, state.found)
+    frame = objective.frame(state.model.n_models)
+    model = frame.enter(state.model)
+    gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
     l1, l2 = objective.strengths(model.n_models)
     way, fall = Model.zeros(*model.W.shape), np.zeros(model.b.shape)
     at = _core.Coordinates(
@@ -138,10 +139,11 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
         fall,
     )
     if written_out:
-        at.by_hessian(objective.curvature(model).hessian(LEAST_CURVATURE))
+        at.by_hessian(objective.curvature(state.model, frame).hessian(LEAST_CURVATURE))
     else:
         block = _only_block(objective)
-        U = objective.loss_gradient(block, model)
+        U = objective.loss_gradient(block, state.model)
         scale = objective.scale(model.n_models)
-        at.by_columns(block.X.by_both(), block.y, block.s, scale, objective.loss.kernel, U)
-    return way, fall.sum(axis=1)
+        kernel = objective.loss.kernel
+        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, U, frame.origin)
+    return frame.leave(way), fall.sum(axis=1)

@@ -184,10 +184,10 @@ class _Point:
             old + far * change
             for old, change in ((a, ahead.a), (r, ahead.r), (x, ahead.x), (self.t, ahead.t))
         ]
-        # At the very end rounding may spoil H: then nothing moves any more.
-        fine = np.isfinite(ahead.model.dot(ahead.model)) & np.all(
-            [np.isfinite(new).all(axis=(1, 2)) for new in moved], axis=0
-        )
+        # At the very end rounding may spoil H, or put a term above its bound: then nothing moves
+        # any more.
+        fine = np.isfinite(ahead.model.dot(ahead.model)) & (u > 0.0).all(axis=(1, 2))
+        fine &= np.all([np.isfinite(new).all(axis=(1, 2)) for new in moved], axis=0)
         kept = fine[:, None, None]
         here, self.model = self.model, self.model.plus(ahead.model, length)
         self.model.put(~fine, here.select(~fine))
@@ -200,6 +200,7 @@ class _Point:
             objective.data,
             objective.penalty,
             objective.bias_curvature(B) if objective.bias else None,
+            objective.frame(B),
             self.model.W.shape,
             K if self.terms.apart else 1,
             lambda some: self._some(some).second(d[some], whole[some]),
@@ -225,8 +226,10 @@ class _Point:
         q0 = np.where(self.bound, (aim - of_bounds) / self.r - self.x, 0.0)
         x = (terms.sum_bounds(d * q) + d0 * q0) / whole
         a = d * (q - x)
-        gradient = self._gradient(self.a + a)
-        model = solve_factored(factor, gradient).times(np.full(gradient.n_models, -1.0))
+        frame = self.objective.frame(self.model.n_models)
+        gradient = frame.enter_gradient(self._gradient(self.a + a))
+        ahead = solve_factored(factor, gradient).times(np.full(gradient.n_models, -1.0))
+        model = frame.leave(ahead)
         t = terms.along(model)
         lift = terms.sum_bounds(d * t) / whole
         x, a = x + lift, a + d * (t - lift)

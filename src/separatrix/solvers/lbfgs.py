@@ -6,8 +6,8 @@ of the last `memory` changes s = w' - w, y = g' - g,
     p = -H g,    w = w + t p,    t = 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p
 
 H starts from the inverse of the diagonal of a bound on the Hessian, so that features on different
-scales need no standardising. Each model has its own step t; only models whose step was refused are
-looked at again.
+scales need no standardising; those far from zero are seen from their `Frame`. Each model has its
+own step t; only models whose step was refused are looked at again.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ class LBFGS:
     def step(self, objective: Objective, state: State) -> State:
         """One iteration: a direction and a step for every model."""
         diagonal, pairs = state.slots[0], pairs_of(state.slots[1:])
-        gradient = gradient_at(objective, state.model, state.found)
+        frame = objective.frame(state.model.n_models)
+        gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
         size = _size(diagonal, pairs)
         ahead = direction(gradient, pairs, lambda q: _divide(q, diagonal).times(size))
         slope = go_down(gradient, ahead, _divide(gradient, diagonal))
-        model, found, t = search(objective, state.model, state.found, ahead, slope)
-        change = model.plus(state.model, -1.0)
-        turn = gradient_at(objective, model, found).plus(gradient, -1.0)
+        model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
+        after = frame.enter_gradient(gradient_at(objective, model, found))
+        change, turn = ahead.times(t.astype(ahead.W.dtype)), after.plus(gradient, -1.0)
         return replace(
             state,
             model=model,
@@ -94,11 +95,15 @@ def _diagonal(objective: Objective, model: Model) -> Model:
     curvature = objective.loss.curvature_of(model.n_outputs) or 1.0
     scale = objective.scale(model.n_models)
 
-    def squares(block: Block) -> tuple[Array]:
-        return (block.X.squares(block.weights),)
+    total = np.empty(model.W.shape[:2])
+    for some, origin in objective.frame(model.n_models).groups():
 
-    (total,) = objective.data.sum_over_blocks(squares)
-    W = curvature * np.broadcast_to(total * scale, model.W.shape[:2])[:, :, None]
+        def squares(block: Block, origin: Array = origin) -> tuple[Array]:
+            return (block.X.squares(block.weights, origin),)
+
+        (theirs,) = objective.data.select(some).sum_over_blocks(squares)
+        total[:, some] = theirs * scale[some]
+    W = curvature * total[:, :, None]
     W = W + objective.penalty.gradient(np.ones(model.W.shape))
     W = np.where(W > 0.0, W, 1.0)  # an empty column has no gradient either
     b = np.full(model.b.shape, curvature) + objective.bias_curvature(model.n_models)[:, None]

@@ -283,7 +283,8 @@ class _Batch:
         waits = np.zeros(len(norm), bool)
         if not self.state.duals:
             proven, narrows = self._follow_bounds()
-            waits = narrows | ~(norm <= watch.certify_at)
+            # A model that ends here is certified in any case.
+            waits = (narrows | ~(norm <= watch.certify_at)) & ~self.state.done
         bounded = has_gap(self.objective, len(norm))
         if not bounded.all():  # nothing but the gradient to go by
             size = gradient_sizes(self.objective, self.state.found)

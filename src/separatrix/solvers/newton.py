@@ -4,10 +4,10 @@ With g the gradient of the loss and the l2 terms, and H its derivative,
 
     H p = -g,    w = w + t p,    t as for lbfgs
 
-Where H has few unknowns it is written out and factored. The factor serves for several steps, with
-what they say about the curvature put right as in lbfgs, for as long as the gradient shrinks well;
-then the model gets a new one. Where H has many unknowns, p is found by conjugate gradients, as
-exactly as the step is worth.
+with the features seen from their `Frame`. Where H has few unknowns it is written out and factored.
+The factor serves for several steps, with what they say about the curvature put right as in lbfgs,
+for as long as the gradient shrinks well; then the model gets a new one. Where H has many unknowns,
+p is found by conjugate gradients, as exactly as the step is worth.
 
 Models that start from zero, on many rows, first learn from a part of them.
 """
@@ -80,7 +80,8 @@ class Newton:
         """One iteration: a direction and a step for every model."""
         if state.steps == 0:
             state = self._leap(objective, state)
-        gradient = gradient_at(objective, state.model, state.found)
+        frame = objective.frame(state.model.n_models)
+        gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
         if "factor" in state.memory:
             ahead, state, fresh = _by_factors(objective, state, gradient)
         else:
@@ -88,10 +89,10 @@ class Newton:
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
         centre(objective, ahead)
         slope = go_down(gradient, ahead, gradient)
-        model, found, t = search(objective, state.model, state.found, ahead, slope)
+        model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
+        after = frame.enter_gradient(gradient_at(objective, model, found))
         if "factor" in state.memory:
-            change = model.plus(state.model, -1.0)
-            turn = gradient_at(objective, model, found).plus(gradient, -1.0)
+            change, turn = ahead.times(t), after.plus(gradient, -1.0)
             # A step that had to be shortened speaks against the factor.
             decrement = np.where(t < 1.0, NO_FACTOR, state.memory["decrement"])
             state = replace(
@@ -172,7 +173,8 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
         some = np.flatnonzero(stale)
         every = len(some) == len(factor)
         model = state.model if every else state.model.select(some)
-        H = (objective if every else objective.select(some)).curvature(model).hessian()
+        part = objective if every else objective.select(some)
+        H = part.curvature(model, part.frame(len(some))).hessian()
         _core.factor(H.reshape(-1, *H.shape[2:]))
         fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)

@@ -10,7 +10,7 @@ from separatrix.objective import Evaluation, Objective
 
 ARMIJO = 1e-4
 TRIES = 40
-ROUNDING = 1e-13  # values closer than this cannot be told apart
+ROUNDING = 1e-13  # share of a value by which others cannot be told apart from it
 
 
 def gradient_at(objective: Objective, model: Model, found: Evaluation) -> Model:
@@ -57,10 +57,11 @@ def search(
     finds none stays where it is, with a step of 0.
     """
     value = found.value
+    level = value + _rounding(objective, model, value)
     t = np.ones(len(value))
     there = model.plus(direction)
     seen = objective.evaluate(there)
-    moved = _enough(objective, there, seen, direction, value, t, slope)
+    moved = _enough(objective, there, seen, direction, value + ARMIJO * t * slope, level, slope)
     for _ in range(TRIES):
         if moved.all():
             break
@@ -75,7 +76,8 @@ def search(
         looked = some.evaluate(part)
         there.put(again, part)
         seen = seen.put(again, looked)
-        moved[again] = _enough(some, part, looked, ahead, value[again], t[again], slope[again])
+        enough = value[again] + ARMIJO * t[again] * slope[again]
+        moved[again] = _enough(some, part, looked, ahead, enough, level[again], slope[again])
     if not moved.all():
         still = np.flatnonzero(~moved)
         there.put(still, model.select(still))
@@ -88,21 +90,27 @@ def _enough(
     model: Model,
     found: Evaluation,
     direction: Model,
-    value: Array,
-    t: Array,
+    enough: Array,
+    level: Array,
     slope: Array,
 ) -> Array:
-    """Whether the objective fell enough (Armijo).
+    """Whether the objective fell below `enough` (Armijo).
 
-    Near the optimum the fall is lost in the rounding of the values; then the slope at the new point
-    decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J. Optim. 2005, (4.1).
+    Near the optimum the fall is lost in the rounding of the values; then, below `level`, the slope
+    at the new point decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J.
+    Optim. 2005, (4.1).
     """
-    falls = np.asarray(found.value <= value + ARMIJO * t * slope)
+    falls = np.asarray(found.value <= enough)
     if falls.all():
         return falls
-    level = found.value <= value + ROUNDING * np.abs(value)
     after = _slope(objective, model, found, direction)
-    return falls | (level & (after <= (2.0 * ARMIJO - 1.0) * slope))
+    return falls | ((found.value <= level) & (after <= (2.0 * ARMIJO - 1.0) * slope))
+
+
+def _rounding(objective: Objective, model: Model, value: Array) -> Array:
+    """By how much values can differ that mean the same (B,): more with features far from zero."""
+    parts = objective.frame(model.n_models).sizes(model).sum(axis=1)
+    return ROUNDING * np.abs(value) + np.finfo(np.float64).eps * parts
 
 
 def _slope(objective: Objective, model: Model, found: Evaluation, direction: Model) -> Array:
