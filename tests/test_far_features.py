@@ -110,6 +110,25 @@ def test_far_float32_features_reach_the_optimum_of_what_they_hold(
     np.testing.assert_allclose(primal(there), primal(here), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("solver", "form"), OF_EACH, ids=lambda a: str(getattr(a, "name", a)))
+@pytest.mark.parametrize("exponent", [30, 34, 40])
+def test_beyond_the_digits_there_are_runs_end_early_and_say_so(
+    solver: Solver, form: Form, exponent: int
+) -> None:
+    X, _ = near(form)
+    far = X + 2.0**exponent
+    optimum = primal(
+        solve_with(solver, problem(form, far - 2.0**exponent), form.outputs, 1e-7, epochs=2000)
+    )
+    there = solve_with(solver, problem(form, far), form.outputs, 1e-9, epochs=2000)
+    for result, best in zip(there, optimum):
+        assert result.stop_reason == "no further descent"
+        assert len(result.history["objective"]) < 300
+        # What is proven is no more than what is true.
+        assert result.certificate.gap is not None
+        assert result.certificate.primal - best <= result.certificate.gap * (1.0 + 1e-6)
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=name_of)
 def test_neighbours_and_threads_change_no_bit_of_far_features(
     solver: Solver, threads: None

@@ -22,7 +22,7 @@ from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.protocol import State
-from separatrix.solvers.search import go_down, gradient_at, search
+from separatrix.solvers.search import gained, go_down, gradient_at, search
 from separatrix.solvers.secant import Pairs, direction, pairs_of, remember
 
 
@@ -69,7 +69,7 @@ class LBFGS:
             model=model,
             slots=(diagonal, *remember(state.slots[1:], change, turn, self.memory)),
             found=found,
-            done=t == 0.0,
+            done=~gained(state.found, found, gradient, after),
             epoch=state.epoch + 1,
             steps=state.steps + 1,
         )

@@ -26,7 +26,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers.conjugate import solve_by_conjugate_gradients
 from separatrix.solvers.protocol import State
-from separatrix.solvers.search import centre, go_down, gradient_at, search
+from separatrix.solvers.search import centre, gained, go_down, gradient_at, search
 from separatrix.solvers.secant import direction, forget, pairs_of, remember
 
 CONTRACTION = 0.3  # of the gradient, in the factor's metric: with less gain the factor is too old
@@ -91,10 +91,11 @@ class Newton:
         slope = go_down(gradient, ahead, gradient)
         model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
         after = frame.enter_gradient(gradient_at(objective, model, found))
+        better = gained(state.found, found, gradient, after)
         if "factor" in state.memory:
             change, turn = ahead.times(t), after.plus(gradient, -1.0)
-            # A step that had to be shortened speaks against the factor.
-            decrement = np.where(t < 1.0, NO_FACTOR, state.memory["decrement"])
+            # A step that had to be shortened, or led nowhere, speaks against the factor.
+            decrement = np.where((t < 1.0) | ~better, NO_FACTOR, state.memory["decrement"])
             state = replace(
                 state,
                 slots=remember(state.slots, change, turn, CHANGES),
@@ -104,7 +105,7 @@ class Newton:
             state,
             model=model,
             found=found,
-            done=(t == 0.0) & fresh,
+            done=~better & fresh,
             epoch=state.epoch + 1,
             steps=state.steps + 1,
         )

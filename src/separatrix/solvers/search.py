@@ -85,6 +85,15 @@ def search(
     return there, seen, np.where(moved, t, 0.0)
 
 
+def gained(old: Evaluation, found: Evaluation, before: Model, after: Model) -> Array:
+    """Which models (B,) are better off than before: lower, or with a smaller gradient.
+
+    Of the others rounding is all that is left to gain.
+    """
+    smaller = after.dot(after) < before.dot(before)
+    return np.asarray((found.value < old.value) | smaller)
+
+
 def _enough(
     objective: Objective,
     model: Model,
