@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from forms import FORMS, Form
@@ -336,6 +337,17 @@ def test_it_comes_back_from_far_off(form: Form, holder: str, size: float) -> Non
     start = Model(W, size * rng.standard_normal((1, form.outputs)))
     (found,) = solve(objective, form.outputs, holder, start=start)
     assert found.stop_reason == "tol"
+
+
+@pytest.mark.parametrize("C", [1e6, 1e8])
+@pytest.mark.parametrize(("load", "form"), [(load_breast_cancer, LOGISTIC), (load_wine, SOFTMAX)])
+def test_a_weak_l1_penalty_on_unscaled_features_is_solved(load, form: Form, C: float) -> None:
+    X, y = load(return_X_y=True)
+    objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(1.0 / (C * len(y)), 0.0))
+    stop = Stop(((200,),), tol=np.array([1e-4]))
+    [[found]] = run(Coordinate(), objective, Model.zeros(X.shape[1], 1, form.outputs), stop)
+    assert found.stop_reason == "tol"
+    assert found.certificate.relative_gap <= 1e-4
 
 
 @every_holder

@@ -14,13 +14,11 @@
 
 namespace sx {
 
-// Rows that are as right, or as wrong, as can be have no curvature. They are given this much, or a
+// The gradients of the losses, U (rows, models, outputs), unweighed, and whose they are. Rows that
+// are as right, or as wrong, as can be have no curvature. They are given `least` (models), or a
 // model that starts from there would step to infinity.
-constexpr double least_curvature = 1e-8;
-
-// The gradients of the losses, U (rows, models, outputs), unweighed, and whose they are.
 struct LossGradient {
-    const double* U;
+    const double *U, *least;
     index_t rows, models, outputs;
     Labels labels;
     LossForm form;
@@ -42,28 +40,28 @@ struct LossGradient {
 };
 
 // Of an output on its own, weighed, from its gradient.
-inline double single_curvature(Loss loss, double u, double weight) {
+inline double single_curvature(Loss loss, double u, double weight, double least) {
     if (weight == 0) return 0;  // whatever u is
     const double a = std::min(std::fabs(u), 1.0);
     const double c = loss == Loss::squared_hinge ? (u != 0 ? 2.0 : 0.0)
                      : loss == Loss::squared     ? 1.0
                                                  : a * (1 - a);
-    return weight * std::max(c, least_curvature);
+    return weight * std::max(c, least);
 }
 
 // What RowCurvature says of row i: c (outputs) of a model whose outputs are coupled.
 inline void coupled_curvature(const LossGradient& from, index_t i, index_t m, double* c) {
     const index_t K = from.outputs;
     const std::int32_t own = from.own(i, m);
+    const double least = from.least[m];
     for (index_t k = 0; k < K; ++k) {
         const double u = from.at(i, m, k);
         if (from.weight(i, m) == 0)
             c[k] = 0;
         else if (from.form.loss == Loss::squared_hinge)
-            c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least_curvature);
+            c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least);
         else  // between the probabilities and the same one for every output
-            c[k] = (1 - least_curvature) * std::clamp(u + (k == own), 0.0, 1.0) +
-                   least_curvature / double(K);
+            c[k] = (1 - least) * std::clamp(u + (k == own), 0.0, 1.0) + least / double(K);
     }
 }
 
@@ -83,7 +81,7 @@ struct OwnedRowCurvature {
         for (index_t i = 0; i < n; ++i) {
             const double by = from.weight(i, m);
             if (from.apart()) {
-                c[i] = single_curvature(from.form.loss, from.at(i, m, k), by);
+                c[i] = single_curvature(from.form.loss, from.at(i, m, k), by, from.least[m]);
             } else {
                 coupled_curvature(from, i, m, c.data() + i * K);
                 weight[i] = by;

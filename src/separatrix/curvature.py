@@ -122,10 +122,10 @@ class Curvature:
         b = np.ones((B, K)) if self.bias_curvature is None else b + self.bias_curvature[:, None]
         return Model(W, b)
 
-    def hessian(self, least: float = 0.0) -> Array:
+    def hessian(self, least: Array | None = None) -> Array:
         """H, written out, as `write_hessian` does.
 
-        `least` is added to the second derivative of every row along each output.
+        `least` (B,) is added to the second derivative of every row along each output.
         """
         pairs = output_pairs(self.shape[2], self.n_blocks)
 
@@ -133,8 +133,8 @@ class Curvature:
             part = self if len(models) == self.shape[1] else self.select(models)
             for block, Z in zip(part.data.blocks(), part._scores):
                 h = part._weights(block, Z, pairs)
-                if least > 0.0:
-                    more = per_model(block.weights) * (least * part.scale)
+                if least is not None:
+                    more = per_model(block.weights) * (least[models] * part.scale)
                     for number, (k, j) in enumerate(pairs):
                         if k == j:
                             h[:, :, number] += more

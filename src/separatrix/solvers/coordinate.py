@@ -27,7 +27,9 @@ from separatrix.solvers.protocol import State
 from separatrix.solvers.search import centre, gradient_at, search
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
-LEAST_CURVATURE = 1e-8  # of a row, or a model that starts far off would step to infinity
+# Of a row, or a model that starts far off would step to infinity; where the objective is below 1, a
+# share of it, since rows that are all but right have no more.
+LEAST_CURVATURE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
     model = frame.enter(state.model)
     gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
     l1, l2 = objective.strengths(model.n_models)
+    least = LEAST_CURVATURE * np.minimum(state.found.value, 1.0)
     way, fall = Model.zeros(*model.W.shape), np.zeros(model.b.shape)
     at = _core.Coordinates(
         model.W,
@@ -139,11 +142,11 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
         fall,
     )
     if written_out:
-        at.by_hessian(objective.curvature(state.model, frame).hessian(LEAST_CURVATURE))
+        at.by_hessian(objective.curvature(state.model, frame).hessian(least))
     else:
         block = _only_block(objective)
         U = objective.loss_gradient(block, state.model)
         scale = objective.scale(model.n_models)
         kernel = objective.loss.kernel
-        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, U, frame.origin)
+        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, U, least, frame.origin)
     return frame.leave(way), fall.sum(axis=1)
