@@ -393,13 +393,12 @@ struct Coordinates {
         if (factors) kept.push_back(nb::cast(*factors));
     }
 
-    // U (n, models, outputs): the gradients of the losses, unweighed.
+    // values (n, models, outputs): see RowValues.
     void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-                    int loss, In<double> U, In<double> least, In<double> origin) {
+                    int loss, In<double> values, In<double> least, In<double> origin) {
         nb::gil_scoped_release release;
-        const LossGradient from{U.data(),           least.data(), X.data.rows,
-                                step.models,        step.outputs, labels_of(y, s, scale),
-                                LossForm(loss, 0.0)};
+        const RowValues from{values.data(), least.data(),           X.data.rows,        step.models,
+                             step.outputs,  labels_of(y, s, scale), LossForm(loss, 0.0)};
         step_by_columns(engine(), X.data, from, step, origin.data());
     }
 
@@ -555,7 +554,7 @@ NB_MODULE(_core, m) {
              "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
              "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert())
         .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
-             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "U"_a.noconvert(),
+             "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "values"_a.noconvert(),
              "least"_a.noconvert(), "origin"_a.noconvert())
         .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
     const auto read_args = [](auto& svmlight, auto read) {

@@ -1,7 +1,7 @@
 // The steps of the coordinate solver for a batch of models, one subproblem to a task.
 #pragma once
 
-#include "gradient_curvature.hpp"
+#include "row_curvature.hpp"
 
 namespace sx {
 
@@ -138,7 +138,7 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
 
 // By the columns of X: for wide data. The features are seen from `origin` (features) by models
 // whose bias is free, from zero by the others.
-inline void step_by_columns(const Engine& engine, const Data& X, const LossGradient& from,
+inline void step_by_columns(const Engine& engine, const Data& X, const RowValues& from,
                             const CoordinateStep& step, const double* origin) {
     const std::vector<double> zero(step.features);
     const ColumnsView columns = columns_of(engine, X);

@@ -125,20 +125,12 @@ class Curvature:
     def hessian(self, least: Array | None = None) -> Array:
         """H, written out, as `write_hessian` does.
 
-        `least` (B,) is added to the second derivative of every row along each output.
+        `least` is that of `of_rows`.
         """
-        pairs = output_pairs(self.shape[2], self.n_blocks)
 
         def weights(models: Array) -> Iterator[Array]:
             part = self if len(models) == self.shape[1] else self.select(models)
-            for block, Z in zip(part.data.blocks(), part._scores):
-                h = part._weights(block, Z, pairs)
-                if least is not None:
-                    more = per_model(block.weights) * (least[models] * part.scale)
-                    for number, (k, j) in enumerate(pairs):
-                        if k == j:
-                            h[:, :, number] += more
-                yield h
+            return part.of_rows(None if least is None else least[models])
 
         return write_hessian(
             self.data,
@@ -149,6 +141,21 @@ class Curvature:
             self.n_blocks,
             weights,
         )
+
+    def of_rows(self, least: Array | None = None) -> Iterator[Array]:
+        """s d2loss / S of the rows, (n, B, pairs) of every block: for the pairs of `output_pairs`.
+
+        `least` (B,) is added to the second derivative of every row along each output.
+        """
+        pairs = output_pairs(self.shape[2], self.n_blocks)
+        for block, Z in zip(self.data.blocks(), self._scores):
+            h = self._weights(block, Z, pairs)
+            if least is not None:
+                more = per_model(block.weights) * (least * self.scale)
+                for number, (k, j) in enumerate(pairs):
+                    if k == j:
+                        h[:, :, number] += more
+            yield h
 
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
         """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""

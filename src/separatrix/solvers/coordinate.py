@@ -144,9 +144,11 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
     if written_out:
         at.by_hessian(objective.curvature(state.model, frame).hessian(least))
     else:
-        block = _only_block(objective)
-        U = objective.loss_gradient(block, state.model)
-        scale = objective.scale(model.n_models)
+        block, scale = _only_block(objective), objective.scale(model.n_models)
+        if objective.loss.coupling(model.n_outputs) == "none":
+            (rows,) = objective.curvature(state.model).of_rows(least)
+        else:
+            rows = objective.loss_gradient(block, state.model)
         kernel = objective.loss.kernel
-        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, U, least, frame.origin)
+        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, rows, least, frame.origin)
     return frame.leave(way), fall.sum(axis=1)

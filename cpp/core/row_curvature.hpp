@@ -1,12 +1,11 @@
-// The second derivatives of the losses, from their first ones.
+// The second derivatives of the losses, row by row, as the coordinate solver takes them.
 //
-// Of every smooth convex loss here the second derivative is a function of the gradient U and the
-// label: a (1 - a) for cross-entropies, a the probability of being wrong; 2 where the squared hinge
-// slopes at all; 1 for the squared error.
+// Of outputs that are apart they are given, by the kernels of `curvature.hpp`. Those of coupled
+// outputs are not written out, but held by numbers c that the gradients U of the losses show: the
+// probabilities of cross-entropies, and which terms of a squared hinge slope at all.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "coordinate_kernels.hpp"
@@ -14,11 +13,12 @@
 
 namespace sx {
 
-// The gradients of the losses, U (rows, models, outputs), unweighed, and whose they are. Rows that
-// are as right, or as wrong, as can be have no curvature. They are given `least` (models), or a
-// model that starts from there would step to infinity.
-struct LossGradient {
-    const double *U, *least;
+// Values (rows, models, outputs): second derivatives, weighed, of outputs that are apart, otherwise
+// the gradients of the losses, unweighed; and whose they are. Rows that are as right, or as wrong,
+// as can be have no curvature. Those of coupled outputs are given `least` (models), or a model that
+// starts from there would step to infinity.
+struct RowValues {
+    const double *values, *least;
     index_t rows, models, outputs;
     Labels labels;
     LossForm form;
@@ -36,21 +36,13 @@ struct LossGradient {
         const std::int32_t y = labels.y[i * labels.y_row + m * labels.y_model];
         return form.loss == Loss::softmax_reference ? y - 1 : y;
     }
-    double at(index_t i, index_t m, index_t k) const { return U[(i * models + m) * outputs + k]; }
+    double at(index_t i, index_t m, index_t k) const {
+        return values[(i * models + m) * outputs + k];
+    }
 };
 
-// Of an output on its own, weighed, from its gradient.
-inline double single_curvature(Loss loss, double u, double weight, double least) {
-    if (weight == 0) return 0;  // whatever u is
-    const double a = std::min(std::fabs(u), 1.0);
-    const double c = loss == Loss::squared_hinge ? (u != 0 ? 2.0 : 0.0)
-                     : loss == Loss::squared     ? 1.0
-                                                 : a * (1 - a);
-    return weight * std::max(c, least);
-}
-
 // What RowCurvature says of row i: c (outputs) of a model whose outputs are coupled.
-inline void coupled_curvature(const LossGradient& from, index_t i, index_t m, double* c) {
+inline void coupled_curvature(const RowValues& from, index_t i, index_t m, double* c) {
     const index_t K = from.outputs;
     const std::int32_t own = from.own(i, m);
     const double least = from.least[m];
@@ -58,7 +50,7 @@ inline void coupled_curvature(const LossGradient& from, index_t i, index_t m, do
         const double u = from.at(i, m, k);
         if (from.weight(i, m) == 0)
             c[k] = 0;
-        else if (from.form.loss == Loss::squared_hinge)
+        else if (from.coupling() == Coupling::star)
             c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least);
         else  // between the probabilities and the same one for every output
             c[k] = (1 - least) * std::clamp(u + (k == own), 0.0, 1.0) + least / double(K);
@@ -71,7 +63,7 @@ struct OwnedRowCurvature {
     std::vector<double> weight, c;
     std::vector<std::int32_t> own;
 
-    OwnedRowCurvature(const LossGradient& from, index_t m, index_t k) {
+    OwnedRowCurvature(const RowValues& from, index_t m, index_t k) {
         const index_t n = from.rows, K = from.apart() ? 1 : from.outputs;
         c.resize(n * K);
         if (!from.apart()) {
@@ -79,12 +71,11 @@ struct OwnedRowCurvature {
             own.resize(n);
         }
         for (index_t i = 0; i < n; ++i) {
-            const double by = from.weight(i, m);
             if (from.apart()) {
-                c[i] = single_curvature(from.form.loss, from.at(i, m, k), by, from.least[m]);
+                c[i] = from.at(i, m, k);
             } else {
                 coupled_curvature(from, i, m, c.data() + i * K);
-                weight[i] = by;
+                weight[i] = from.weight(i, m);
                 own[i] = from.own(i, m);
             }
         }
