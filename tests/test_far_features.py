@@ -129,6 +129,19 @@ def test_beyond_the_digits_there_are_runs_end_early_and_say_so(
         assert result.certificate.primal - best <= result.certificate.gap * (1.0 + 1e-6)
 
 
+def test_the_best_lower_bound_seen_is_kept() -> None:
+    """Where rounding decides, the last is not the best."""
+    X, _ = near(LOGISTIC)
+    better = []
+    for exponent in range(26, 36):
+        objective = problem(LOGISTIC, X + 2.0**exponent)
+        found = solve_with(Coordinate(), objective, 1, 1e-12)
+        alone = certify(objective, Model.stack([r.model for r in found]))
+        better += [r.certificate.dual - c.dual for r, c in zip(found, alone)]
+    assert min(better) >= 0.0
+    assert max(better) > 0.0
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=name_of)
 def test_neighbours_and_threads_change_no_bit_of_far_features(
     solver: Solver, threads: None

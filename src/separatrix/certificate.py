@@ -56,6 +56,11 @@ class Certificate:
         """Whether the model is proven to be as good as optimal: a relative gap of at most 1e-3."""
         return self.relative_gap is not None and self.relative_gap <= CERTIFIED
 
+    def raised_to(self, bound: float) -> Certificate:
+        """The same with another lower bound on the objective, if that is the higher one."""
+        dual = -math.inf if self.dual is None else self.dual
+        return self if bound <= dual else _certificate(self.primal, bound, self.gradient_norm)
+
     def __str__(self) -> str:
         if self.kind == "gradient_norm":
             return (

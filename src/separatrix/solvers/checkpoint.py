@@ -37,6 +37,7 @@ class Watch:
     start_norm: Array  # size of the gradient at zero weights
     certify_at: Array  # norm of the gradient at which the gap is looked at next
     gap: Array  # relative, by the bound of the last epoch
+    bound: Array  # the highest that the objective is proven to be above
 
     @classmethod
     def of(cls, parts: Mapping[str, Any]) -> Watch:
@@ -65,6 +66,7 @@ class Finished:
     kept_epoch: int
     state: State | None = field(repr=False)
     certificate: Certificate | None = None  # if the weights have been certified already
+    bound: float = -np.inf  # that the objective is proven to be above
 
 
 @dataclass
@@ -148,6 +150,7 @@ def pack(at: Standing) -> dict[str, Array]:
             [(f.model, f.reading, f.epochs, f.kept_epoch) for f in at.finished], int
         ).reshape(-1, 4),
         "reasons": np.array([f.reason for f in at.finished], "U32"),
+        "bounds": np.array([f.bound for f in at.finished]),
         "certificates": np.array([_numbers(f.certificate) for f in at.finished]).reshape(-1, 5),
     }
     arrays |= {f"duals{k}": U.copy() for k, U in enumerate(at.state.duals)}
@@ -189,6 +192,7 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
             kept_epoch=int(kept),
             state=_state(arrays, k, objective.select(np.array([number]))),
             certificate=_certificate(arrays["certificates"][k]),
+            bound=float(arrays["bounds"][k]),
         )
         for k, (number, reading, epochs, kept) in enumerate(arrays["finished"])
     ]

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.bound import lower_bounds
-from separatrix.certificate import Certificate, certificates_of, certify
+from separatrix.certificate import Certificate, certify
 from separatrix.diagnose import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -27,16 +26,19 @@ from separatrix.solvers.checkpoint import (
     refuse_foreign,
     unpack,
 )
-from separatrix.solvers.gradient_size import ROUNDING, gradient_sizes, has_gap
 from separatrix.solvers.history import FIELDS, History
+from separatrix.solvers.proof import (
+    Proof,
+    certify_some,
+    first_looks,
+    given,
+    prove,
+    proven_gaps,
+    size_of_nothing,
+)
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
-
-NARROWS = 0.3  # share of its last gap that a model must narrow to, to be left to the next epoch
-FIRST_LOOK = 0.1  # share of the loss's first gradient at which the gap is first looked at
-NEXT_LOOK = 0.9
-TINY = 1e-300
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
@@ -135,7 +137,6 @@ class _Batch:
         self.finished: list[Finished] = []
         self.history = np.full((len(FIELDS), model.n_models, min(self.epochs, 1024)), np.nan)
         self.seconds = 0.0
-        self.certificates: dict[int, Certificate] = {}
         self._focus(self.running)
 
     def _focus(self, running: Array) -> None:
@@ -158,10 +159,7 @@ class _Batch:
             self.state = replace(state, found=self.objective.evaluate(state.model))
         # An earlier run's epochs count for schedules, not for this run's history.
         self.offset = self.state.epoch
-        found, weights = self.state.found, self.state.model
-        value, B = found.value, len(self.running)
-        # That of the loss alone: at a start that is the optimum already, the whole is 0.
-        slope = Model(found.GW, found.gb)
+        weights, value, B = self.state.model, self.state.found.value, len(self.running)
         self.start_value = value.copy()
         self.watch = Watch(
             first=np.where(value > 0.0, value, np.nan),
@@ -173,25 +171,11 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=self._size_of_nothing(),
-            # Weights that are given may be next to the optimum, and are looked at without delay.
-            certify_at=np.where(_given(weights), np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope))),
-            gap=np.where(_given(weights), 0.0, np.inf),
+            start_norm=size_of_nothing(self.objective, self.state, self.stop.tol),
+            certify_at=first_looks(self.state),
+            gap=np.where(given(weights), 0.0, np.inf),
+            bound=np.full(B, -np.inf),
         )
-
-    def _size_of_nothing(self) -> Array:
-        """The gradient's size at zero weights, of which `tol` is a share where there is no gap."""
-        found, B = self.state.found, len(self.running)
-        free = np.isfinite(self.stop.tol) & ~has_gap(self.objective, B)
-        if not free.any():
-            return found.gradient_norm
-        size = gradient_sizes(self.objective, found).copy()
-        given = np.flatnonzero(free & _given(self.state.model))
-        if len(given):
-            some, part = self.state.model.select(given), self.objective.select(given)
-            nothing = Model(np.zeros_like(some.W), np.zeros_like(some.b))
-            size[given] = gradient_sizes(part, part.evaluate(nothing))
-        return size
 
     @property
     def epoch(self) -> int:
@@ -204,8 +188,8 @@ class _Batch:
         self._record()
         sane = self._follow_sanity()
         waited_enough = self._follow_validation()
-        proven = self._follow_gap()
-        self._stop(self._reasons(waited_enough, proven, before), sane)
+        self.proof: Proof = prove(self.objective, self.state, self.watch, self.stop.tol)
+        self._stop(self._reasons(waited_enough, before), sane)
 
     def _record(self) -> None:
         found, at = self.state.found, self.epoch - 1
@@ -265,62 +249,7 @@ class _Batch:
         watch.last_score = np.where(measured, score, watch.last_score)
         return measured & enough
 
-    def _follow_gap(self) -> Array:
-        """Which models are proven to be within `tol` of the optimum.
-
-        What the last evaluation found proves a gap for nothing, though a wider one. Where that does
-        not narrow quickly, a better proof costs about two epochs. The gap falls as the square of
-        the gradient's norm: so it is looked at when the norm has fallen as far as, by the last
-        look, it must.
-        """
-        watch, tol, norm = self.watch, self.stop.tol, self.records["gradient_norm"]
-        proven = np.zeros(len(self.running), bool)
-        self.certificates = {}
-        asked = ~np.isnan(tol)
-        if not asked.any():
-            return proven
-        # With dual variables the gap is no function of the gradient, and the proof costs less.
-        waits = np.zeros(len(norm), bool)
-        if not self.state.duals:
-            proven, narrows = self._follow_bounds()
-            # A model that ends here is certified in any case.
-            waits = (narrows | ~(norm <= watch.certify_at)) & ~self.state.done
-        bounded = has_gap(self.objective, len(norm))
-        if not bounded.all():  # nothing but the gradient to go by
-            size = gradient_sizes(self.objective, self.state.found)
-            proven |= asked & ~bounded & (size <= np.maximum(tol * watch.start_norm, ROUNDING))
-        look = np.flatnonzero(asked & bounded & ~proven & ~waits)
-        for i, certificate in zip(look, self._certify(look) if len(look) else []):
-            gap = certificate.relative_gap
-            if gap is None:  # scores beyond what numbers can hold
-                continue
-            self.certificates[int(i)] = certificate
-            proven[i] = gap <= tol[i]
-            watch.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
-        return proven
-
-    def _follow_bounds(self) -> tuple[Array, Array]:
-        """Which models are proven by what their evaluation found, and whose gap narrows quickly."""
-        found, watch = self.state.found, self.watch
-        bounds = lower_bounds(self.objective, self.state.model, found)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gap = np.maximum(found.value - bounds, 0.0) / found.value
-        proven = np.isfinite(bounds) & (gap <= self.stop.tol)
-        for i, certificate in zip(
-            np.flatnonzero(proven), certificates_of(found.select(proven), bounds[proven])
-        ):
-            self.certificates[int(i)] = certificate
-        narrows = np.isfinite(bounds) & (gap <= NARROWS * watch.gap)
-        watch.gap = gap
-        return proven, narrows
-
-    def _certify(self, models: Array) -> list[Certificate]:
-        """The certificates of some of the running models (positions), as they stand."""
-        state = self.state if len(models) == len(self.running) else self.state.select(models)
-        objective = self.objective if state is self.state else self.objective.select(models)
-        return certify(objective, state.model, state.duals or None, state.found)
-
-    def _reasons(self, waited_enough: Array, proven: Array, before: Model | None) -> list[str]:
+    def _reasons(self, waited_enough: Array, before: Model | None) -> list[str]:
         """Why each running model stops now; "" for those that go on."""
         value, watch = self.records["objective"], self.watch
         small_gradient = self.records["gradient_norm"] <= self.stop.gradient_tol
@@ -334,7 +263,7 @@ class _Batch:
         late = limit is not None and self.seconds >= limit
         tests = {
             "diverged": ~np.isfinite(value) | (watch.above >= DIVERGED_EPOCHS),
-            "tol": proven,
+            "tol": self.proof.solved,
             self.solver.done_reason: self.state.done,
             "gradient_tol": small_gradient,
             "step_tol": small_step,
@@ -349,9 +278,9 @@ class _Batch:
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and those at one of their epochs."""
         over = np.zeros(len(self.running), bool)
-        for i, given in enumerate(reasons):
+        for i, found in enumerate(reasons):
             # However a run ends, it has diverged if it ends far above where it started.
-            reason = "diverged" if given and not sane[i] else given
+            reason = "diverged" if found and not sane[i] else found
             points = self.stop.epochs[i]
             due = [k for k, point in enumerate(points) if point >= self.epoch]
             if not reason and points[due[0]] == self.epoch:
@@ -375,9 +304,9 @@ class _Batch:
         one = np.array([i])
         certificate = None
         if weights is self.state.model:
-            certificate = self.certificates.get(i)
+            certificate = self.proof.certificates.get(i)
             if certificate is None and self.state.duals:
-                (certificate,) = self._certify(one)
+                certificate = certify_some(self.objective, self.state, self.watch, one)[i]
         return Finished(
             int(self.running[i]),
             reading,
@@ -387,6 +316,7 @@ class _Batch:
             kept,
             self.state.select(one) if go_on else None,
             certificate,
+            float(self.watch.bound[i]),
         )
 
     def interrupt(self) -> None:
@@ -414,21 +344,10 @@ class _Batch:
             self.epochs,
             self.running,
             self.records,
-            self._proven_gaps(),
+            proven_gaps(self.state, self.watch, self.stop.tol, self.proof),
             self.checkpoint,
             members,
         )
-
-    def _proven_gaps(self) -> Array:
-        """The narrowest relative gap that this epoch has proven, for every running model."""
-        gaps = np.full(len(self.running), np.nan)
-        if not self.state.duals:
-            asked = ~np.isnan(self.stop.tol) & np.isfinite(self.watch.gap)
-            gaps[asked] = self.watch.gap[asked]
-        for i, certificate in self.certificates.items():
-            if certificate.relative_gap is not None:
-                gaps[i] = np.fmin(gaps[i], certificate.relative_gap)
-        return gaps
 
     def results(self) -> list[list[Result]]:
         """Certify and diagnose everything that was read off, as one batch."""
@@ -477,7 +396,7 @@ class _Batch:
         if len(open_):
             found = certify(objective.select(open_), weights.select(open_))
             known |= dict(zip(open_.tolist(), found))
-        return [known[k] for k in range(len(self.finished))]
+        return [known[k].raised_to(f.bound) for k, f in enumerate(self.finished)]
 
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""
@@ -510,11 +429,6 @@ class _Batch:
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds
-
-
-def _given(model: Model) -> Array:
-    """Which models (B,) do not have all weights at zero."""
-    return np.asarray(model.W.any(axis=(0, 2)) | model.b.any(axis=1))
 
 
 def _keep(kept: Model, current: Model, which: Array) -> None:
