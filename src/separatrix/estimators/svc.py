@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.certified import CertifiedClassifier
-from separatrix.estimators.checks import require_choice, require_count, require_number
+from separatrix.estimators.checks import require_choice, require_number
 from separatrix.estimators.linear import ACCEPTED
 from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss, OneVsRest
@@ -99,8 +100,7 @@ class LinearSVC(CertifiedClassifier):
                 f"intercept_scaling={self.intercept_scaling!r} with l1_ratio={self.l1_ratio!r}. "
                 "Set intercept_scaling=None, or l1_ratio=0."
             )
-        if self.probability is not False:
-            require_count("probability", self.probability, low=2)
+        _require_folds(self.probability)
 
     def _bias_factor(self) -> float:
         return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
@@ -146,6 +146,19 @@ class LinearSVC(CertifiedClassifier):
         if self.multiclass == "ovr" and n_classes > 2:
             return OneVsRest(loss), n_classes
         return loss, loss.n_outputs(n_classes)
+
+
+def _require_folds(probability: Any) -> None:
+    """Raise unless `probability` is False or a number of folds."""
+    if probability is False:
+        return
+    whole = isinstance(probability, numbers.Integral) and not isinstance(probability, bool)
+    if not whole or probability < 2:
+        raise ValueError(
+            "The 'probability' parameter must be False, or the number of folds to calibrate "
+            f"probabilities by, a whole number >= 2. Got {probability!r} instead. Set "
+            "probability=5, which is what scikit-learn's SVC does for True."
+        )
 
 
 def _require_rows_for_folds(data: Dataset, folds: int) -> None:
