@@ -116,8 +116,9 @@ def study(
         with watching_study(screen) as watch:
             made.run(rows, resume=keeping.resume, on_standing=watch)
     except KeyboardInterrupt:
-        again = shlex.join([*shlex.split(made.command), "--name", made.name, "--resume"])
-        screen.error(f"Interrupted: what is done is kept. Go on with: {again}")
+        place = [] if keeping.store is None else ["--store", str(keeping.store)]
+        again = shlex.join([*place, "--name", made.name, "--resume"])
+        screen.error(f"Interrupted: what is done is kept. Go on with: {made.command} {again}")
         return INTERRUPTED
     facts = made.facts(histories=False)
     report_study(screen, facts)
