@@ -106,6 +106,7 @@ def export(
     [b]separatrix studies export --format markdown[/b]
     """
     from separatrix.cli.fit import check_writable
+    from separatrix.storage import replace_file
     from separatrix.study.exporting import ENDINGS, FORMATS
 
     chosen = format or ENDINGS.get("" if out is None else out.suffix.lower())
@@ -117,7 +118,7 @@ def export(
     check_writable(out)
     text = FORMATS[chosen](_facts(name, store))
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        replace_file(out, text.encode())
         screen.facts({"out": str(out)})
         screen.say(f"Written to {out}.")
     elif not screen.quiet:
