@@ -43,7 +43,7 @@ def test_files_of_lines_are_classes_by_what_differs_in_their_names(tmp_path, nam
     table, y, _, notes = read_class_files([tmp_path / name for name in names])
     assert table["text"].tolist() == ["x", "y", "café \x85 au lait"]
     assert y.tolist() == [classes[0], classes[0], classes[1]]
-    assert f"{names[0]}: 1 blank lines were skipped." in notes
+    assert f"{names[0]}: 1 blank line was skipped." in notes
     assert any("latin-1" in note for note in notes)
 
 

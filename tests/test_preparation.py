@@ -215,7 +215,7 @@ def test_columns_are_found_by_name():
     notes = []
     wider = Columns({**{name: MIXED[name] for name in MIXED}, "id": [1, 2, 3, 4]}, text=["note"])
     preparation.transform(wider, notes)
-    assert "Not in the training data, and left out: id." in notes
+    assert "Not known to the model, and left out: id." in notes
 
 
 def test_a_column_that_changed_its_kind_is_read_as_in_training_or_refused():

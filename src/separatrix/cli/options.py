@@ -46,6 +46,14 @@ class Reading:
             min=1, metavar="N", help="Features of an svmlight file.", rich_help_panel=_DATA
         ),
     ] = None
+    zero_based: Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based",
+            help="Has the first feature of an svmlight file index 0?",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     header: Annotated[
         bool | None,
         typer.Option(
@@ -55,6 +63,26 @@ class Reading:
     size: Annotated[
         str | None,
         typer.Option(metavar="WxH", help="Resize images to so many pixels.", rich_help_panel=_DATA),
+    ] = None
+    colour: Annotated[
+        bool | None,
+        typer.Option(
+            "--colour/--grey", help="Read images in colour or grey.", rich_help_panel=_DATA
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="What parts the fields of a table: a character, or 'tab'.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of a table to leave out.", rich_help_panel=_DATA
+        ),
     ] = None
     format: Annotated[
         str | None,
@@ -71,8 +99,12 @@ class Reading:
             "label": _label(self.label),
             "text": self.text or None,
             "features": self.features,
+            "zero_based": self.zero_based,
             "header": self.header,
             "size": None if self.size is None else _size(self.size),
+            "colour": self.colour,
+            "delimiter": None if self.delimiter is None else _delimiter(self.delimiter),
+            "drop": self.drop or None,
             "format": self.format,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -120,6 +152,31 @@ class Preparing:
             min=1, metavar="N", help="Sequences of up to so many words.", rich_help_panel=_DATA
         ),
     ] = None
+    min_documents: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Words that are in fewer training documents are left out (1).",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    most_words: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Keep the most frequent words only.", rich_help_panel=_DATA
+        ),
+    ] = None
+    hashes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1 << 24,
+            metavar="N",
+            help="Features of '--words hashing' (262,144).",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     word_list: Annotated[
         list[str] | None,
         typer.Option(
@@ -140,6 +197,9 @@ class Preparing:
             missing=self.missing,
             text=self.words,
             ngrams=None if self.ngrams is None else (1, self.ngrams),
+            min_documents=self.min_documents,
+            most_words=self.most_words,
+            n_hashes=self.hashes,
             word_lists=lists or None,
         )
 
@@ -251,6 +311,13 @@ def _label(given: str | None) -> str | int | bool | None:
     if given is None or given.lower() == "none":
         return None if given is None else False
     return int(given) if re.fullmatch(r"-?\d+", given) else given
+
+
+def _delimiter(given: str) -> str:
+    character = {"tab": "\t", "\\t": "\t", "space": " "}.get(given, given)
+    if len(character) != 1 or character in '\r\n"':
+        raise UsageError(f"--delimiter takes one character, or 'tab'. Got '{given}' instead.")
+    return character
 
 
 def _size(given: str) -> tuple[int, int]:

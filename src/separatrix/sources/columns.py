@@ -9,14 +9,17 @@ A table of one kind only needs no frame library, and a frame of any library beco
 
 from __future__ import annotations
 
+import datetime
 import math
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.sources.frames import date_words, is_arrow, named_columns, of_arrow
 
 Kind: TypeAlias = Literal["numbers", "categories", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -27,13 +30,23 @@ _WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
 _LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
 
 
-class Parts(NamedTuple):
-    """What a reader found: the table, the labels (or None), the names of the features, remarks."""
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a reader found: the table, the labels (or None), the names of the features, remarks.
+
+    `reading` has the options, as plain values, with which new rows are read in the same way.
+
+    >>> table, y, names, notes = Parts(np.eye(2), None, ["a", "b"], [])
+    """
 
     table: Any
     y: Array | None
     feature_names: list[str]
     notes: list[str]
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.table, self.y, self.feature_names, self.notes))
 
 
 class Columns:
@@ -63,7 +76,7 @@ class Columns:
         if text is None:
             text = [name for name in words if looks_like_text(self._columns[name])]
         for name in text:
-            require_column(name, list(self._columns), "a column of text")
+            require_column(name, self._columns, "a column of text")
             if name not in words:
                 self._columns[name] = words_of(self._columns[name])
         self._text = frozenset(text)
@@ -71,11 +84,7 @@ class Columns:
     @classmethod
     def of_frame(cls, frame: Any, *, text: Collection[str] | None = None) -> Columns:
         """Make a table of a data frame of pandas, polars or any library with named columns."""
-        names = list(frame.columns)
-        twice = {str(name) for name in names if names.count(name) > 1}
-        if twice:
-            raise ValueError(f"The frame has two columns of the name {sorted(twice)[0]!r}: rename.")
-        return cls({name: frame[name] for name in names}, text=text)
+        return cls(named_columns("The data frame", frame), text=text)
 
     @property
     def names(self) -> list[str]:
@@ -113,7 +122,7 @@ class Columns:
         return part
 
     def __getitem__(self, name: str) -> Array:
-        require_column(name, self.names, "a column")
+        require_column(name, self._columns, "a column")
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -127,10 +136,10 @@ class Columns:
         return f"Columns of {len(self):,} rows: {kinds}"
 
 
-def require_column(name: Any, names: list[str], what: str) -> None:
-    """Raise unless `name` is one of the columns."""
+def require_column(name: Any, names: Collection[str], what: str) -> None:
+    """Raise unless `name` is one of the columns; a dict of them is searched at once."""
     if name not in names:
-        shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        shown = ", ".join(map(repr, list(names)[:20])) + (", ..." if len(names) > 20 else "")
         raise ValueError(f"There is no column {name!r} to be {what}. The columns are: {shown}.")
 
 
@@ -140,26 +149,32 @@ def column_of(name: str, values: Any) -> Array:
     >>> column_of("x", [True, 2, None])
     array([ 1.,  2., nan])
     """
+    if is_arrow(values):
+        values = of_arrow(name, values)
     categorical = str(getattr(values, "dtype", "")) in ("category", "Categorical", "Enum")
     array = values if isinstance(values, np.ndarray) else _array(values)
     if array.ndim != 1:
         raise ValueError(f"Column {name!r} must be a vector. Got shape {array.shape} instead.")
     if array.dtype.kind in "biuf" and not categorical:
         return array.astype(np.float64, copy=False)
+    if array.dtype.kind == "M":
+        return date_words(array)
     if array.dtype == object and str in (types := set(map(type, array))) <= {str, type(None)}:
         return array
     items = [None if _is_missing(value) else value for value in array.tolist()]
     if categorical:
         items = [value if value is None else str(value) for value in items]
     types = {type(value) for value in items if value is not None}
+    if types and all(issubclass(kind, datetime.date | datetime.time) for kind in types):
+        return column_of(name, [value if value is None else str(value) for value in items])
     if all(issubclass(kind, str) for kind in types) and (types or array.dtype.kind == "U"):
         return np.fromiter(items, dtype=object, count=len(items))
     if all(issubclass(kind, numbers.Real | np.bool_) for kind in types):
         return np.array([math.nan if value is None else float(value) for value in items])
     found = ", ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
-        f"Column {name!r} must hold numbers or words. Got {found} instead: "
-        "turn the values into numbers or words, or leave the column out."
+        f"Column {name!r} must hold numbers, words or dates. Got {found} instead: "
+        "turn the values into numbers or words, or leave the column out (drop)."
     )
 
 

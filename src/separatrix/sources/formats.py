@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from separatrix.sources.columns import Parts
 from separatrix.sources.delimited import DELIMITERS
@@ -22,6 +22,7 @@ from separatrix.sources.idx import (
 )
 from separatrix.sources.images import ENDINGS as IMAGES
 from separatrix.sources.images import read_images
+from separatrix.sources.labels import Label
 from separatrix.sources.matrices import (
     is_npy_folder,
     read_npy,
@@ -39,12 +40,24 @@ _LOOKED_AT = 1 << 16  # bytes of a file of unknown ending
 _SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
 
 
-def _svmlight(path: Path, **options: Any) -> Parts:
-    found = read_svmlight(path, **options)
+def _svmlight(
+    path: Path,
+    *,
+    features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    label: Label = None,
+) -> Parts:
+    if label is not None and label is not False:
+        raise ValueError(
+            f"{path}: the label of an svmlight file is the first word of a line; it can only be "
+            f"left out (none). Got {label!r} instead."
+        )
+    found = read_svmlight(path, features=features, zero_based=zero_based)
     note = f"The first feature has index {found.first_index}."
-    if found.first_index and options.get("zero_based", "auto") == "auto":
+    if found.first_index and zero_based == "auto":
         note = "The first feature has index 1: index 0 does not occur."
-    return Parts(found.X, found.y, [], [note])
+    reading = {"zero_based": found.first_index == 0}
+    return Parts(found.X, found.y if label is None else None, [], [note], reading)
 
 
 def _idx(path: Path) -> Parts | Read:
@@ -61,10 +74,6 @@ READERS: dict[str, Callable[..., Parts | Read]] = {
     "npy": read_npy,
     "arrays": read_npy_folder,
     "idx": _idx,
-}
-
-_OPTIONS = {  # of readers that take **options
-    "svmlight": ("features", "zero_based"),
 }
 
 _BY_ENDING = {
@@ -104,10 +113,8 @@ def options_of(format: str) -> tuple[str, ...]:
     """The options of a format's reader.
 
     >>> options_of("svmlight")
-    ('features', 'zero_based')
+    ('features', 'zero_based', 'label')
     """
-    if format in _OPTIONS:
-        return _OPTIONS[format]
     return tuple(inspect.signature(READERS[format]).parameters)[1:]
 
 

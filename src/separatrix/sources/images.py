@@ -23,12 +23,17 @@ _COLOUR = {"P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 
 
 def read_images(
-    path: Path | str, *, size: tuple[int, int] | None = None, colour: bool | None = None
+    path: Path | str,
+    *,
+    size: tuple[int, int] | None = None,
+    colour: bool | None = None,
+    resize: bool = True,
 ) -> Parts:
     """Read a folder of images, with one folder for every class, or without labels.
 
-    All images must have one size, or are resized to `size`, (width, height). `colour` keeps three
-    numbers a pixel (True) or one (False); by default, colour is kept where an image has it.
+    All images must have one size, or are resized to `size`, (width, height); without `resize`, they
+    must have that size. `colour` keeps three numbers a pixel (True) or one (False); by default,
+    colour is kept where an image has it.
 
     >>> import tempfile
     >>> from PIL import Image
@@ -49,27 +54,39 @@ def read_images(
     images = [(name, file) for name, files in folders.items() for file in _images_of(files)]
     if size is not None and (len(size) != 2 or min(size) < 1):
         raise ValueError(f"'size' must be (width, height), both >= 1. Got {size!r} instead.")
+    size = None if size is None else (size[0], size[1])
     if colour is None:
         colour = any(_has_colour(file) for _, file in images)
-    pixels = [_pixels(file, size, colour) for _, file in images]
-    shapes = [array.shape[:2] for array in pixels]
-    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
-    if odd is not None:
-        (h, w), (other_h, other_w) = shapes[0], shapes[odd]
-        raise ValueError(
-            f"All images must have one size. {images[0][1]} has {w} x {h} pixels and "
-            f"{images[odd][1]} has {other_w} x {other_h}: give size=({w}, {h}) to resize them."
-        )
-    h, w = shapes[0]
+    resized = size is not None and resize
+    pixels = [_pixels(file, size if resized else None, colour) for _, file in images]
+    h, w = _one_shape([file for _, file in images], pixels, size)
     X = np.stack(pixels).reshape(len(pixels), -1)
     found = f"{'Colour' if colour else 'Greyscale'} images of {w} x {h} pixels"
-    found += " (resized)" if size else ""
+    found += " (resized)" if resized else ""
     names = _names(h, w, colour)
+    reading = {"size": [w, h], "resize": resized, "colour": colour}
     if "" in folders:
-        return Parts(X, None, names, [f"{found}, without labels."])
+        return Parts(X, None, names, [f"{found}, without labels."], reading)
     y = np.array([name for name, _ in images])
     counts = ", ".join(f"{name} {int((y == name).sum()):,}" for name in folders)
-    return Parts(X, y, names, [f"{found}, one folder a class: {counts}."])
+    return Parts(X, y, names, [f"{found}, one folder a class: {counts}."], reading)
+
+
+def _one_shape(
+    files: Sequence[Path], pixels: Sequence[Array], size: tuple[int, int] | None
+) -> tuple[int, int]:
+    """Height and width of all images; they must be the same, and those of `size`, if it is given."""
+    shapes = [array.shape[:2] for array in pixels]
+    h, w = shapes[0] if size is None else (size[1], size[0])
+    odd = next((i for i, shape in enumerate(shapes) if shape != (h, w)), None)
+    if odd is None:
+        return h, w
+    whose = f"{files[0]} has" if size is None else "The model was trained on"
+    other_h, other_w = shapes[odd]
+    raise ValueError(
+        f"All images must have one size. {whose} {w} x {h} pixels and {files[odd]} has "
+        f"{other_w} x {other_h}: give size=({w}, {h}) to resize them."
+    )
 
 
 def _images_of(files: Sequence[Path]) -> list[Path]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from separatrix.sources import registry
 from separatrix.sources.columns import Parts
 from separatrix.sources.formats import read_path
+from separatrix.sources.frames import is_frame
 from separatrix.sources.matrices import read_memory
 from separatrix.sources.source import Source
 from separatrix.sources.splits import Split, own_splits
-from separatrix.sources.tables import split_label
+from separatrix.sources.tables import read_frame
 
 
 def load(
@@ -20,6 +22,7 @@ def load(
     *,
     label: str | int | bool | None = None,
     text: str | list[str] | None = None,
+    drop: str | list[str] | None = None,
     features: int | None = None,
     format: str | None = None,
     seed: int = 0,
@@ -40,6 +43,7 @@ def load(
     label : of tables and frames, the column of the labels: its name, or its position from 0; False
         if there is none. By default a column named label, target, class or y, else the last.
     text : of tables and frames, the columns that hold documents
+    drop : of tables and frames, the columns that are left out
     features : of svmlight files, the number of features
     format : what the file is, if neither its ending nor its content says it: one of
         `separatrix.sources.READERS`
@@ -56,7 +60,7 @@ def load(
     >>> source.part("train").table.shape, source.feature_names[0], str(source.y[0])
     ((100, 4), 'sepal length (cm)', 'setosa')
     """
-    given = {"label": label, "text": text, "features": features}
+    given = {"label": label, "text": text, "drop": drop, "features": features}
     options |= {name: value for name, value in given.items() if value is not None}
     if isinstance(source, Source):
         return source
@@ -73,7 +77,7 @@ def load(
     notes = list(parts.notes)
     splits = None if own is None or split is not None else own_splits(own, parts.y, seed, notes)
     return Source.of_parts(
-        parts._replace(notes=notes), name=name, splits=splits, split=split, seed=seed
+        replace(parts, notes=notes), name=name, splits=splits, split=split, seed=seed
     )
 
 
@@ -88,11 +92,12 @@ def _existing(source: str | os.PathLike[str]) -> Path:
 
 
 def _from_memory(source: Any, options: dict[str, Any]) -> tuple[Parts, str]:
-    if hasattr(source, "columns"):
+    if source is None:
+        raise ValueError("There is nothing to load: give a name, a path, arrays or a frame.")
+    if is_frame(source):
         unknown = {name: value for name, value in options.items() if name not in _OF_FRAMES}
-        _refuse(unknown, "A data frame takes label, text and columns, and")
-        named = {name: source[name] for name in source.columns}
-        return split_label("the data frame", named, **options), "data frame"
+        _refuse(unknown, "A data frame takes label, text and drop, and")
+        return read_frame(source, **options), "data frame"
     _refuse(options, "Arrays in memory take")
     if isinstance(source, tuple):
         if len(source) != 2:
@@ -101,7 +106,7 @@ def _from_memory(source: Any, options: dict[str, Any]) -> tuple[Parts, str]:
     return read_memory(source), "array"
 
 
-_OF_FRAMES = ("label", "text", "columns")
+_OF_FRAMES = ("label", "text", "drop", "columns", "layout")
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from separatrix.arrays import Array
 from separatrix.sources.columns import Columns, Parts
+from separatrix.sources.frames import is_frame
 from separatrix.sources.labels import Label
 from separatrix.sources.packed import require_room
 from separatrix.sources.source import Read
@@ -80,7 +81,7 @@ def read_memory(X: Any, y: Any = None) -> Parts:
     >>> read_memory(["a film", "a bad film"], [1, 0]).table
     Columns of 2 rows: text (text)
     """
-    if hasattr(X, "columns") and not isinstance(X, np.ndarray):
+    if is_frame(X):
         table: Any = Columns.of_frame(X)
         names = table.names
     elif isinstance(X, Columns):

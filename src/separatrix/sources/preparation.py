@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from separatrix.arrays import Array
 from separatrix.sources.columns import KINDS, Columns, Kind, require_column
+from separatrix.sources.frames import is_frame
 from separatrix.sources.steps import Categories, Constant, Numbers, State, Step, WordLists
 from separatrix.sources.stored import Stored, refusal
 from separatrix.sources.vectorise import LONGEST_NGRAM, MOST_HASHES, WAYS, Vectoriser, tell_missing
@@ -121,7 +122,7 @@ class Preparation:
             return cls._fit_matrix(table, settings, feature_names, notes)
         kinds = table.kinds
         for name in settings.categories:
-            require_column(name, table.names, "a category")
+            require_column(name, kinds, "a category")
             kinds[name] = "categories"
         steps = _steps_of(table, kinds, settings, notes)
         refuse = settings.missing == "refuse"
@@ -168,7 +169,7 @@ class Preparation:
         if len(parts) == 1 and sp.issparse(parts[0]) == self.sparse:
             return parts[0]
         if self.sparse:
-            return sp.csr_array(sp.hstack(parts, format="csr"))
+            return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts], format="csr"))
         dense = [part.toarray() if sp.issparse(part) else part for part in parts]
         return np.hstack(dense).astype(np.float64, copy=False)
 
@@ -181,7 +182,8 @@ class Preparation:
             raise ValueError(f"The model was trained on {wanted}. Got {got} instead.")
         if self.columns is None:
             return table
-        missing = [name for name in self.columns if name not in table.names]
+        known = set(table)
+        missing = [name for name in self.columns if name not in known]
         if missing:
             raise ValueError(
                 f"The column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing[:9]))} "
@@ -190,7 +192,7 @@ class Preparation:
             )
         extra = [name for name in table if name not in self.columns]
         if extra:
-            notes.append(f"Not in the training data, and left out: {', '.join(extra[:9])}.")
+            notes.append(f"Not known to the model, and left out: {', '.join(extra[:9])}.")
         for name, kind in self.columns.items():
             if kind == "text":
                 tell_missing(table, name, self.refuse, notes)
@@ -230,7 +232,7 @@ def _table(table: Any) -> Any:
     """Columns as they are and of a frame; anything else must be a matrix."""
     if isinstance(table, Columns) or sp.issparse(table):
         return table
-    if hasattr(table, "columns"):
+    if is_frame(table):
         return Columns.of_frame(table)
     X = np.asarray(table)
     if X.ndim != 2 or X.dtype.kind not in "biuf":

@@ -8,6 +8,7 @@ fetch(name)       its files on this machine, downloaded if need be
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def read(
     notes = [data.about, *parts.notes]
     splits = None if own is None or split is not None else own_splits(own, parts.y, seed, notes)
     return Source.of_parts(
-        parts._replace(notes=notes), name=name, splits=splits, split=split, seed=seed
+        replace(parts, notes=notes), name=name, splits=splits, split=split, seed=seed
     )
 
 

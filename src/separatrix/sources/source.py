@@ -37,6 +37,7 @@ class Source:
     feature_names : d names, or None where the source has none
     notes : sentences about what was decided when it was read
     splits : row numbers for "train", "validation" and "test"
+    reading : options of the reader with which new rows are read in the same way, as plain values
 
     >>> source = Source.of(np.eye(10), np.arange(10) % 2, name="ten rows")
     >>> source
@@ -51,6 +52,7 @@ class Source:
     feature_names: list[str] | None = None
     notes: list[str] = field(default_factory=list)
     splits: Splits = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class Source:
         splits: Splits | None = None,
         split: Split = None,
         seed: int = 0,
+        reading: dict[str, Any] | None = None,
     ) -> Source:
         """Make one whose rows are split as the caller says, or as the data set has it, or 80/10/10.
 
@@ -82,13 +85,18 @@ class Source:
             shares = ", ".join(f"{part} {len(splits[part]):,}" for part in PARTS)
             by = "stratified by the label" if y is not None else "at random"
             notes.append(f"Rows were split 80/10/10, {by}, with seed {seed}: {shares}.")
-        return cls(name, table, y, feature_names or None, notes, splits)
+        return cls(name, table, y, feature_names or None, notes, splits, reading or {})
 
     @classmethod
     def of_parts(cls, parts: Parts, **options: Any) -> Source:
         """Make one of what a reader found; the options are those of `of`."""
         return cls.of(
-            parts.table, parts.y, feature_names=parts.feature_names, notes=parts.notes, **options
+            parts.table,
+            parts.y,
+            feature_names=parts.feature_names,
+            notes=parts.notes,
+            reading=parts.reading,
+            **options,
         )
 
     def __len__(self) -> int:

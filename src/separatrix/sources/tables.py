@@ -4,9 +4,11 @@
     read_parquet(path)    Parquet (needs pyarrow, the extra 'parquet')
 
 Both take `label` (a name, or a position counted from 0, from the end if negative; False: there is
-none) and `text` (the name of a column, or several). `columns` is what a model was trained on
-(`Preparation.columns`: names and kinds); a file to be predicted is read with it, so that a column
-has the kind it had then, and the label may be there or not.
+none), `text` and `drop` (the name of a column, or several: of documents, and to be left out).
+`columns` is what a model was trained on (`Preparation.columns`: names and kinds); a file to be
+predicted is read with it, so that a column has the kind it had then, and the label may be there or
+not, whole or in part. `layout` says in which order the columns of the training data lay: so those
+of a file without a header are known.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,24 +32,38 @@ from separatrix.sources.columns import (
     column_of,
     count_missing,
     looks_like_text,
+    require_column,
 )
 from separatrix.sources.decoding import read_text
-from separatrix.sources.delimited import is_number, split_fields
-from separatrix.sources.labels import Label, find_label, labels_of
+from separatrix.sources.delimited import DELIMITERS, is_number, split_fields
+from separatrix.sources.frames import named_columns, truth_words
+from separatrix.sources.labels import (
+    NO_LABELS,
+    Label,
+    LabelError,
+    Layout,
+    find_label,
+    labels_of,
+    rivals_of,
+)
 
-Text: TypeAlias = str | Collection[str] | None
+Names: TypeAlias = str | Collection[str] | None
 
 _NAMED = 5  # columns in a note
+_LOOKED_AT = 200  # rows, to tell the columns of a file without a header apart
+_TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0"}
 
 
 def read_table(
     path: Path | str,
     *,
     label: Label = None,
-    text: Text = None,
+    text: Names = None,
     header: bool | None = None,
     delimiter: str | None = None,
+    drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
+    layout: Layout | None = None,
 ) -> Parts:
     """Read a CSV or TSV file.
 
@@ -70,26 +88,33 @@ def read_table(
     content, notes = read_text(path)
     fields = split_fields(path, content, header=header, delimiter=delimiter, expected=columns or ())
     names = fields.names
-    if columns and not fields.has_header and not set(columns) <= set(names):
-        names = _names_by_place(names, fields.columns, list(columns), label)
+    if columns and not fields.has_header:
+        names, label = _by_place(names, fields.columns, columns, layout, label)
     kinds = dict(columns or {}) | dict.fromkeys(_names(text), "text")
     point = "." if fields.delimiter == "," else ","
     named = {
         name: _column(str(path), name, values, kinds.get(name), point)
         for name, values in zip(names, fields.columns)
     }
-    parts = split_label(str(path), named, label=label, text=text, columns=columns)
-    return parts._replace(notes=[*notes, *fields.notes, *parts.notes])
+    parts = split_label(
+        str(path), named, label=label, text=text, drop=drop, columns=columns, layout=layout
+    )
+    reading = parts.reading
+    if fields.delimiter not in DELIMITERS:  # which are found
+        reading = {**reading, "delimiter": fields.delimiter}
+    return replace(parts, notes=[*notes, *fields.notes, *parts.notes], reading=reading)
 
 
 def read_parquet(
     path: Path | str,
     *,
     label: Label = None,
-    text: Text = None,
+    text: Names = None,
+    drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
+    layout: Layout | None = None,
 ) -> Parts:
-    """Read a Parquet file: numbers, booleans, words and dictionaries of words."""
+    """Read a Parquet file: numbers, booleans, dates, words and dictionaries of words."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -101,11 +126,14 @@ def read_parquet(
         table = pq.read_table(path)
     except pa.ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from error
-    for name, times in Counter(table.column_names).items():
-        if times > 1:
-            raise ValueError(f"{path}: {times} columns have the name {name!r}. Rename them.")
-    named = {name: _of_arrow(str(path), name, table[name]) for name in table.column_names}
-    return split_label(str(path), named, label=label, text=text, columns=columns)
+    return read_frame(
+        table, str(path), label=label, text=text, drop=drop, columns=columns, layout=layout
+    )
+
+
+def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> Parts:
+    """Part a frame of pandas, polars or pyarrow into features and labels; options as above."""
+    return split_label(where, named_columns(where, frame), **options)
 
 
 def split_label(
@@ -113,70 +141,158 @@ def split_label(
     named: Mapping[str, Any],
     *,
     label: Label = None,
-    text: Text = None,
+    text: Names = None,
+    drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
+    layout: Layout | None = None,
 ) -> Parts:
-    """Part named columns, of a Parquet file or a frame, into features and labels.
+    """Part named columns, of a file or a frame, into features and labels.
 
     >>> parts = split_label("frame", {"size": [1, 2], "y": ["a", "b"], "kind": ["u", None]})
     >>> parts.table, parts.y.tolist()
     (Columns of 2 rows: size (numbers), kind (categories), ['a', 'b'])
     """
     notes: list[str] = []
-    found = {str(name): column_of(str(name), values) for name, values in named.items()}
+    dropped = _dropped(where, named, drop, columns, notes)
+    found = {name: _converted(where, name, named[name]) for name in named if name not in dropped}
     if not found or not len(next(iter(found.values()))):
         raise ValueError(f"{where} has no rows: there is nothing to read.")
+    for name, kind in (columns or {}).items():
+        if kind == "categories" and name in found:
+            found[name] = _as_words(named[name], found[name])
     texts = _names(text)
     if columns:
         texts += [name for name, kind in columns.items() if kind == "text" and name in found]
     table = Columns(found, text=texts if columns or texts else None)
-    chosen = find_label(where, table, label, columns, notes)
-    y = None if chosen is None else labels_of(where, chosen, found[chosen], notes)
-    table = table.select(name for name in found if name != chosen)
+    chosen = find_label(where, table, label, columns, layout, notes)
+    y = None
+    if chosen is not None:
+        y = _labels(where, chosen, _as_words(named[chosen], found[chosen]), columns, notes)
+        copies = [] if columns else rivals_of(table, chosen, notes)
+        table = table.select(name for name in found if name != chosen and name not in copies)
+    if not table.names:
+        raise ValueError(
+            f"{where} has one column, {chosen!r}, which is the label: there is nothing to learn "
+            "from. Give a table with more columns, or name another label."
+        )
     _note_text(table, texts, notes)
     _note_missing(table, notes)
-    return Parts(table, y, table.names, notes)
+    reading: dict[str, Any] = {"layout": {"names": list(named), "label": chosen}}
+    if dropped:
+        reading["drop"] = list(dropped)
+    return Parts(table, y, table.names, notes, reading)
 
 
-def _of_arrow(where: str, name: str, column: Any) -> Array:
-    import pyarrow as pa
+def _dropped(
+    where: str,
+    named: Mapping[str, Any],
+    drop: Names,
+    columns: Mapping[str, Kind] | None,
+    notes: list[str],
+) -> dict[str, None]:
+    """The columns to be left out; those that a model was trained without may be lacking."""
+    wanted = dict.fromkeys(_names(drop))
+    if not columns:
+        for name in wanted:
+            require_column(name, named, f"left out of {where}")
+    dropped = {name: None for name in wanted if name in named}
+    if dropped and not columns:
+        notes.append(f"Left out, as asked: {', '.join(map(repr, dropped))}.")
+    return dropped
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        column = column.cast(pa.float64(), safe=False)
-    elif not (pa.types.is_floating(kind) or pa.types.is_string(kind) or kind == pa.large_string()):
-        raise ValueError(
-            f"{where}: column {name!r} must hold numbers or words. Got {kind} instead: "
-            "convert it, or write the file without it."
-        )
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+def _converted(where: str, name: str, values: Any) -> Array:
+    try:
+        return column_of(name, values)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
-def _names_by_place(
-    names: list[str], values: Sequence[Sequence[str]], known: list[str], label: Label
-) -> list[str]:
-    """The names that a model knows, for a file without a header; one column more is the label.
+def _as_words(values: Any, column: Array) -> Array:
+    """A column, but with the words of a CSV file where it holds truth values."""
+    words = truth_words(values)
+    return column if words is None else words
 
-    That is the one given, or the last, or the first that is not text where the last is.
+
+def _labels(
+    where: str,
+    name: str,
+    values: Array,
+    columns: Mapping[str, Kind] | None,
+    notes: list[str],
+) -> Array | None:
+    """The labels; of rows for a model, which needs none, they may be of no use."""
+    try:
+        return labels_of(where, name, values, notes)
+    except LabelError as error:
+        if not columns:
+            raise
+        notes.append(f"{NO_LABELS}: {error.what}.")
+        return None
+
+
+def _by_place(
+    names: list[str],
+    values: Sequence[Sequence[str]],
+    columns: Mapping[str, Kind],
+    layout: Layout | None,
+    label: Label,
+) -> tuple[list[str], Label]:
+    """The names of the columns of a file without a header, for a model, and which is the label.
+
+    They lie as in training, with the label or without it. Else, if there is one column more than
+    the model knows, the others must fit the kinds of its columns; without a `layout` that one is
+    the label.
     """
-    if len(names) == len(known):
-        return known
-    if len(names) != len(known) + 1 or isinstance(label, str | bool):
-        return names
-    places = range(len(names))
-    if label is None:
-        words = [looks_like_text(np.array(column, dtype=object)) for column in values]
-        label = words.index(False) if words[-1] and not all(words) else -1
-    if not -len(names) <= label < len(names):
-        return names
-    at = places[label]
-    return [*known[:at], names[at], *known[at:]]
+    known = list(columns)
+    orders = [known]
+    if layout is not None:
+        orders = [layout["names"], [n for n in layout["names"] if n != layout["label"]], known]
+    for order in orders:
+        if len(order) == len(names) and columns.keys() <= set(order):
+            return order, label
+    if len(names) != len(known) + 1 or isinstance(label, str):
+        return names, label
+    if not columns.keys() <= set(names):
+        if label is None or isinstance(label, bool):
+            fitting = _places_of_stranger(values, list(columns.values()))
+            if not fitting or (layout is not None and len(fitting) > 1):
+                return names, label
+            at = fitting[-1]
+        elif -len(names) <= label < len(names):
+            at = range(len(names))[label]
+        else:
+            return names, label
+        names = [*known[:at], names[at], *known[at:]]
+    stranger = next(name for name in names if name not in columns)
+    return names, stranger if label is None and layout is None else label
 
 
-def _names(text: Text) -> list[str]:
+def _places_of_stranger(values: Sequence[Sequence[str]], kinds: Sequence[Kind]) -> list[int]:
+    """The places at which the one column too many may lie.
+
+    Without it, numbers lie where the model has numbers, and as many words as can be where it has
+    text.
+    """
+    before = [_likeness(column, kind) for column, kind in zip(values, kinds)]
+    after = [_likeness(column, kind) for column, kind in zip(values[1:], kinds)]
+    head = list(accumulate(before, initial=0.0))
+    tail = list(accumulate(reversed(after), initial=0.0))[::-1]
+    likeness = [a + b for a, b in zip(head, tail)]
+    best = max(likeness)
+    return [at for at, found in enumerate(likeness) if found == best > -math.inf]
+
+
+def _likeness(values: Sequence[str], kind: Kind) -> float:
+    """How well a column fits a kind: the words of a text, minus infinity for what cannot be."""
+    looked_at = [value.strip() for value in values[:_LOOKED_AT]]
+    if kind == "numbers":
+        fits = all(value in MISSING or is_number(value) for value in looked_at)
+        return 0.0 if fits else -math.inf
+    return sum(len(value.split()) for value in looked_at) if kind == "text" else 0.0
+
+
+def _names(text: Names) -> list[str]:
     return [text] if isinstance(text, str) else list(text or ())
 
 
@@ -186,6 +302,8 @@ def _column(where: str, name: str, values: Sequence[str], kind: Kind | None, poi
     words = {raw: word for raw in set(values) if (word := raw.strip()) not in missing}
     if kind in (None, "numbers"):
         numbers = {raw: word.replace(point, ".") for raw, word in words.items()}
+        if kind == "numbers":  # truth values of a frame are numbers
+            numbers = {raw: _TRUTH.get(word, word) for raw, word in numbers.items()}
         if all(map(is_number, numbers.values())):
             parsed = {raw: float(word) for raw, word in numbers.items()}
             return np.array([parsed.get(raw, math.nan) for raw in values])

@@ -12,24 +12,30 @@ are read by `tables.read_table`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from separatrix.sources.columns import Columns, Kind, Parts
 from separatrix.sources.decoding import read_text, stem_of
-from separatrix.sources.labels import Label
+from separatrix.sources.labels import Label, Layout
 from separatrix.sources.tables import read_table
 
 COLUMN = "text"
 
 
 def read_documents(
-    path: Path | str, *, label: Label = None, columns: Mapping[str, Kind] | None = None
+    path: Path | str,
+    *,
+    label: Label = None,
+    columns: Mapping[str, Kind] | None = None,
+    layout: Layout | None = None,
 ) -> Parts:
     """Read documents from a file of lines, or from a folder of files or of folders.
 
-    `columns` is what a model was trained on, as in `read_table`; its column of text has its name.
+    `columns` and `layout` are those of a model, as in `read_table`; its column of text has its
+    name, and every line of a file of lines is a document, blank ones too.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -43,7 +49,7 @@ def read_documents(
     """
     path = Path(path)
     if not path.is_dir():
-        return read_lines(path, label=label, columns=columns)
+        return read_lines(path, label=label, columns=columns, layout=layout)
     inside = visible(path)
     if any(entry.is_dir() for entry in inside):
         return _renamed(read_class_folders(path), columns)
@@ -51,13 +57,18 @@ def read_documents(
 
 
 def read_lines(
-    path: Path | str, *, label: Label = None, columns: Mapping[str, Kind] | None = None
+    path: Path | str,
+    *,
+    label: Label = None,
+    columns: Mapping[str, Kind] | None = None,
+    layout: Layout | None = None,
 ) -> Parts:
     """Read a file of one document a line; where every line has one tab, of label TAB text."""
     path = Path(path)
-    lines, notes = _lines(path)
-    if all(line.count("\t") == 1 for line in lines):
-        return read_table(path, label=label, delimiter="\t", columns=columns)
+    # The answers of a model are to stand line by line beside its questions.
+    lines, notes = _lines(path, keep_blanks=columns is not None)
+    if all(line.count("\t") == 1 for line in lines if line):
+        return read_table(path, label=label, delimiter="\t", columns=columns, layout=layout)
     notes.append("One document a line, without labels.")
     return _renamed(Parts(_table(lines), None, [COLUMN], notes), columns)
 
@@ -115,18 +126,20 @@ def class_folders(path: Path) -> dict[str, list[Path]]:
     return {folder.name: [file for file in visible(folder) if file.is_file()] for folder in inside}
 
 
-def _lines(path: Path) -> tuple[list[str], list[str]]:
-    """The lines of a file that are not blank. Only line feeds end a line: latin-1 has others."""
+def _lines(path: Path, *, keep_blanks: bool = False) -> tuple[list[str], list[str]]:
+    """The lines of a file. Only line feeds end a line: latin-1 has others."""
     text, notes = read_text(path)
-    lines = [line.strip() for line in text.replace("\r\n", "\n").split("\n")]
-    while lines and not lines[-1]:
-        lines.pop()
-    if not lines:
+    lines = [line.strip() for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n")]
+    if not any(lines):
         raise ValueError(f"{path} is empty: there is nothing to read.")
+    while not keep_blanks and not lines[-1]:
+        lines.pop()
     blank = lines.count("")
     if blank:
-        notes.append(f"{path.name}: {blank:,} blank lines were skipped.")
-    return [line for line in lines if line], notes
+        what = "blank line was" if blank == 1 else "blank lines were"
+        done = "taken as empty documents" if keep_blanks else "skipped"
+        notes.append(f"{path.name}: {blank:,} {what} {done}.")
+    return [line for line in lines if line or keep_blanks], notes
 
 
 def _labelled(documents: dict[str, list[str]], notes: list[str], found: str) -> Parts:
@@ -142,7 +155,7 @@ def _renamed(parts: Parts, columns: Mapping[str, Kind] | None) -> Parts:
         return parts
     name = next(iter(columns))
     table = Columns({name: parts.table[COLUMN]}, text=[name])
-    return parts._replace(table=table, feature_names=[name])
+    return replace(parts, table=table, feature_names=[name])
 
 
 def _table(documents: Sequence[str]) -> Columns:

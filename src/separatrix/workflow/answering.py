@@ -12,13 +12,17 @@ from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.modelfile import Bundle
 from separatrix.sources import Source
+from separatrix.sources.labels import NO_LABELS
 from separatrix.workflow.fitting import require_labels
 from separatrix.workflow.inputs import held_out
 from separatrix.workflow.judging import metrics_of, verdict_of
 
 
 def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
-    """The class of every row, and the probabilities of all classes if they are asked for."""
+    """The class of every row, and the probabilities of all classes if they are asked for.
+
+    Labels, if there are some, are compared; there need be none.
+    """
     notes = _notes(source)
     X = bundle.transform(source, notes)
     if proba and not hasattr(bundle.estimator, "predict_proba"):
@@ -34,7 +38,10 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
     }
     if proba:
         facts["probabilities"] = bundle.estimator.predict_proba(X).tolist()
-    if source.y is not None:
+    foreign = _foreign(bundle, source.y)
+    if foreign is not None:
+        notes.append(f"{NO_LABELS}: {foreign!r} is none of the classes of the model.")
+    elif source.y is not None:
         facts["metrics"] = metrics_of(bundle.estimator, X, source.y)
     return facts
 
@@ -82,6 +89,14 @@ def evaluate(
         facts["threshold"]["metrics"] = metrics_of(model, X, source.y)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
+
+
+def _foreign(bundle: Bundle, y: Array | None) -> Any:
+    """The first label that is none of the classes of a model, or None."""
+    classes = set(bundle.classes_.tolist())
+    return next(
+        (label for label in (() if y is None else y.tolist()) if label not in classes), None
+    )
 
 
 def _notes(source: Source) -> list[str]:

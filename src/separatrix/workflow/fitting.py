@@ -16,6 +16,7 @@ from separatrix.estimators.linear import LinearClassifier
 from separatrix.modelfile import Bundle
 from separatrix.solvers import Progress
 from separatrix.sources import Source
+from separatrix.sources.labels import NO_LABELS
 from separatrix.sources.preparation import Preparation, Settings
 from separatrix.workflow.families import Family, Options, build, family_of
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
@@ -132,7 +133,7 @@ def bundle_of(
 ) -> Bundle:
     """A model with all that is kept of it; rows held out, so that they can be found again."""
     rows = {part: source.splits[part] for part in held_out}
-    training = {"source": source.name, "held_out": rows}
+    training = {"source": source.name, "held_out": rows, "reading": source.reading}
     return Bundle(model, preparation, source.fingerprint, {**metrics, "training": training})
 
 
@@ -162,9 +163,10 @@ def model_facts(family: Family, model: LinearClassifier) -> dict[str, Any]:
 def require_labels(source: Source) -> None:
     """Raise unless the rows have labels."""
     if source.y is None:
+        why = "".join(f" {note}" for note in source.notes if note.startswith(NO_LABELS))
         raise ValueError(
-            f"{source.name} has no labels to learn from. Name the column that holds them (label), "
-            "or give a source that has some."
+            f"{source.name} has no labels to learn from.{why} Name the column that holds them "
+            "(label), or give a source that has some."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from separatrix.sources import Columns, Source, load, names
 from separatrix.sources.formats import format_of, options_of
 from separatrix.sources.labels import labels_of
 
+_WIDEST = 1 << 16  # pixels of an image
+
 
 def open_model(path: str | os.PathLike[str]) -> Bundle:
     """What was saved, as a Bundle."""
@@ -22,15 +25,18 @@ def open_model(path: str | os.PathLike[str]) -> Bundle:
 
 
 def load_for(bundle: Bundle, source: Any, **options: Any) -> Source:
-    """Load rows with what the model knows: its columns and their kinds, or how many features.
+    """Load rows as those of the training were read, with what the model knows.
 
-    Options are those of `load`; None is not given. A column that the model does not know and that
-    holds nothing but its classes is the label, whatever its name.
+    That is its columns, their kinds and their order, or how many features there are, the index of
+    the first one, the size of images and whether they have colour. Options are those of `load`;
+    None is not given. A column that the model does not know and that holds nothing but its classes
+    is the label, whatever its name.
     """
     given = {name: value for name, value in options.items() if value is not None}
     if _is_path(source):
         given = _known_to(bundle, Path(source).expanduser(), given) | given
     loaded = load(source, **given)
+    _require_same_features(bundle, loaded)
     found = None if "label" in given else _label_of(bundle, loaded)
     if found is None:
         return loaded
@@ -67,12 +73,78 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
     """What the reader of a path is told of the model."""
     reads = options_of(given.get("format") or format_of(path))
     columns = getattr(bundle.preparation, "columns", None)
-    known: dict[str, Any] = {}
-    if columns is not None and "columns" in reads:
+    known = {name: value for name, value in reading_of(bundle).items() if name in reads}
+    if columns is None:
+        known.pop("layout", None)
+    elif "columns" in reads:
         known["columns"] = columns
+        known.setdefault("layout", {"names": list(columns), "label": None})
     if columns is None and "features" in reads:
         known["features"] = int(bundle.estimator.n_features_in_)
+    if "size" in known and "size" in given:
+        _require_size(known["size"], given["size"])
+        known["resize"] = True
     return known
+
+
+def reading_of(bundle: Bundle) -> dict[str, Any]:
+    """The options with which the training rows were read; a file may say anything there."""
+    training = (bundle.metrics or {}).get("training")
+    reading = training.get("reading") if isinstance(training, Mapping) else None
+    if not isinstance(reading, Mapping):
+        return {}
+    return {name: value for name, value in reading.items() if _is_sound(name, value)}
+
+
+def _is_sound(name: Any, value: Any) -> bool:
+    match name:
+        case "zero_based" | "colour" | "resize":
+            return isinstance(value, bool)
+        case "size":
+            pair = isinstance(value, list) and len(value) == 2
+            return pair and all(type(x) is int and 1 <= x <= _WIDEST for x in value)
+        case "delimiter":
+            return isinstance(value, str) and len(value) == 1
+        case "drop":
+            return _are_words(value)
+        case "layout":
+            if not isinstance(value, Mapping) or not _are_words(value.get("names")):
+                return False
+            return "label" in value and (value["label"] is None or isinstance(value["label"], str))
+    return False
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _require_size(trained: list[int], given: tuple[int, int]) -> None:
+    if list(given) != trained:
+        (w, h), (other_w, other_h) = trained, given
+        raise ValueError(
+            f"The model was trained on images of {w} x {h} pixels, and to resize others to "
+            f"{other_w} x {other_h} is of no use to it: ask for {w} x {h}."
+        )
+
+
+def _require_same_features(bundle: Bundle, source: Source) -> None:
+    """Raise where the columns of a matrix have names, and other ones than in training.
+
+    Images of 8 x 6 and of 12 x 4 pixels have equally many.
+    """
+    if bundle.preparation is None or isinstance(source.table, Columns):
+        return
+    trained = getattr(bundle.preparation, "feature_names_out", None)
+    found = source.feature_names
+    if not trained or not found or len(trained) != len(found) or trained == found:
+        return
+    if trained[0].startswith("feature "):  # which stands for no name
+        return
+    at = next(j for j, (a, b) in enumerate(zip(trained, found)) if a != b)
+    raise ValueError(
+        f"The features must be those of training. Feature {at + 1} was {trained[at]!r}; got "
+        f"{found[at]!r} instead."
+    )
 
 
 def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:
