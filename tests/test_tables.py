@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import datetime
 import gzip
 import io
 import math
@@ -10,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from separatrix.sources import load
 from separatrix.sources.columns import MISSING, Columns, looks_like_text
 from separatrix.sources.delimited import is_number
+from separatrix.sources.preparation import Preparation
 from separatrix.sources.tables import read_parquet, read_table, split_label
 
 
@@ -412,3 +416,95 @@ def test_a_document_without_header_is_the_column_of_the_model(tmp_path):
     parts = read_table(path, columns={"text": "text"})
     assert parts.table["text"].tolist() == ["are we still on for lunch", "win a free phone now"]
     assert parts.y.tolist() == ["ham", "spam"]
+
+
+# The same table, whatever it comes in
+
+
+def in_all_formats(tmp_path, frame):
+    """A frame as CSV, as Parquet, and in memory, in three libraries."""
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    arrow = pa.Table.from_pandas(frame)
+    return [tmp_path / "a.csv", tmp_path / "a.parquet", frame, pl.from_pandas(frame), arrow]
+
+
+def test_dates_are_the_same_categories_in_every_format(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "day": pd.to_datetime(["2024-01-31", "2024-02-01", None, "2024-01-31"]),
+            "at": pd.to_datetime(["2024-01-31 12:30", "2024-02-01 00:00", "2024-02-01 00:00", None]),
+            "born": pd.Series([datetime.date(1815, 12, 10), None] * 2, dtype=object),
+            "label": ["u", "v", "u", "v"],
+        }
+    )
+    for source in in_all_formats(tmp_path, frame):
+        table = load(source).table
+        assert set(table.kinds.values()) == {"categories"}
+        assert table["day"].tolist() == ["2024-01-31", "2024-02-01", None, "2024-01-31"]
+        assert table["at"].tolist()[:2] == ["2024-01-31 12:30:00", "2024-02-01 00:00:00"]
+        assert table["born"].tolist() == ["1815-12-10", None] * 2
+
+
+def test_truth_values_are_the_same_labels_in_every_format(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [True, False, True, True]})
+    for source in in_all_formats(tmp_path, frame):
+        assert load(source).y.tolist() == ["True", "False", "True", "True"]
+
+
+def test_truth_values_are_known_to_a_model_of_another_format(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "flag": [True, False]})
+    for source in in_all_formats(tmp_path, frame):
+        words = load(source, label=False, columns={"x": "numbers", "flag": "categories"})
+        assert words.table["flag"].tolist() == ["True", "False"]
+        numbers = load(source, label=False, columns={"x": "numbers", "flag": "numbers"})
+        assert numbers.table["flag"].tolist() == [1, 0]
+
+
+def test_columns_can_be_dropped_from_every_format(tmp_path):
+    frame = pd.DataFrame({"id": [1, 2], "x": [1.0, 2.0], "y": ["u", "v"]})
+    for source in in_all_formats(tmp_path, frame):
+        loaded = load(source, drop="id")
+        assert loaded.table.names == ["x"]
+        assert "Left out, as asked: 'id'." in loaded.notes
+        with pytest.raises(ValueError, match="There is no column 'no' to be left out of"):
+            load(source, drop=["no"])
+        assert load(source, drop="no", columns={"x": "numbers"}).y.tolist() == ["u", "v"]
+
+
+def test_columns_of_the_same_name_are_refused_in_every_frame():
+    twice = pd.DataFrame([[1, 2, 3]], columns=["a", "a", "y"])
+    for frame in (twice, pa.table([[1], [2], [3]], names=["a", "a", "y"])):
+        with pytest.raises(ValueError, match="2 columns have the name 'a'. Rename them"):
+            load(frame)
+        with pytest.raises(ValueError, match="2 columns have the name 'a'. Rename them"):
+            Columns.of_frame(frame)
+
+
+def test_a_copy_of_the_label_is_left_out_and_other_candidates_are_told(read):
+    rows = "".join(f"{'uv'[k % 2]},{'uv'[k % 2]},{k},{k}\n" for k in range(8))
+    table, y, names, notes = read("target,label,y,x\n" + rows)
+    assert y.tolist() == ["u", "v"] * 4
+    assert names == ["y", "x"]
+    assert "The label is the column 'label', by its name." in notes
+    assert "Left out, as a copy of the label 'label': 'target'." in notes
+    assert "Learnt from, though named like a label: 'y'. Drop what is none." in notes
+
+
+def test_a_table_of_labels_only_is_refused(read):
+    with pytest.raises(ValueError, match="one column, 'y', which is the label: there is nothing"):
+        read("y\n" + "u\nv\n" * 5, label="y")
+
+
+def test_very_many_columns_are_read_and_prepared(tmp_path):
+    # A search among all names for every one of them would take minutes.
+    d = 40_000
+    path = tmp_path / "wide.csv"
+    rows = [",".join([str((k + j) % 7) for j in range(d)] + ["uv"[k % 2]]) for k in range(4)]
+    path.write_text(",".join([f"x{j}" for j in range(d)] + ["label"]) + "\n" + "\n".join(rows))
+    table = load(path).table
+    preparation = Preparation.fit(table)
+    assert preparation.transform(table).shape == (4, d)
+    again = load(path, columns=preparation.columns)
+    assert again.table.names == table.names
+    assert Columns.of_frame(pd.DataFrame({f"x{j}": [1.0] for j in range(d)})).shape == (1, d)

@@ -26,6 +26,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
 
+_CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
 _WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
 _LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
 
@@ -151,8 +152,9 @@ def column_of(name: str, values: Any) -> Array:
     """
     if is_arrow(values):
         values = of_arrow(name, values)
-    categorical = str(getattr(values, "dtype", "")) in ("category", "Categorical", "Enum")
-    array = values if isinstance(values, np.ndarray) else _array(values)
+    plain = isinstance(values, np.ndarray)
+    categorical = not plain and str(getattr(values, "dtype", "")) in _CATEGORICAL
+    array = values if plain else _array(values)
     if array.ndim != 1:
         raise ValueError(f"Column {name!r} must be a vector. Got shape {array.shape} instead.")
     if array.dtype.kind in "biuf" and not categorical:

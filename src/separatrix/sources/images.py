@@ -75,7 +75,7 @@ def read_images(
 def _one_shape(
     files: Sequence[Path], pixels: Sequence[Array], size: tuple[int, int] | None
 ) -> tuple[int, int]:
-    """Height and width of all images; they must be the same, and those of `size`, if it is given."""
+    """Height and width of all images, which must be the same, and those of `size` if given."""
     shapes = [array.shape[:2] for array in pixels]
     h, w = shapes[0] if size is None else (size[1], size[0])
     odd = next((i for i, shape in enumerate(shapes) if shape != (h, w)), None)
