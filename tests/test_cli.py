@@ -394,7 +394,7 @@ def test_data_sets_are_listed_shown_and_fetched(folder, monkeypatch):
     assert "its place is" in " ".join(call("data", "show", "a5a").stdout.split())
     assert "needs no files" in call("data", "fetch", "iris").stdout
     missing = call("data", "fetch", "cs725/binary", code=1)
-    assert "Put the file at" in missing.stderr
+    assert "Put each file at" in missing.stderr
     assert "has no public address" in call("fit", "cs725/iris", code=1).stderr
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 
 from separatrix.sources import describe, fetch, load, names
 from separatrix.sources.data_sets import DATA_SETS
-from separatrix.sources.download import File, cache_folder, obtain
+from separatrix.sources.download import File, cache_folder, obtain, obtain_all
 from separatrix.sources.iris_split import iris_split
 
 FILES = sorted(file.path for data in DATA_SETS.values() for file in data.files)
@@ -172,17 +172,26 @@ def test_another_file_is_refused_and_not_kept(home, server):
         obtain(file)
 
 
-def test_without_a_network_the_place_and_the_checksum_are_told(home, server):
-    _, address = server
+def test_without_a_network_the_place_and_the_checksum_of_all_files_are_told(home, server):
+    folder, address = server
     nowhere = File("libsvm/rows", SHA256, "http://127.0.0.1:1/rows")
     place = cache_folder() / "libsvm/rows"
     with pytest.raises(FileNotFoundError, match="cannot be reached") as error:
         obtain(nowhere)
     assert f"Put the file at {place} (sha256 of its content: {SHA256})." in str(error.value)
+    (folder / "rows").write_bytes(CONTENT)
+    three = [File("here", SHA256, address + "rows"), nowhere, File("x", SHA256, address + "x")]
+    with pytest.raises(FileNotFoundError, match="cannot be reached") as error:
+        obtain_all(three)
+    assert str(cache_folder() / "x") in str(error.value)
+    assert str(cache_folder() / "here") not in str(error.value)  # it came
     with pytest.raises(FileNotFoundError, match="cannot be reached: File not found"):
         obtain(File("rows", SHA256, address + "missing"))
-    with pytest.raises(FileNotFoundError, match=r"no public address\. Put the file at"):
+    with pytest.raises(FileNotFoundError, match=r"no public address\. Put each file at") as error:
         fetch("cs725/binary")
+    for file in DATA_SETS["cs725/binary"].files:
+        place = cache_folder() / file.path
+        assert f"{place} (sha256 of its content: {file.sha256})" in str(error.value)
     assert not describe("cs725/binary")["here"]
     with pytest.raises(ValueError, match=r"no data set 'mnits'\. Did you mean 'mnist'"):
         describe("mnits")

@@ -19,6 +19,7 @@ from separatrix.sources import Columns, load, packed
 from separatrix.sources.formats import READERS, format_of
 from separatrix.sources.idx import read_idx
 from separatrix.sources.splits import PARTS, own_splits, split_rows
+from separatrix.workflow.fitting import fit_source
 
 X = np.array([[0.5, 0.0, 3.0], [0.0, -1.0, 1e-3], [2.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
 Y = np.array([1, 0, 1, 0])
@@ -96,6 +97,9 @@ def test_a_split_may_be_given():
         ((0.5, 0.5), "three numbers"),
         ((0.5, 0.5, 0.5), "add up to 1"),
         ((0.0, 0.5, 0.5), "the first above 0"),
+        ((np.nan, 0.5, 0.5), "three numbers >= 0"),
+        ((np.inf, 0.5, 0.5), "three numbers >= 0"),
+        ("80/10/10", r"as in \(0.8, 0.1, 0.1\). Got '80/10/10' instead"),
         ({"train": [0], "tests": [1]}, "A split names the parts"),
         ({"test": [1]}, "'train' is needed"),
         ({"train": [0, 4]}, "between 0 and 3. Got 4"),
@@ -105,6 +109,43 @@ def test_a_split_may_be_given():
 def test_bad_splits_are_refused(split, words):
     with pytest.raises(ValueError, match=words):
         load((X, Y), split=split)
+
+
+@pytest.mark.parametrize("n", [2, 8])
+def test_a_part_that_gets_no_rows_is_told(n):
+    note = load((np.eye(n), np.arange(n))).notes[-1]
+    assert note.endswith(
+        f"train {n}, validation 0, test 0. None is left for validation and for test."
+    )
+    assert "None is left" not in load((np.eye(n), np.arange(n)), split=(1, 0, 0)).notes[-1]
+
+
+def test_a_split_that_was_asked_for_is_told_too():
+    note = load("wine", split=(0.5, 0.25, 0.25), seed=3).notes[-1]
+    assert note.startswith(
+        "Rows were split 50/25/25, stratified by the label, with seed 3: train 90"
+    )
+
+
+# Labels that are numbers
+
+
+def test_a_few_numbers_that_are_not_whole_are_classes(tmp_path):
+    y = np.array([0.5, 1.5] * 10)
+    path = tmp_path / "a.svm"
+    dump_svmlight_file(np.eye(20), y, str(path))
+    for source in ((np.eye(20), y), path, pd.DataFrame({"x": range(20), "y": y})):
+        loaded = load(source)
+        assert loaded.y.tolist() == ["0.5", "1.5"] * 10
+        assert "they were taken as words" in " ".join(loaded.notes)
+        assert fit_source(loaded).facts["source"]["classes"] == ["0.5", "1.5"]
+
+
+def test_a_quantity_is_no_label():
+    source = load(pd.DataFrame({"x": range(20), "price": np.arange(20) / 7}))
+    words = r"labels of data frame are a quantity.* 20 different values, such as 0.142857. Name the"
+    with pytest.raises(ValueError, match=words):
+        fit_source(source)
 
 
 # The source
@@ -369,6 +410,16 @@ def test_damaged_idx_files_are_refused(tmp_path, content, words):
 def test_formats_are_found_by_ending_or_content(tmp_path, name, content, format):
     (tmp_path / name).write_bytes(content)
     assert format_of(tmp_path / name) == format
+
+
+@pytest.mark.parametrize("names", [("a.csv", "b.csv"), ("x/a.svm.gz", "y/b.txt"), ("a.json", "b")])
+def test_a_folder_of_tables_is_not_taken_for_documents(tmp_path, names):
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=f"a folder with {names[0]}, which is no text of a class"):
+        load(tmp_path)
+    assert load(tmp_path, format="text").table.names == ["text"]
 
 
 def test_a_long_file_is_judged_by_its_beginning(tmp_path):

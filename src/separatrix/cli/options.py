@@ -1,5 +1,6 @@
 """The options that several verbs share, in groups, and how their words are read."""
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -332,12 +333,13 @@ def _shares(given: str) -> tuple[float, ...]:
         parts = [float(part) for part in re.split("[/,:]", given)]
     except ValueError:
         parts = []
-    if len(parts) != 3 or min(parts) < 0 or parts[0] == 0:
+    total = sum(parts)
+    if len(parts) != 3 or min(parts) < 0 or parts[0] == 0 or not 0 < total < math.inf:
         raise UsageError(
             "--split takes three shares, of training, validation and test rows, as in 80/10/10. "
             f"Got '{given}' instead."
         )
-    return tuple(part / sum(parts) for part in parts)
+    return tuple(part / total for part in parts)
 
 
 def _word_list(given: str) -> tuple[str, list[str]]:

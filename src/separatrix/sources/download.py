@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -73,13 +73,31 @@ def find(file: File) -> Path | None:
 
 def obtain(file: File, progress: Progress | None = None) -> Path:
     """The file on this machine, fetched if need be."""
-    found = find(file)
-    if found is not None:
-        return found
-    where = places(file)[0]
-    advice = f"Put the file at {where} (sha256 of its content: {file.sha256})."
-    if not file.address:
-        raise FileNotFoundError(f"{file.path} is not here and has no public address. {advice}")
+    return obtain_all([file], progress)[0]
+
+
+def obtain_all(files: Sequence[File], progress: Progress | None = None) -> list[Path]:
+    """The files on this machine, fetched if need be; all that cannot be are told at once."""
+    lacking = [file for file in files if find(file) is None]
+    for_hand = [file for file in lacking if not file.address]
+    if for_hand:
+        these = "is not here and has" if len(for_hand) == 1 else "are not here and have"
+        names = ", ".join(file.path for file in for_hand)
+        raise FileNotFoundError(f"{names} {these} no public address. {_advice(for_hand)}")
+    return [find(file) or _obtained(file, progress, lacking) for file in files]
+
+
+def _advice(files: Sequence[File]) -> str:
+    what = "the file" if len(files) == 1 else "each file"
+    where = "; ".join(
+        f"at {places(file)[0]} (sha256 of its content: {file.sha256})" for file in files
+    )
+    return f"Put {what} {where}."
+
+
+def _obtained(file: File, progress: Progress | None, lacking: Sequence[File]) -> Path:
+    """A file from its public home; where that cannot be reached, all that are lacking are told."""
+    advice = _advice([other for other in lacking if find(other) is None])
     try:
         content = _fetched(file, progress)
     except OSError as error:
@@ -93,7 +111,9 @@ def obtain(file: File, progress: Progress | None = None) -> Path:
         _check(file, target)
     except ValueError as error:
         target.unlink()
-        raise ValueError(f"What came from {file.address} is another file. {advice}") from error
+        raise ValueError(
+            f"What came from {file.address} is another file. {_advice([file])}"
+        ) from error
     return target
 
 

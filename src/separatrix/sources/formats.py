@@ -91,6 +91,10 @@ _BY_ENDING = {
 }
 
 
+# Files that are not documents, though many of them are text.
+_NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx", ".zip"])
+
+
 def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
     """Read a file or a folder by the reader of its format."""
     if format is None:
@@ -126,10 +130,7 @@ def format_of(path: Path) -> str:
     """
     if path.is_dir():
         return _format_of_folder(path)
-    name = path.name.lower()
-    for packed in PACKED:
-        name = name.removesuffix(packed)
-    ending = Path(name).suffix
+    ending = _ending(path)
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
     return _format_of_content(beginning(path, _LOOKED_AT), is_text=ending == ".txt")
@@ -140,10 +141,25 @@ def _format_of_folder(path: Path) -> str:
         return "idx"
     if is_npy_folder(path):
         return "arrays"
-    for folder in [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]:
-        if any(file.suffix.lower() in IMAGES for file in folder.iterdir()):
-            return "images"
+    folders = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
+    files = [file for folder in folders for file in sorted(folder.iterdir())]
+    if any(file.suffix.lower() in IMAGES for file in files):
+        return "images"
+    strange = next((file for file in files if _ending(file) in _NO_DOCUMENTS), None)
+    if strange is not None:
+        raise ValueError(
+            f"{path} is a folder with {strange.relative_to(path)}, which is no text of a class. "
+            "Give the file itself, or, if all files in the folder are documents, the format text."
+        )
     return "text"
+
+
+def _ending(path: Path) -> str:
+    """The last part of a file's name, as in .csv, whatever it was packed by."""
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
 
 
 def _format_of_content(start: bytes, *, is_text: bool) -> str:

@@ -15,6 +15,7 @@ Label: TypeAlias = str | int | bool | None
 
 NO_LABELS = "There are no labels to compare with"
 
+_MOST_NUMBERS = 100  # that are not whole, to be names of classes
 _LONGEST = 256  # characters; longer ones are documents
 _EXACT = 2.0**53  # float64 holds every integer below
 
@@ -145,6 +146,25 @@ def labels_of(where: str, name: str, values: Array, notes: list[str]) -> Array:
         notes.append("All labels end in a full stop, which was taken off.")
         return np.array([value.removesuffix(".") for value in values])
     return values.astype(str)
+
+
+def class_labels(y: Array, notes: list[str]) -> Array:
+    """Labels as classes: some few numbers that are not whole are words, since they only name.
+
+    >>> class_labels(np.array([0.5, 1.5, 0.5]), [])
+    array(['0.5', '1.5', '0.5'], dtype='<U3')
+    """
+    if not is_quantity(y) or not np.isfinite(y).all():
+        return y
+    if len(np.unique(y)) > min(_MOST_NUMBERS, len(y) / 2):
+        return y
+    notes.append("The labels are numbers that are not whole: they were taken as words.")
+    return words_of(y.astype(np.float64)).astype(str)
+
+
+def is_quantity(y: Array) -> bool:
+    """Say whether these are numbers of which some are not whole."""
+    return y.dtype.kind == "f" and bool((y != np.floor(y)).any())
 
 
 def _numbers(where: str, name: str, values: Array) -> Array:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.sources.data_sets import DATA_SETS, DataSet
-from separatrix.sources.download import File, Progress, find, obtain, places
+from separatrix.sources.download import File, Progress, find, obtain_all, places
 from separatrix.sources.source import Source
 from separatrix.sources.splits import Split, own_splits
 
@@ -64,7 +64,7 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
 
     `progress(file, bytes, total)` is called while a file comes; total is 0 where it is not known.
     """
-    return [obtain(file, progress) for file in _known(name).files]
+    return obtain_all(_known(name).files, progress)
 
 
 def read(

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from separatrix.arrays import Array
 from separatrix.sources.columns import Columns, Parts
-from separatrix.sources.splits import PARTS, Split, Splits, given_rows, split_rows
+from separatrix.sources.labels import class_labels
+from separatrix.sources.splits import SHARES, Split, Splits, given_rows, split_in_words, split_rows
 
 _ENTRIES_AT_ONCE = 1 << 20
 
@@ -76,15 +77,13 @@ class Source:
         if y is not None and len(y) != n:
             raise ValueError(f"{name} has {n:,} rows and {len(y):,} labels.")
         notes = list(notes or [])
+        y = y if y is None else class_labels(y, notes)
         if isinstance(split, Mapping):
             splits = given_rows(split, n)
-        elif split is not None:
-            splits = split_rows(y, n, seed, split)
-        elif splits is None:
-            splits = split_rows(y, n, seed)
-            shares = ", ".join(f"{part} {len(splits[part]):,}" for part in PARTS)
-            by = "stratified by the label" if y is not None else "at random"
-            notes.append(f"Rows were split 80/10/10, {by}, with seed {seed}: {shares}.")
+        elif split is not None or splits is None:
+            shares = SHARES if split is None else split
+            splits = split_rows(y, n, seed, shares)
+            notes.append(split_in_words(splits, shares, seed, by_label=y is not None))
         return cls(name, table, y, feature_names or None, notes, splits, reading or {})
 
     @classmethod

@@ -103,10 +103,30 @@ def _every(n: int, share: float) -> Array:
 
 
 def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
-    found = tuple(float(share) for share in shares)
-    if len(found) != 3 or min(found) < 0 or found[0] == 0 or abs(sum(found) - 1) > 1e-6:
+    try:
+        found = tuple(float(share) for share in shares)
+    except (TypeError, ValueError):
+        found = ()
+    good = len(found) == 3 and all(0 <= share <= 1 for share in found)  # so NaN is not
+    if not good or found[0] == 0 or abs(sum(found) - 1) > 1e-6:
+        got = shares if isinstance(shares, str) else tuple(shares)
         raise ValueError(
             "The shares of training, validation and test rows must be three numbers >= 0 that add "
-            f"up to 1, the first above 0. Got {tuple(shares)} instead."
+            f"up to 1, the first above 0, as in (0.8, 0.1, 0.1). Got {got!r} instead."
         )
     return found
+
+
+def split_in_words(splits: Splits, shares: Sequence[float], seed: int, by_label: bool) -> str:
+    """Say how rows were drawn, and which part got none though it was to have some.
+
+    >>> splits = {"train": np.arange(8), "validation": np.arange(0), "test": np.arange(0)}
+    >>> split_in_words(splits, (0.8, 0.1, 0.1), 0, by_label=False)[-72:]
+    'train 8, validation 0, test 0. None is left for validation and for test.'
+    """
+    given = "/".join(f"{100 * share:.6g}" for share in shares)
+    by = "stratified by the label" if by_label else "at random"
+    counts = ", ".join(f"{part} {len(rows):,}" for part, rows in splits.items())
+    sentence = f"Rows were split {given}, {by}, with seed {seed}: {counts}."
+    empty = [part for part, share in zip(PARTS, shares) if share and not len(splits[part])]
+    return sentence + (f" None is left for {' and for '.join(empty)}." if empty else "")

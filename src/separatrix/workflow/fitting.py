@@ -16,7 +16,7 @@ from separatrix.estimators.linear import LinearClassifier
 from separatrix.modelfile import Bundle
 from separatrix.solvers import Progress
 from separatrix.sources import Source
-from separatrix.sources.labels import NO_LABELS
+from separatrix.sources.labels import NO_LABELS, is_quantity
 from separatrix.sources.preparation import Preparation, Settings
 from separatrix.workflow.families import Family, Options, build, family_of
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
@@ -167,6 +167,13 @@ def require_labels(source: Source) -> None:
         raise ValueError(
             f"{source.name} has no labels to learn from.{why} Name the column that holds them "
             "(label), or give a source that has some."
+        )
+    if is_quantity(source.y):
+        odd = source.y[source.y != np.floor(source.y)]
+        raise ValueError(
+            f"The labels of {source.name} are a quantity, not classes: they have "
+            f"{len(np.unique(source.y)):,} different values, such as {odd[0]:g}. Name the column "
+            "of the labels (label), or make classes of the values."
         )
 
 
