@@ -74,6 +74,43 @@ def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
     ]
 
 
+@pytest.mark.parametrize("value", ["", "inf"])
+@pytest.mark.parametrize("learn", [fit_source, search_source])
+def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
+    path = tmp_path / "bad.csv"
+    rows = [f"{k % 7},{value if k == 50 else k},{'uv'[k % 2]}\n" for k in range(60)]
+    path.write_text("a,b,label\n" + "".join(rows))
+    source = load(path)
+    assert 50 in source.splits["train"]
+    settings = settings_for(source.table, missing="refuse")
+    with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' is (missing|inf)[,.]"):
+        learn(source, settings=settings)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_a_bad_value_of_a_sparse_file_is_told_by_its_row(tmp_path, value):
+    path = tmp_path / "bad.svm"
+    path.write_text("".join(f"{k % 2} 1:{k} 2:{value if k == 50 else 1}\n" for k in range(60)))
+    with pytest.raises(ValueError, match=r"^bad.svm, row 51: column 'feature 2' is (missing|inf)"):
+        fit_source(load(path))
+
+
+def test_infinity_in_new_rows_is_told_by_its_column():
+    bundle = fit_source(load("iris")).bundle
+    X = np.ones((3, 4))
+    X[2, 1] = np.inf
+    with pytest.raises(ValueError, match=r"^Row 3: column 'sepal width \(cm\)' is inf"):
+        bundle.predict(X)
+
+
+def test_more_features_than_the_memory_holds_are_refused(tmp_path):
+    path = tmp_path / "wide.svm"
+    path.write_text("".join(f"{k % 2} 1:{k} 2000000000:1\n" for k in range(40)))
+    for learn in (fit_source, search_source):
+        with pytest.raises(ValueError, match=r"wide.svm has 2,000,000,000 features: a model of"):
+            learn(load(path))
+
+
 def test_every_fold_is_prepared_by_its_own_training_rows():
     source = load((X, Y))
     settings = settings_for(X)

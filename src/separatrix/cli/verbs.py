@@ -142,7 +142,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, MemoryError):
-        return f"There is not enough memory: {error}"
+        why = " ".join(str(error).split())
+        return f"There is not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
     text = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError | ImportError | UsageError):
         return text

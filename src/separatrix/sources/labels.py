@@ -151,8 +151,8 @@ def labels_of(where: str, name: str, values: Array, notes: list[str]) -> Array:
 def class_labels(y: Array, notes: list[str]) -> Array:
     """Labels as classes: some few numbers that are not whole are words, since they only name.
 
-    >>> class_labels(np.array([0.5, 1.5, 0.5]), [])
-    array(['0.5', '1.5', '0.5'], dtype='<U3')
+    >>> class_labels(np.array([0.5, 1.5, 0.5, 0.5]), [])
+    array(['0.5', '1.5', '0.5', '0.5'], dtype='<U3')
     """
     if not is_quantity(y) or not np.isfinite(y).all():
         return y

@@ -23,6 +23,7 @@ from separatrix.sources.columns import KINDS, Columns, Kind, require_column
 from separatrix.sources.frames import is_frame
 from separatrix.sources.steps import Categories, Constant, Numbers, State, Step, WordLists
 from separatrix.sources.stored import Stored, refusal
+from separatrix.sources.values import require_values
 from separatrix.sources.vectorise import LONGEST_NGRAM, MOST_HASHES, WAYS, Vectoriser, tell_missing
 
 STEPS: tuple[type[Any], ...] = (Constant, Numbers, Categories, Vectoriser, WordLists)
@@ -118,6 +119,8 @@ class Preparation:
         settings = settings or Settings()
         table = _table(table)
         notes: list[str] = []
+        refuse = settings.missing == "refuse"
+        require_values(table, feature_names, refuse=refuse)
         if not isinstance(table, Columns):
             return cls._fit_matrix(table, settings, feature_names, notes)
         kinds = table.kinds
@@ -125,10 +128,9 @@ class Preparation:
             require_column(name, kinds, "a category")
             kinds[name] = "categories"
         steps = _steps_of(table, kinds, settings, notes)
-        refuse = settings.missing == "refuse"
         for name, kind in kinds.items():
             if kind == "text":
-                tell_missing(table, name, refuse, notes)
+                tell_missing(table, name, notes)
         return cls(dict(kinds), steps, _sparse_pays(steps), refuse, notes)
 
     @classmethod
@@ -154,6 +156,13 @@ class Preparation:
         """A name for every column of the matrix."""
         return [name for step in self.steps for name in step.names]
 
+    @property
+    def _matrix_names(self) -> list[str] | None:
+        """The names of the columns of a matrix, as it comes in."""
+        if self.columns is not None:
+            return None
+        return next((step.columns for step in self.steps if isinstance(step, Numbers)), None)
+
     def transform(self, table: Any, notes: list[str] | None = None) -> Any:
         """The matrix of a table that has the columns of the training rows, in any order.
 
@@ -161,6 +170,7 @@ class Preparation:
         """
         told: list[str] = []
         table = self._known(_table(table), told)
+        require_values(table, self._matrix_names, refuse=self.refuse)
         parts = [step.transform(table, told) for step in self.steps]
         if notes is not None:
             notes += told
@@ -195,7 +205,7 @@ class Preparation:
             notes.append(f"Not known to the model, and left out: {', '.join(extra[:9])}.")
         for name, kind in self.columns.items():
             if kind == "text":
-                tell_missing(table, name, self.refuse, notes)
+                tell_missing(table, name, notes)
         return table
 
     def to_state(self) -> State:

@@ -22,6 +22,7 @@ from separatrix.arrays import Array, Matrix
 from separatrix.sources.columns import Columns, words_of
 from separatrix.sources.delimited import is_number
 from separatrix.sources.stored import Stored, refusal
+from separatrix.sources.values import missing_value
 
 State: TypeAlias = tuple[dict[str, Any], dict[str, Array]]
 
@@ -112,13 +113,6 @@ class Numbers:
                 "The model was trained on a dense matrix with its means taken off. "
                 "Got a sparse matrix instead: make it dense with X.toarray()."
             )
-        bad = np.flatnonzero(np.isnan(X.data))
-        if len(bad):
-            row = int(np.searchsorted(X.indptr, bad[0], side="right"))
-            raise ValueError(
-                f"Row {row}, column {self.columns[X.indices[bad[0]]]!r} is missing in a sparse "
-                "matrix, where gaps are not filled. Remove the row, or fill the gap."
-            )
         if self.scale is None:
             return X
         return sp.csr_array((X.data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
@@ -190,7 +184,7 @@ class Categories:
 
     def _tell_gaps(self, words: Array, gaps: int, notes: list[str]) -> None:
         if self.refuse:
-            raise _missing(self.column, [value is None for value in words].index(True))
+            raise missing_value([value is None for value in words].index(True), self.column)
         filled = "taken as no category" if self.fill is None else repr(self.values[self.fill])
         notes.append(f"Column {self.column!r}: {_values(gaps)} missing, filled: {filled}.")
 
@@ -299,7 +293,7 @@ def _filled(
         return X
     if fill is None:
         row, column = (int(place) for place in np.argwhere(gaps)[0])
-        raise _missing(columns[column], row)
+        raise missing_value(row, columns[column])
     for j in np.flatnonzero(gaps.any(axis=0)):
         count = _values(int(gaps[:, j].sum()))
         notes.append(f"Column {columns[j]!r}: {count} missing, filled: {fill[j]:.6g}.")
@@ -317,13 +311,6 @@ def _typical(X: Array, gaps: Array, columns: list[str], how: str, notes: list[st
         else:
             notes.append(f"Column {name!r} has no values in the training rows: 0 stands for them.")
     return fill
-
-
-def _missing(column: str, row: int) -> ValueError:
-    return ValueError(
-        f"Column {column!r} has a missing value in row {row + 1}, and missing='refuse'. Remove the "
-        "row, fill the gap, or train with missing='mean'."
-    )
 
 
 def _values(count: int) -> str:

@@ -136,15 +136,9 @@ class Vectoriser:
         return cls(column, way, (low, high), vocabulary, idf, n_hashes, prefix)
 
 
-def tell_missing(table: Columns, column: str, refuse: bool, notes: list[str]) -> None:
-    """A missing document counts as an empty one, and is told, or it is refused."""
+def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
+    """A missing document counts as an empty one, and is told."""
     gaps = count_missing(table[column])
-    if gaps and refuse:
-        row = [text is None for text in words_of(table[column])].index(True) + 1
-        raise ValueError(
-            f"Column {column!r} has no text in row {row}, and missing='refuse'. Remove the row, or "
-            "train with missing='mean', which takes it as an empty text."
-        )
     if gaps:
         notes.append(f"Column {column!r}: {gaps:,} missing texts were taken as empty.")
 

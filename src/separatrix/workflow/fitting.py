@@ -20,7 +20,7 @@ from separatrix.sources.labels import NO_LABELS, is_quantity
 from separatrix.sources.preparation import Preparation, Settings
 from separatrix.workflow.families import Family, Options, build, family_of
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
-from separatrix.workflow.preparing import in_words, settings_for
+from separatrix.workflow.preparing import in_words, require_usable, settings_for
 
 _FILLED = re.compile(r"(Column '.*'): [\d,]+ values? missing, filled")
 
@@ -63,6 +63,7 @@ def prepare(source: Source, settings: Settings | None = None) -> Prepared:
     """
     require_labels(source)
     settings = settings_for(source.table) if settings is None else settings
+    require_usable(source, settings)
     parts = {part: source.part(part) for part, rows in source.splits.items() if len(rows)}
     if "train" not in parts:
         raise ValueError(f"{source.name} has no rows for training.")

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.sources import Columns
+from separatrix.sources import Columns, Source
+from separatrix.sources.packed import most_bytes
 from separatrix.sources.preparation import Preparation, Settings
 from separatrix.sources.steps import Categories, Numbers, WordLists
+from separatrix.sources.values import require_values
 from separatrix.sources.vectorise import Vectoriser
 
+_BYTES_OF_FEATURE = 80  # measured, with its name
+_BYTES_OF_WEIGHT = 48  # and its copies while it is fitted
 _WAYS = {"tfidf": "TF-IDF weights", "counts": "counts", "hashing": "hashed counts"}
 
 
@@ -30,6 +34,26 @@ def settings_for(table: Any, *, standardise: bool | None = None, **given: Any) -
         standardise = isinstance(table, Columns) or not (sp.issparse(table) or is_image)
     said = {name: value for name, value in given.items() if value is not None}
     return Settings(standardise=standardise, **said)
+
+
+def require_usable(source: Source, settings: Settings) -> None:
+    """Raise where the rows of a source cannot be learnt from, or their model has no room.
+
+    Rows are told as they are counted in the source, before it is split.
+    """
+    d = source.table.shape[1]
+    outputs = 1 if source.y is None else len(np.unique(source.y))
+    needed = d * (_BYTES_OF_FEATURE + _BYTES_OF_WEIGHT * outputs)
+    if needed > most_bytes():
+        raise ValueError(
+            f"{source.name} has {d:,} features: a model of them needs about "
+            f"{needed / 2**30:,.0f} GiB, and half of this machine's memory is "
+            f"{most_bytes() / 2**30:.1f}. Is an index in the file wrong? Leave features out, or "
+            "number those that occur anew."
+        )
+    names = None if isinstance(source.table, Columns) else source.feature_names
+    refuse = settings.missing == "refuse"
+    require_values(source.table, names, refuse=refuse, where=source.name)
 
 
 def in_words(preparation: Preparation, settings: Settings) -> list[str]:

@@ -17,7 +17,7 @@ from separatrix.sources.preparation import Preparation, Settings
 from separatrix.workflow.families import OptionError, Options, build, family_of
 from separatrix.workflow.fitting import Trained, bundle_of, facts_of, model_facts, require_labels
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
-from separatrix.workflow.preparing import in_words, settings_for
+from separatrix.workflow.preparing import in_words, require_usable, settings_for
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -71,6 +71,7 @@ def search_source(
     assert source.y is not None
     options = Options() if options is None else options
     settings = settings_for(source.table) if settings is None else settings
+    require_usable(source, settings)
     family = family_of(model, len(np.unique(source.y)))
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
