@@ -91,7 +91,7 @@ def test_fit_of_a_table_says_what_was_decided(folder):
     assert "Column 'job': 1 value missing" in text
     assert "2 of numbers, standardised; 1 of categories, one-hot" in text
     refused = call("fit", "people.csv", "--missing", "refuse", code=1)
-    assert "has a missing value in row 4" in refused.stderr
+    assert "people.csv, row 3: column 'job' is missing" in refused.stderr
 
 
 def test_fit_of_text_and_the_words_that_count(folder):
@@ -395,7 +395,7 @@ def test_data_sets_are_listed_shown_and_fetched(folder, monkeypatch):
     assert "needs no files" in call("data", "fetch", "iris").stdout
     missing = call("data", "fetch", "cs725/binary", code=1)
     assert "Put each file at" in missing.stderr
-    assert "has no public address" in call("fit", "cs725/iris", code=1).stderr
+    assert "have no public address" in call("fit", "cs725/iris", code=1).stderr
 
 
 # A quick start

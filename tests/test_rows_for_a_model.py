@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.metrics import average_precision_score
 
 from command import call, facts
 from separatrix import load
@@ -238,3 +239,31 @@ def test_options_of_a_model_file_that_make_no_sense_are_not_passed_on(reading):
     bundle = fit_source(load("iris")).bundle
     bundle.metrics["training"]["reading"] = reading
     assert reading_of(bundle) == {}
+
+
+# Which class is meant
+
+
+def test_precision_and_recall_are_those_of_the_class_that_is_meant(folder):
+    call("fit", "breast-cancer", "--C", "0.001", "--out", "m.sx", "--quiet")
+    words = ["evaluate", "m.sx", "breast-cancer", "--all"]
+    found = facts(*words, "--positive", "benign", "--precision", "0.99")
+    other = facts(*words, "--positive", "malignant", "--precision", "0.99", "--out", "careful.sx")
+    assert (found["positive"], other["positive"]) == ("benign", "malignant")
+    source, careful = load("breast-cancer"), open_model("careful.sx")
+    for facts_of, name, sign in [(found, "benign", -1), (other, "malignant", 1)]:
+        classes = {entry["class"]: entry for entry in facts_of["threshold"]["metrics"]["classes"]}
+        assert classes[name]["precision"] >= 0.99
+        assert classes[name]["precision"] == facts_of["threshold"]["precision"]
+        assert classes[name]["recall"] == facts_of["threshold"]["recall"]
+        positive = source.y == name
+        scores = sign * careful.decision_function(source)
+        assert facts_of["ranking"]["average_precision"] == pytest.approx(
+            average_precision_score(positive, scores)
+        )
+        point = facts_of["operating_points"][0]
+        chosen = scores > sign * point["threshold"]
+        assert point["recall"] == (chosen & positive).sum() / positive.sum()
+    assert "'benign' if score <" in call(*words, "--positive", "benign").stdout
+    refused = call(*words, "--positive", "neither", code=1).stderr
+    assert "must be one of the classes, benign, malignant" in refused

@@ -24,7 +24,7 @@ def evaluate(
             min=0,
             max=1,
             metavar="X",
-            help="Find the threshold for this precision of the 2nd class.",
+            help="Find the threshold for this precision.",
         ),
     ] = None,
     recall: Annotated[
@@ -35,6 +35,12 @@ def evaluate(
         bool,
         typer.Option("--all", help="Measure all rows, also those the model was trained on."),
     ] = False,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Whose precision and recall are meant (the 2nd of two)."
+        ),
+    ] = None,
     out: Out = None,
 ) -> None:
     """Measure a model on a source: metrics, ROC, precision and recall, thresholds.
@@ -57,7 +63,8 @@ def evaluate(
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
         rows = load_for(bundle, source, **reading.options())
-        facts = judge(bundle, rows, precision=precision, recall=recall, every_row=every_row)
+        aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
+        facts = judge(bundle, rows, every_row=every_row, **aims)
     facts["out"] = None if out is None else str(out)
     if out is not None:
         bundle.save(out)
@@ -95,10 +102,11 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
             f"{tables.share(found['precision'])}, recall {tables.share(found['recall'])}."
         )
         if found["rows"] == "validation":
-            second, after = found["metrics"]["classes"][1], found["metrics"]["accuracy"]
+            classes, after = found["metrics"]["classes"], found["metrics"]["accuracy"]
+            of_it = next(c for c in classes if c["class"] == facts["positive"])
             screen.say(
-                f"On the rows measured: precision {tables.share(second['precision'])}, recall "
-                f"{tables.share(second['recall'])}, accuracy {tables.share(after)}."
+                f"On the rows measured: precision {tables.share(of_it['precision'])}, recall "
+                f"{tables.share(of_it['recall'])}, accuracy {tables.share(after)}."
             )
     if facts["out"]:
         screen.say(f"Saved with this threshold to {facts['out']}.")
@@ -109,7 +117,8 @@ def _report_points(screen: Screen, facts: dict[str, Any]) -> None:
 
     positive = tables.label(facts["positive"])
     columns = ["recall", "precision", "false positives"]
-    table = tables.plain_table(f"'{positive}' if score >", columns)
+    side = ">" if facts["positive"] == facts["metrics"]["classes"][1]["class"] else "<"
+    table = tables.plain_table(f"'{positive}' if score {side}", columns)
     for point in facts["operating_points"]:
         shares = [
             tables.share(point[key]) for key in ("recall", "precision", "false_positive_rate")

@@ -70,6 +70,7 @@ class CertifiedClassifier(LinearClassifier):
         precision: float | None = None,
         recall: float | None = None,
         sample_weight: Any = None,
+        positive: Any = None,
     ) -> Threshold:
         """Set the decision value above which `predict` says the second of two classes.
 
@@ -78,6 +79,8 @@ class CertifiedClassifier(LinearClassifier):
         cost : (of a false positive, of a false negative); the cheapest threshold is taken
         precision : the threshold of at least this precision that has the highest recall
         recall : the threshold of at least this recall that has the highest precision
+
+        They are those of the class `positive`, by default the second one.
 
         `threshold_` is set and what it gives on these rows is returned. The next fit sets it back
         to 0. `decision_function` and probabilities stay as they are.
@@ -107,9 +110,23 @@ class CertifiedClassifier(LinearClassifier):
         weights = as_weights(sample_weight, X, 1)
         weights = np.ones(len(labels)) if weights is None else weights
         aims = {"cost": cost, "precision": precision, "recall": recall}
-        found = choose(scores, labels == self.classes_[1], weights, **aims)
-        self.threshold_ = found.value
-        return found
+        sign = self._sign_of(positive)
+        found = choose(sign * scores, labels == self.classes_[int(sign > 0)], weights, **aims)
+        # The first class is predicted up to the threshold, which is to be below its last score.
+        value = found.value if sign > 0 else float(np.nextafter(-found.value, -np.inf))
+        self.threshold_ = value
+        return replace(found, value=value)
+
+    def _sign_of(self, positive: Any) -> int:
+        """1 if high scores speak for this class, the second one, and -1 if they speak against."""
+        if positive is None:
+            return 1
+        if positive not in self.classes_.tolist():
+            raise ValueError(
+                f"The 'positive' parameter must be one of {in_words(self.classes_)}. "
+                f"Got {positive!r} instead."
+            )
+        return 1 if positive == self.classes_[1] else -1
 
     def predict(self, X: Any) -> Array:
         """The class of the highest score; of two, the second if its score is above `threshold_`."""

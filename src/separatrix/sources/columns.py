@@ -176,7 +176,7 @@ def column_of(name: str, values: Any) -> Array:
     found = ", ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
         f"Column {name!r} must hold numbers, words or dates. Got {found} instead: "
-        "turn the values into numbers or words, or leave the column out (drop)."
+        f"turn the values into numbers or words, or leave the column out with drop={name!r}."
     )
 
 

@@ -49,8 +49,8 @@ def _svmlight(
 ) -> Parts:
     if label is not None and label is not False:
         raise ValueError(
-            f"{path}: the label of an svmlight file is the first word of a line; it can only be "
-            f"left out (none). Got {label!r} instead."
+            f"{path}: the label of an svmlight file is the first word of a line. It can be left "
+            f"out with label=False, and no more. Got {label!r} instead."
         )
     found = read_svmlight(path, features=features, zero_based=zero_based)
     note = f"The first feature has index {found.first_index}."
@@ -149,7 +149,7 @@ def _format_of_folder(path: Path) -> str:
     if strange is not None:
         raise ValueError(
             f"{path} is a folder with {strange.relative_to(path)}, which is no text of a class. "
-            "Give the file itself, or, if all files in the folder are documents, the format text."
+            "Give the file itself, or format='text' if all files in the folder are documents."
         )
     return "text"
 

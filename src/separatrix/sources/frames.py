@@ -97,6 +97,6 @@ def of_arrow(name: str, column: Any) -> Array:
     ):
         raise ValueError(
             f"Column {name!r} must hold numbers, words or dates. Got {kind} instead: "
-            "convert it, or leave the column out (drop)."
+            f"convert it, or leave the column out with drop={name!r}."
         )
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -46,7 +46,7 @@ def missing_value(row: int, name: str, where: str = "") -> ValueError:
     """The error for a gap, in a row counted from 0."""
     return ValueError(
         f"{_place(row, where)}: column {name!r} is missing, and missing values are refused. Remove "
-        "the row, fill the gap, or have it filled by the mean."
+        "the row, fill the gap, or give missing='mean' to have it filled."
     )
 
 

@@ -53,12 +53,14 @@ def evaluate(
     precision: float | None = None,
     recall: float | None = None,
     every_row: bool = False,
+    positive: Any = None,
 ) -> dict[str, Any]:
     """Measure a model on rows of known label; find the threshold for a wanted precision or recall.
 
     Of the data that the model was trained on, the test rows are measured, and the threshold is
     found by the validation rows; `every_row` measures and uses all. The threshold is set in the
-    bundle's estimator, too. Metrics are those of before.
+    bundle's estimator, too. Metrics are those of before. Precision and recall are those of the
+    class `positive`, by default the second of two.
     """
     require_labels(source)
     notes = _notes(source)
@@ -70,22 +72,34 @@ def evaluate(
     assert source.y is not None
     model = bundle.estimator
     X = bundle.transform(source, notes)
-    scores = model.decision_function(X)
+    scores = model.decision_function(X).astype(np.float64)
+    classes, sign = model.classes_, 1
+    if len(classes) == 2:
+        positive = _class_named(classes, positive)
+        classes, sign = (classes, 1) if positive == classes[1] else (classes[::-1], -1)
+    elif positive is not None:
+        raise ValueError(
+            f"One class is positive where there are two, and this model has {len(classes)}."
+        )
     facts: dict[str, Any] = {
         "source": {"name": source.name, "rows": len(source)},
         "notes": notes,
         "metrics": metrics_of(model, X, source.y),
-        "ranking": rank(source.y, scores, model.classes_),
+        "ranking": rank(source.y, sign * scores, classes),
     }
-    if len(model.classes_) == 2:
-        positive = source.y == model.classes_[1]
-        if 0 < positive.sum() < len(positive):
-            scores = scores.astype(np.float64)
-            facts["positive"] = model.classes_[1].item()
-            facts["operating_points"] = operating_points(positive, scores)
-            facts["curves"] = curves(positive, scores)
+    if len(classes) == 2:
+        facts["positive"] = positive
+        is_positive = source.y == positive
+        if 0 < is_positive.sum() < len(is_positive):
+            points = operating_points(is_positive, sign * scores)
+            facts["operating_points"] = [
+                point | {"threshold": sign * point["threshold"]} for point in points
+            ]
+            facts["curves"] = curves(is_positive, sign * scores)
     if precision is not None or recall is not None:
-        facts["threshold"] = _threshold(bundle, to_choose or source, precision, recall)
+        facts["threshold"] = _threshold(
+            bundle, to_choose or source, precision=precision, recall=recall, positive=positive
+        )
         facts["threshold"]["metrics"] = metrics_of(model, X, source.y)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
@@ -104,14 +118,24 @@ def _notes(source: Source) -> list[str]:
     return [note for note in source.notes if not note.startswith("Rows were split")]
 
 
-def _threshold(
-    bundle: Bundle, source: Source, precision: float | None, recall: float | None
-) -> dict[str, Any]:
+def _class_named(classes: Array, name: Any) -> Any:
+    """The class of this name, by default the last; a word stands for a number that reads so."""
+    known = classes.tolist()
+    found = [known[-1]] if name is None else [c for c in known if c == name or str(c) == name]
+    if not found:
+        raise ValueError(
+            f"The 'positive' parameter must be one of the classes, {', '.join(map(str, known))}. "
+            f"Got {name!r} instead."
+        )
+    return found[0]
+
+
+def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
     model = bundle.estimator
     if not isinstance(model, CertifiedClassifier):
         raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
     X = bundle.transform(source, [])
-    found = model.choose_threshold(X, source.y, precision=precision, recall=recall)
+    found = model.choose_threshold(X, source.y, **aims)
     return {"value": found.value, "precision": found.precision, "recall": found.recall}
 
 

@@ -166,15 +166,15 @@ def require_labels(source: Source) -> None:
     if source.y is None:
         why = "".join(f" {note}" for note in source.notes if note.startswith(NO_LABELS))
         raise ValueError(
-            f"{source.name} has no labels to learn from.{why} Name the column that holds them "
-            "(label), or give a source that has some."
+            f"{source.name} has no labels to learn from.{why} Name the column that holds them with "
+            "label=, or give a source that has some."
         )
     if is_quantity(source.y):
         odd = source.y[source.y != np.floor(source.y)]
         raise ValueError(
             f"The labels of {source.name} are a quantity, not classes: they have "
             f"{len(np.unique(source.y)):,} different values, such as {odd[0]:g}. Name the column "
-            "of the labels (label), or make classes of the values."
+            "of the labels with label=, or make classes of the values."
         )
 
 

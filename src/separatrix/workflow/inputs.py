@@ -123,7 +123,7 @@ def _require_size(trained: list[int], given: tuple[int, int]) -> None:
         (w, h), (other_w, other_h) = trained, given
         raise ValueError(
             f"The model was trained on images of {w} x {h} pixels, and to resize others to "
-            f"{other_w} x {other_h} is of no use to it: ask for {w} x {h}."
+            f"{other_w} x {other_h} is of no use to it: give size=({w}, {h})."
         )
 
 
