@@ -2,6 +2,7 @@
 
 import csv
 import json
+import resource
 import subprocess
 import sys
 
@@ -195,7 +196,7 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "people.csv", "--label", "wage"], 1, "There is no column 'wage'"),
         (["fit", "iris", "--header"], 1, "takes no option 'header'"),
         (["fit", "iris", "--C", "-1"], 1, "must be a number > 0"),
-        (["fit", "iris", "--out", "no/m.sx"], 1, "There is no folder 'no' to write m.sx to."),
+        (["fit", "iris", "--out", "no/m.sx"], 2, "There is no folder 'no' to write m.sx to."),
         (["show", "people.csv"], 1, "people.csv is damaged, or no model file"),
         (["show", "m.sx"], 1, "m.sx"),
         (["data", "show", "irsi"], 1, "There is no data set 'irsi'."),
@@ -214,6 +215,41 @@ def test_errors_are_one_sentence_on_standard_error(folder, words, code, sentence
     assert found.stderr.startswith("Error: ")
     assert sentence in " ".join(found.stderr.split())
     assert "Traceback" not in found.stderr
+
+
+def test_what_is_read_is_never_overwritten(folder):
+    call("fit", "people.csv", "--out", "m.sx", "--quiet")
+    (folder / "films").mkdir()
+    (folder / "films" / "good.txt").write_text("a great film\nwell made\nfine\n")
+    (folder / "films" / "bad.txt").write_text("an awful film\ndull\npoor\n")
+    model = (folder / "m.sx").read_bytes()
+    for words in (
+        ["fit", "people.csv", "--out", "people.csv"],
+        ["search", "people.csv", "--out", folder / "people.csv"],
+        ["predict", "m.sx", "people.csv", "--out", "people.csv"],
+        ["predict", "m.sx", "people.csv", "--out", "m.sx"],
+        ["evaluate", "m.sx", "people.csv", "--recall", "0.9", "--out", "people.csv"],
+        ["fit", "films", "--out", "films/good.txt"],
+    ):
+        assert "would overwrite what is read from" in call(*words, code=2).stderr
+    assert (folder / "people.csv").read_text() == PEOPLE
+    assert (folder / "m.sx").read_bytes() == model
+
+
+def test_a_model_that_cannot_be_saved_is_still_reported(folder):
+    assert "takes a file, and . is a folder" in call("fit", "iris", "--out", ".", code=2).stderr
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # a disk that is full
+    try:
+        found = call("fit", "iris", "--out", "m.sx", code=1)
+        searched = facts("search", "iris", "--folds", "2", "--out", "m.sx", code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "test, by class" in found.stdout
+    assert "Saved" not in found.stdout
+    assert "m.sx was not written: File too large." in found.stderr
+    assert "Errno" not in found.stderr
+    assert searched["out"] is None
 
 
 @pytest.mark.parametrize("words", [["fit"], ["fit", "iris", "--frob"], ["frob"], ["predict", "m"]])

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.fit import check_writable
 from separatrix.cli.options import ModelFile, Out, Reading, SourceArgument
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
+from separatrix.cli.writing import check_out, written
 
 
 @verb
@@ -58,19 +58,20 @@ def evaluate(
         raise UsageError("Ask for a precision or for a recall, not for both.")
     if out is not None and precision is None and recall is None:
         raise UsageError("--out saves the model with a threshold: ask for --precision or --recall.")
-    check_writable(out)
+    check_out(out, source)
     bundle = open_model(model)
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
         rows = load_for(bundle, source, **reading.options())
         aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
         facts = judge(bundle, rows, every_row=every_row, **aims)
-    facts["out"] = None if out is None else str(out)
-    if out is not None:
-        bundle.save(out)
+    failed = written(out, bundle.save)
+    facts["out"] = None if out is None or failed else str(out)
     screen.facts(facts)
     if screen.talks:
         _report(screen, facts)
+    if failed:
+        raise failed
 
 
 def _report(screen: Screen, facts: dict[str, Any]) -> None:

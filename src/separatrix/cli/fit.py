@@ -1,6 +1,5 @@
 """separatrix fit: from a source to a judged model."""
 
-from pathlib import Path
 from typing import Any
 
 from separatrix.cli.options import Out, Penalty, Preparing, Reading, SourceArgument, Training
@@ -8,6 +7,7 @@ from separatrix.cli.reading import read_source
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import INTERRUPTED, NOT_CONVERGED, Common, verb
 from separatrix.cli.watching import watching
+from separatrix.cli.writing import check_out, written
 
 
 @verb
@@ -35,7 +35,7 @@ def fit(
     from separatrix.workflow.families import TOL
     from separatrix.workflow.fitting import fit_prepared, prepare
 
-    check_writable(out)
+    check_out(out, source)
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     split = preparing.shares()
     loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
@@ -43,12 +43,13 @@ def fit(
         prepared = prepare(loaded, preparing.settings(loaded.table))
     with watching(screen, "Fitting", training.tol or TOL) as watch:
         trained = fit_prepared(prepared, training.model, options, watch)
-    if out is not None:
-        trained.bundle.save(out)
-    facts = trained.facts | {"out": None if out is None else str(out)}
+    failed = written(out, trained.bundle.save)
+    facts = trained.facts | {"out": None if out is None or failed else str(out)}
     screen.facts(facts)
     if screen.talks:
         report(screen, facts)
+    if failed:
+        raise failed
     return code_of(facts["verdict"])
 
 
@@ -82,12 +83,6 @@ def report_verdict(screen: Screen, facts: dict[str, Any]) -> None:
     screen.say(tables.verdict_text(facts["verdict"]))
     if facts["out"]:
         screen.say(f"Saved to {facts['out']}.")
-
-
-def check_writable(out: Path | None) -> None:
-    """Refuse a place that cannot be written before any work is done."""
-    if out is not None and not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
 
 
 def code_of(verdict: dict[str, Any]) -> int:

@@ -7,11 +7,11 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from separatrix.cli.fit import check_writable
 from separatrix.cli.options import ModelFile, Reading, SourceArgument
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, verb
+from separatrix.cli.writing import check_out
 
 
 @verb
@@ -42,7 +42,7 @@ def predict(
     from separatrix.workflow.answering import predict as answer
     from separatrix.workflow.inputs import load_for, open_model
 
-    check_writable(out)
+    check_out(out, model, source)
     bundle = open_model(model)
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):

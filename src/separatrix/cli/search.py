@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.fit import check_writable, code_of, report_metrics, report_verdict
+from separatrix.cli.fit import code_of, report_metrics, report_verdict
 from separatrix.cli.options import Out, Preparing, Reading, SourceArgument, Training, numbers
 from separatrix.cli.reading import read_source
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import NOT_CONVERGED, Common, verb
+from separatrix.cli.writing import check_out, written
 
 _MODEL = "Model"
 
@@ -55,7 +56,7 @@ def search(
     """
     from separatrix.workflow.searching import search_source
 
-    check_writable(out)
+    check_out(out, source)
     Cs = numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
@@ -72,12 +73,13 @@ def search(
             folds=folds,
             scoring=scoring,
         )
-    if out is not None:
-        trained.bundle.save(out)
-    facts = trained.facts | {"out": None if out is None else str(out)}
+    failed = written(out, trained.bundle.save)
+    facts = trained.facts | {"out": None if out is None or failed else str(out)}
     screen.facts(facts)
     if screen.talks:
         _report(screen, facts)
+    if failed:
+        raise failed
     return code_of(facts["verdict"]) or (NOT_CONVERGED if facts["warnings"] else 0)
 
 

@@ -105,7 +105,7 @@ def export(
     [b]separatrix studies export iris --out iris.tex[/b]
     [b]separatrix studies export --format markdown[/b]
     """
-    from separatrix.cli.fit import check_writable
+    from separatrix.cli.writing import check_out
     from separatrix.storage import replace_file
     from separatrix.study.exporting import ENDINGS, FORMATS
 
@@ -115,7 +115,7 @@ def export(
             "Say in which form: --format csv, json, markdown or latex, or a file that ends in "
             f"{', '.join(ENDINGS)}. Got {'no file' if out is None else f'{out.name!r}'}."
         )
-    check_writable(out)
+    check_out(out)
     text = FORMATS[chosen](_facts(name, store))
     if out is not None:
         replace_file(out, text.encode())

@@ -144,7 +144,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         why = " ".join(str(error).split())
         return f"There is not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
-    text = " ".join(str(error).split())
+    said = error.strerror if isinstance(error, OSError) and error.strerror else error
+    text = " ".join(str(said).split())
     if isinstance(error, ValueError | OSError | ImportError | UsageError):
         return text
     return (

@@ -30,7 +30,7 @@ def replace_file(path: Path, data: bytes) -> None:
         raise OSError(
             error.errno,
             f"{path} was not written: {error.strerror}. A file that was there is there still, "
-            "unchanged. Choose another folder, or make room",
+            "unchanged. Choose another folder, or make room.",
         ) from None
 
 

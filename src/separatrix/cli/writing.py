@@ -1,0 +1,39 @@
+"""Files that verbs write: refused before any work if they cannot be, written before the report."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from separatrix.cli.verbs import UsageError
+
+
+def check_out(out: Path | None, *read: str) -> None:
+    """Refuse a file that cannot be written, or that is one of those that are read."""
+    if out is None:
+        return
+    if out.is_dir():
+        raise UsageError(f"--out takes a file, and {out} is a folder. Name a file in it.")
+    if not out.absolute().parent.is_dir():
+        raise UsageError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
+    if not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+        raise UsageError(f"{out} may not be written. Name another file, or change its rights.")
+    for source in map(Path, read):
+        if out.exists() and source.exists() and _is_in(out, source):
+            raise UsageError(
+                f"--out {out} would overwrite what is read from {source}. Name another file."
+            )
+
+
+def _is_in(out: Path, source: Path) -> bool:
+    """Whether a file is the source, or one of the files of a folder that is."""
+    return out.samefile(source) or source.resolve() in out.resolve().parents
+
+
+def written(out: Path | None, write: Callable[[Path], None]) -> OSError | None:
+    """Write a file if one is asked for; an error is returned, to be raised after the report."""
+    try:
+        if out is not None:
+            write(out)
+    except OSError as error:
+        return error
+    return None
