@@ -86,6 +86,18 @@ def test_no_line_is_wider_than_the_terminal(folder):
         assert not [line for line in wide if "/" not in line], command
 
 
+def test_no_line_of_a_pipe_ends_in_blanks(folder):
+    call("fit", "people.csv", "--out", "m.sx")
+    for command in (
+        ("fit", "people.csv"),
+        ("predict", "m.sx", "people.csv"),
+        ("show", "m.sx"),
+        ("compare", "iris"),
+    ):
+        lines = call(*command).output.split("\n")
+        assert not [line for line in lines if line != line.rstrip()], command
+
+
 def test_fit_of_a_table_says_what_was_decided(folder):
     text = " ".join(call("fit", "people.csv").stdout.split())
     assert "The label is the last column, 'income'." in text
@@ -194,8 +206,18 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "nothing.csv"], 1, "There is no file or folder 'nothing.csv'"),
         (["fit", "iriss"], 1, "Did you mean 'iris'?"),
         (["fit", "people.csv", "--label", "wage"], 1, "There is no column 'wage'"),
-        (["fit", "iris", "--header"], 1, "takes no option 'header'"),
-        (["fit", "iris", "--C", "-1"], 1, "must be a number > 0"),
+        (["fit", "iris", "--header"], 2, "takes no option 'header'"),
+        (["fit", "iris", "--C", "-1"], 2, "must be a number > 0"),
+        (["fit", "iris", "--C", "nan"], 2, "must be a number > 0"),
+        (["fit", "iris", "--tol", "-1"], 2, "must be a finite number >= 0"),
+        (["fit", "iris", "--l1", "2"], 2, "must be a finite number >= 0 and <= 1"),
+        (["fit", "iris", "--threads", "10000"], 2, "threads are allowed"),
+        (["fit", "people.csv", "--format", "foo"], 2, "must be one of svmlight, table"),
+        (["fit", "people.csv", "--features", "3"], 2, "is read as table, which has no option"),
+        (["fit", "images", "--size", "0x6"], 2, "--size takes width and height"),
+        (["fit", "iris", "--model", "svm", "--loss", "hinge", "--l1", "1"], 2, "No solver brings"),
+        (["search", "iris", "--C", "-1,1"], 2, "must be a number > 0"),
+        (["evaluate", "m.sx", "iris", "--recall", "0"], 2, "--recall takes a share above 0"),
         (["fit", "iris", "--out", "no/m.sx"], 2, "There is no folder 'no' to write m.sx to."),
         (["show", "people.csv"], 1, "people.csv is damaged, or no model file"),
         (["show", "m.sx"], 1, "m.sx"),
@@ -252,9 +274,29 @@ def test_a_model_that_cannot_be_saved_is_still_reported(folder):
     assert searched["out"] is None
 
 
-@pytest.mark.parametrize("words", [["fit"], ["fit", "iris", "--frob"], ["frob"], ["predict", "m"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit"],
+        ["fit", "iris", "--frob"],
+        ["frob"],
+        ["predict", "m"],
+        ["fit", "iris", "--seed", "-3"],
+        ["fit", "iris", "--seed", str(1 << 32)],
+    ],
+)
 def test_wrong_usage_has_its_code(folder, words):
     call(*words, code=2)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    call("fit", "digits", "--out", "m.sx", "--quiet")
+    for words in (["fit", "digits"], ["predict", "m.sx", "digits", "--proba", "-q"]):
+        program = [sys.executable, "-m", "separatrix", *words]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            child.stdout.close()
+            assert child.stderr.read() == b""
+        assert child.returncode == 0
 
 
 def test_debug_shows_where_an_error_came_from(folder):

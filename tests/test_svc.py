@@ -401,7 +401,7 @@ def test_thresholds_need_two_classes_and_something_to_find():
     y[model.decision_function(MIXED[0]).argmax()] = 0
     with pytest.raises(ValueError, match=r"No threshold has a precision of 1 .* highest is 0\."):
         model.choose_threshold(MIXED[0], y, precision=1.0)
-    with pytest.raises(ValueError, match="needs rows of both classes, 0, 1"):
+    with pytest.raises(ValueError, match="by rows of both classes, 0, 1"):
         model.choose_threshold(MIXED[0], np.zeros(100, int), recall=0.5)
     with pytest.raises(NotFittedError):
         LinearSVC().choose_threshold(X, Y, recall=0.5)

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import separatrix._core as _core
+from separatrix.parameters import ParameterError
 
 Array: TypeAlias = NDArray[Any]
 
@@ -406,11 +407,11 @@ def set_threads(threads: int | None = None) -> None:
         threads = _available_cores()
     whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
     if not whole or threads < 1:
-        raise ValueError(
+        raise ParameterError(
             f"The number of threads must be a whole number >= 1. Got {threads!r} instead."
         )
     if threads > MOST_THREADS:
-        raise ValueError(f"At most {MOST_THREADS} threads are allowed. Got {threads} instead.")
+        raise ParameterError(f"At most {MOST_THREADS} threads are allowed. Got {threads} instead.")
     _core.set_threads(int(threads))
 
 

@@ -310,7 +310,8 @@ def _still_mistaken(trace: Trace) -> Diagnosis | None:
         "not_converged",
         f"Every epoch made mistakes; after the last, {right:.1%} of the training rows are right. "
         "The perceptron's rule ends only if a plane separates the classes.",
-        "Train for more epochs, or use GradientDescentClassifier, which needs no such plane.",
+        "Train for more epochs, or use another model, such as logistic regression, which needs no "
+        "such plane.",
     )
 
 

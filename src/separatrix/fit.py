@@ -13,6 +13,7 @@ from separatrix.data import Dataset
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.parameters import ParameterError
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import SOLVERS, Newton, Progress, Result, Solver, State, Stop, run
 from separatrix.solvers.dual import has_dual_form
@@ -132,7 +133,7 @@ def refuse_illegal(
     if not missing:
         return
     others = [name for name in among if not _missing(name, loss, l1, l2)]
-    raise ValueError(
+    raise ParameterError(
         f"Loss '{loss.name}' with l1={l1:g}, l2={l2:g} cannot be used with solver '{solver}': "
         f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
     )
@@ -162,7 +163,7 @@ def choose_solver(
     for name in OPTIMISERS:
         if not _missing(name, loss, l1, l2):
             return name, f"{name}: it accepts this loss and penalty."
-    raise ValueError(
+    raise ParameterError(
         f"No solver brings loss '{loss.name}' with l1={l1:g}, l2={l2:g} to its optimum: a loss "
         "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
         "finite C without L1."

@@ -21,15 +21,13 @@ def evaluate(
     precision: Annotated[
         float | None,
         typer.Option(
-            min=0,
-            max=1,
             metavar="X",
             help="Find the threshold for this precision.",
         ),
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="X", help="Find the threshold for this recall."),
+        typer.Option(metavar="X", help="Find the threshold for this recall."),
     ] = None,
     every_row: Annotated[
         bool,
@@ -54,6 +52,11 @@ def evaluate(
     from separatrix.workflow.answering import evaluate as judge
     from separatrix.workflow.inputs import load_for, open_model
 
+    for name, share in (("precision", precision), ("recall", recall)):
+        if share is not None and not 0 < share <= 1:
+            raise UsageError(
+                f"--{name} takes a share above 0 and at most 1. Got {share:g} instead."
+            )
     if precision is not None and recall is not None:
         raise UsageError("Ask for a precision or for a recall, not for both.")
     if out is not None and precision is None and recall is None:

@@ -322,7 +322,7 @@ def _delimiter(given: str) -> str:
 
 
 def _size(given: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)x(\d+)", given)
+    found = re.fullmatch(r"0*([1-9]\d*)x0*([1-9]\d*)", given)
     if found is None:
         raise UsageError(f"--size takes width and height, as in 28x28. Got '{given}' instead.")
     return int(found[1]), int(found[2])

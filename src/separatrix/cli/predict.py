@@ -51,8 +51,8 @@ def predict(
     if screen.talks:
         from separatrix.cli import tables
 
-        where = screen.err if out is None else screen.out  # answers are not mixed with remarks
-        where.print(tables.notes(facts["notes"]))
+        say = screen.remark if out is None else screen.say  # answers are not mixed with remarks
+        say(tables.notes(facts["notes"]))
     if out is not None:
         with open(out, "w", newline="", encoding="utf-8") as file:
             _write(file, facts)

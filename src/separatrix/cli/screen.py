@@ -42,7 +42,12 @@ class Screen:
     def say(self, *what: Any) -> None:
         """Print text and tables for people."""
         if self.talks:
-            self.out.print(*what, sep="")
+            _print(self.out, *what)
+
+    def remark(self, *what: Any) -> None:
+        """Print for people beside the output, which is something else."""
+        if self.talks:
+            _print(self.err, *what)
 
     def facts(self, facts: Any) -> None:
         """Print facts for programs."""
@@ -64,6 +69,17 @@ class Screen:
             return
         with self.err.status(sentence):
             yield
+
+
+def _print(console: "Console", *what: Any) -> None:
+    """Print; lines for a file or a pipe end where their text does."""
+    if console.is_terminal:
+        console.print(*what, sep="")
+        return
+    with console.capture() as captured:
+        console.print(*what, sep="")
+    console.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    console.file.flush()
 
 
 def _console(*, stderr: bool) -> "Console":

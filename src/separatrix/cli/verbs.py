@@ -29,7 +29,11 @@ class Common:
     seed: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Of splits and of solvers that draw rows.", rich_help_panel=_OUTPUT
+            min=0,
+            max=(1 << 32) - 1,
+            metavar="N",
+            help="Of splits and of solvers that draw rows.",
+            rich_help_panel=_OUTPUT,
         ),
     ] = 0
     threads: Annotated[
@@ -116,13 +120,15 @@ def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> 
             from separatrix import set_threads
 
             set_threads(common.threads)
-        return work() or 0
+        code = work() or 0
+        sys.stdout.flush()  # here, where a pipe that is closed is no surprise
+        return code
     except KeyboardInterrupt:
         screen.error("Interrupted: nothing was written.")
         return INTERRUPTED
     except BrokenPipeError:  # who reads it has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return WRONG
+        return 0
     except typer.Exit:
         raise
     except Exception as error:
@@ -133,9 +139,9 @@ def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> 
 
 
 def _is_usage(error: Exception) -> bool:
-    from separatrix.workflow.families import OptionError
+    from separatrix.parameters import ParameterError
 
-    return isinstance(error, UsageError | OptionError)
+    return isinstance(error, UsageError | ParameterError)
 
 
 def _sentence(error: Exception) -> str:

@@ -96,7 +96,7 @@ class CertifiedClassifier(LinearClassifier):
         check_is_fitted(self)
         if len(self.classes_) != 2:
             raise ValueError(
-                "choose_threshold draws the line between two classes. This model has "
+                "A threshold is a line between two classes. This model has "
                 f"{len(self.classes_)}: {in_words(self.classes_)}."
             )
         require_equal_lengths(X, y)
@@ -104,7 +104,7 @@ class CertifiedClassifier(LinearClassifier):
         labels = column_or_1d(y)
         if not np.array_equal(np.unique(labels), self.classes_):
             raise ValueError(
-                f"choose_threshold needs rows of both classes, {in_words(self.classes_)}, and of "
+                f"A threshold is found by rows of both classes, {in_words(self.classes_)}, and of "
                 f"no other. Got rows of {in_words(np.unique(labels))}."
             )
         weights = as_weights(sample_weight, X, 1)

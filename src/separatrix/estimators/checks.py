@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.arrays import Array, first_not_finite
+from separatrix.parameters import ParameterError
 
 
 def require_number(
@@ -212,4 +213,4 @@ def _length(a: Any) -> int | None:
 
 
 def _refuse(name: str, allowed: str, value: Any) -> None:
-    raise ValueError(f"The '{name}' parameter must be {allowed}. Got {value!r} instead.")
+    raise ParameterError(f"The '{name}' parameter must be {allowed}. Got {value!r} instead.")

@@ -18,6 +18,7 @@ from separatrix.estimators.checks import require_choice, require_number
 from separatrix.estimators.linear import ACCEPTED
 from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss, OneVsRest
+from separatrix.parameters import ParameterError
 
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
@@ -88,14 +89,14 @@ class LinearSVC(CertifiedClassifier):
         require_choice("loss", self.loss, ("squared_hinge", "hinge"))
         require_choice("multiclass", self.multiclass, FORMS)
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
-            raise ValueError(
+            raise ParameterError(
                 "multiclass='crammer_singer' is a form of the hinge. Got "
                 f"loss={self.loss!r}. Set loss='hinge', or multiclass='weston_watkins' or 'ovr'."
             )
 
         require_number("intercept_scaling", self.intercept_scaling, open_low=True, optional=True)
         if self.intercept_scaling is not None and self.l1_ratio > 0.0:
-            raise ValueError(
+            raise ParameterError(
                 "A penalised bias needs an L2 penalty alone. Got "
                 f"intercept_scaling={self.intercept_scaling!r} with l1_ratio={self.l1_ratio!r}. "
                 "Set intercept_scaling=None, or l1_ratio=0."

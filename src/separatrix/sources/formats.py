@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from separatrix.parameters import ParameterError
 from separatrix.sources.columns import Parts
 from separatrix.sources.delimited import DELIMITERS
 from separatrix.sources.idx import (
@@ -100,11 +101,11 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
     if format is None:
         format = format_of(path)
     elif format not in READERS:
-        raise ValueError(f"format must be one of {', '.join(READERS)}. Got {format!r} instead.")
+        raise ParameterError(f"format must be one of {', '.join(READERS)}. Got {format!r} instead.")
     known = options_of(format)
     for name in options:
         if name not in known:
-            raise ValueError(
+            raise ParameterError(
                 f"{path} is read as {format}, which has no option {name!r}. "
                 f"It has: {', '.join(known) or 'none'}. Formats that have it: "
                 f"{', '.join(other for other in READERS if name in options_of(other)) or 'none'}."

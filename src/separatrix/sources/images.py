@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.parameters import ParameterError
 from separatrix.sources.columns import Parts
 from separatrix.sources.text import class_folders, visible
 
@@ -53,7 +54,7 @@ def read_images(
         folders = class_folders(path)
     images = [(name, file) for name, files in folders.items() for file in _images_of(files)]
     if size is not None and (len(size) != 2 or min(size) < 1):
-        raise ValueError(f"'size' must be (width, height), both >= 1. Got {size!r} instead.")
+        raise ParameterError(f"'size' must be (width, height), both >= 1. Got {size!r} instead.")
     size = None if size is None else (size[0], size[1])
     if colour is None:
         colour = any(_has_colour(file) for _, file in images)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from separatrix.parameters import ParameterError
 from separatrix.sources import registry
 from separatrix.sources.columns import Parts
 from separatrix.sources.formats import read_path
@@ -111,4 +112,4 @@ _OF_FRAMES = ("label", "text", "drop", "columns", "layout")
 
 def _refuse(options: dict[str, Any], who: str) -> None:
     if options:
-        raise ValueError(f"{who} no option {next(iter(options))!r}.")
+        raise ParameterError(f"{who} no option {next(iter(options))!r}.")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from separatrix.parameters import ParameterError
+
 if TYPE_CHECKING:
     from separatrix.estimators.linear import LinearClassifier
 
@@ -14,7 +16,7 @@ BIASES = ("free", "penalised", "none")
 LOSSES = ("hinge", "squared_hinge")
 
 
-class OptionError(ValueError):
+class OptionError(ParameterError):
     """An option that a family does not have, or cannot have with another one."""
 
 

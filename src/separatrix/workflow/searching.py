@@ -115,7 +115,7 @@ def _searched(
     scoring: str,
 ) -> tuple[Any, PreparedRows, Any]:
     """The search, and of its best candidate the preparation and the model."""
-    options = {"cv": folds, "scoring": scoring}
+    options = {"cv": folds, "scoring": scoring, "error_score": "raise"}
     if learns_nothing(prepare.source.table, prepare.settings):
         prepare.fit(rows)  # one matrix for all folds, which makes one batch
         search = GridSearchCV(estimator, grid, **options).fit(prepare.transform(rows), y)
