@@ -14,6 +14,7 @@ from command import call, facts
 from separatrix import Bundle, LogisticRegression, load, load_model, save
 from separatrix.arrays import get_threads
 from separatrix.cli.app import app
+from separatrix.cli.compare import _best as best_of
 from separatrix.cli.options import Preparing, Reading
 from separatrix.cli.verbs import UsageError
 
@@ -339,6 +340,14 @@ def test_compare_has_all_families_in_one_table(folder):
     found = facts("compare", "mail.tsv", "--model", "svm")
     assert [row["model"] for row in found["models"]] == ["svm", "naive-bayes"]
     assert found["best"] in ("svm", "naive-bayes")
+
+
+def test_a_loss_of_0_is_the_best(folder):
+    def row(name, loss):
+        found = {"accuracy": 1.0, "log_loss": loss}
+        return {"model": name, "verdict": None, "metrics": {"validation": found}}
+
+    assert best_of([row("none", None), row("small", 1e-9), row("zero", 0.0)]) == "zero"
 
 
 # predict, evaluate, show

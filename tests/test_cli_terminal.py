@@ -76,6 +76,7 @@ def test_a_fit_has_a_live_line_colours_and_80_columns(tmp_path):
     assert code == 0
     assert "Fitting" in shown
     assert "gap " in shown
+    assert " left" in CONTROL.sub("", shown)  # time
     assert "\x1b[1;32mOptimal" in shown
     plain = CONTROL.sub("", shown)
     after = plain[plain.index("digits ·") :]
@@ -94,12 +95,26 @@ def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
     assert load_model(noise / "m.sx").estimator.stop_reason_ == "interrupted"
 
 
+def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
+    words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--out", "m.sx"]
+    shown, code = run(words, tmp_path, interrupt_at="5 of 26 models")
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert " left" in plain  # time
+    assert "folds done" in plain
+    assert re.search(r"\n +0.01 +0\.\d{5} +\d\.\d{5} +[1-4] of 5", plain)
+    assert "of 25 fits were done." in plain
+    assert "Traceback" not in shown
+    assert not (tmp_path / "m.sx").exists()
+
+
 def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
     words = ["compare", "noise.csv", "--max-iter", "1000000000"]
     shown, code = run(words, noise, interrupt_at="perceptron")
     plain = CONTROL.sub("", shown)
     assert code == 130
-    assert "● logistic" in plain
+    assert "● logistic" in plain  # whatever the perceptron's accuracy was when it was interrupted
+    assert re.search(r"\n  perceptron .* interrupted", plain)
     assert "Interrupted: the table has the models that were done." in plain
 
 

@@ -28,6 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import GradientDescentClassifier, GridSearchCV, LinearSVC, LogisticRegression
 from separatrix.arrays import Matrix, rows_read
 from separatrix.estimators.scaled import scales
+from separatrix.solvers import Interrupted
 
 STRENGTHS = [0.03, 0.3, 3.0]
 
@@ -574,3 +575,73 @@ def test_a_warning_names_the_line_that_called_fit(candidates):
     with pytest.warns(ConvergenceWarning) as caught:
         GridSearchCV(LogisticRegression(max_iter=1, tol=1e-12), grid).fit(X2, Y2)
     assert {Path(warning.filename).name for warning in caught} == {"test_search.py"}
+
+
+# Watched, and interrupted
+
+
+class Ender:
+    """Ends a search as soon as a model of it is done; notes the trials it has seen."""
+
+    def __init__(self, after=1):
+        self.after, self.seen, self.running = after, set(), set()
+
+    def __call__(self, progress):
+        numbers = [set(same) for same in progress.members]
+        self.seen |= set().union(*numbers)
+        self.running = set().union(*(numbers[place] for place in progress.running.tolist()))
+        if len(self.seen - self.running) >= self.after:
+            raise Interrupted
+
+
+STEPS = [
+    pytest.param(LogisticRegression(tol=1e-8), "C", id="in-place"),
+    pytest.param(
+        make_pipeline(PCA(3), LogisticRegression(tol=1e-8)), "logisticregression__C", id="by-fold"
+    ),
+]
+
+
+@pytest.mark.parametrize(("estimator", "name"), STEPS)
+def test_an_interrupted_search_keeps_the_scores_of_the_models_that_were_done(estimator, name):
+    X, y = X3, Y3
+    grid = {name: [1e-4, 1.0, 1e4]}
+    whole = GridSearchCV(estimator, grid, cv=4).fit(X, y)
+    assert not whole.interrupted_
+    ender = Ender()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = GridSearchCV(estimator, grid, cv=4).fit(X, y, on_record=ender)
+    assert search.interrupted_
+    assert not hasattr(search, "best_estimator_")
+    scores, wanted = (
+        np.array([found.cv_results_[f"split{k}_test_score"] for k in range(4)])
+        for found in (search, whole)
+    )
+    done = ~np.isnan(scores)
+    assert 0 < done.sum() < done.size
+    np.testing.assert_array_equal(scores[done], wanted[done])
+
+
+@pytest.mark.parametrize(("estimator", "name"), STEPS)
+def test_a_search_that_is_watched_names_all_its_trials_and_ends_as_it_would(estimator, name):
+    X, y = X3, Y3
+    grid = {name: [1e-2, 1.0]}
+    ender = Ender(after=99)
+    watched = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y, on_record=ender)
+    assert ender.seen == set(range(8))
+    alone = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y)
+    np.testing.assert_array_equal(
+        watched.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    )
+
+
+def test_an_interrupted_search_by_several_scores_has_none_of_the_models_that_were_not_done():
+    X, y = X3, Y3
+    scoring, grid = ["accuracy", "neg_log_loss"], {"C": [1e-4, 1.0, 1e4]}
+    search = GridSearchCV(
+        LogisticRegression(tol=1e-8), grid, cv=4, scoring=scoring, refit=False
+    ).fit(X, y, on_record=Ender())
+    for name in scoring:
+        scores = np.array([search.cv_results_[f"split{k}_test_{name}"] for k in range(4)])
+        assert 0 < np.isnan(scores).sum() < scores.size

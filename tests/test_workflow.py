@@ -6,12 +6,14 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from separatrix import GridSearchCV, LogisticRegression, load
+from separatrix.solvers import Interrupted
 from separatrix.sources import Columns, Source
 from separatrix.workflow.comparing import BASELINE, compare, families_for, naive_bayes
 from separatrix.workflow.families import FAMILIES, OptionError, Options, build, family_of
 from separatrix.workflow.fitting import fit_source, prepare
 from separatrix.workflow.inputs import held_out
 from separatrix.workflow.preparing import settings_for
+from separatrix.workflow.scoring import SCORINGS
 from separatrix.workflow.searching import PreparedRows, search_source
 
 X, Y = load_iris(return_X_y=True)
@@ -138,6 +140,53 @@ def test_a_best_value_at_the_end_of_the_grid_is_told():
     assert facts["advice"] == "The best C is the largest tried: extend the grid upwards, to 0.01."
     with pytest.raises(OptionError, match="no penalty to search for"):
         search_source(load("iris"), "perceptron")
+
+
+@pytest.mark.parametrize("sparse", [True, False], ids=["one batch", "by fold"])
+def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
+    source = load((sp.csr_array(X) if sparse else X, Y))
+    whole = search_source(source, Cs=[1e-4, 1e4], folds=3)
+    assert whole.facts["interrupted"] is False
+
+    def end(progress):
+        if len(progress.running) < len(progress.members):
+            raise Interrupted
+
+    found = search_source(source, Cs=[1e-4, 1e4], folds=3, on_record=end)
+    assert found.bundle is None
+    assert found.facts["interrupted"] is True
+    assert 0 < sum(trial["folds_done"] for trial in found.facts["trials"]) < 6
+    for trial, wanted in zip(found.facts["trials"], whole.facts["trials"]):
+        done = [score for score in trial["scores"] if score is not None]
+        assert len(done) == trial["folds_done"]
+        assert trial["mean"] == (pytest.approx(np.mean(done)) if done else None)
+        assert all(a in (None, b) for a, b in zip(trial["scores"], wanted["scores"]))
+    full = [t["parameters"] for t in found.facts["trials"] if t["folds_done"] == 3]
+    assert found.facts["best"] in (full or [None])
+
+
+def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
+    two = load((np.arange(40.0)[:, None], np.array(["ham", "spam"] * 20)))
+    for scoring in SCORINGS:
+        facts = search_source(two, Cs=[1.0], folds=2, scoring=scoring).facts
+        assert np.isfinite(facts["trials"][0]["mean"])
+    with pytest.raises(OptionError, match="must be one of accuracy, balanced_accuracy, f1_macro"):
+        search_source(two, scoring="r2")
+    with pytest.raises(OptionError, match="scoring='f1' is of two classes, and these data have 3"):
+        search_source(load("iris"), scoring="f1")
+    with pytest.raises(OptionError, match="the model 'svm' has none unless they are calibrated"):
+        search_source(two, "svm", scoring="neg_log_loss")
+    search_source(two, "svm", Options(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss")
+    with pytest.raises(OptionError, match="folds=100 parts cannot each have a row of every class"):
+        search_source(load("iris"), folds=100)
+
+
+def test_a_class_that_is_too_rare_for_the_folds_is_told_without_a_warning(recwarn):
+    y = np.array(["often"] * 20 + ["seldom"] * 4)
+    source = load((np.arange(24.0)[:, None], y), split=(1.0, 0.0, 0.0))
+    notes = search_source(source, Cs=[1.0], folds=5).facts["notes"]
+    assert "The class seldom has 4 rows to learn from: not every one of 5 folds tests it." in notes
+    assert not list(recwarn)
 
 
 def test_l1_is_searched_along_with_c():

@@ -70,14 +70,18 @@ def compare(
 
 
 def _best(done: list[dict[str, Any]]) -> str | None:
-    """The model of the highest validation accuracy; of equals, of the lowest log-loss."""
-    judged = [row for row in done if "validation" in row["metrics"]]
+    """The model of the highest validation accuracy; of equals, of the lowest log-loss.
+
+    A model that was interrupted is not one of its family, and is not chosen.
+    """
+    judged = [row for row in done if "validation" in row["metrics"] and not _interrupted(row)]
     if not judged:
         return None
 
     def merit(row: dict[str, Any]) -> tuple[float, float]:
         found = row["metrics"]["validation"]
-        return found["accuracy"], -(found["log_loss"] or float("inf"))
+        loss = found["log_loss"]
+        return found["accuracy"], -float("inf") if loss is None else -loss
 
     return str(max(judged, key=merit)["model"])
 
@@ -106,10 +110,16 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
         screen.say(f"Best by validation accuracy: {facts['best']}. Log-loss is that of the test.")
 
 
+def _interrupted(row: dict[str, Any]) -> bool:
+    return row["verdict"] is not None and row["verdict"]["stop_reason"] == "interrupted"
+
+
 def _word(row: dict[str, Any]) -> str:
     verdict = row["verdict"]
     if verdict is None:
         return str(row.get("problem", "closed form"))
+    if _interrupted(row):
+        return "interrupted"
     if not verdict["converged"]:
         return "not converged"
     proof = verdict["certificate"]

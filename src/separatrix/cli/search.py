@@ -8,8 +8,10 @@ from separatrix.cli.fit import code_of, report_metrics, report_verdict
 from separatrix.cli.options import Out, Preparing, Reading, SourceArgument, Training, numbers
 from separatrix.cli.reading import read_source
 from separatrix.cli.screen import Screen
-from separatrix.cli.verbs import NOT_CONVERGED, Common, verb
+from separatrix.cli.verbs import INTERRUPTED, NOT_CONVERGED, Common, verb
+from separatrix.cli.watching import watching
 from separatrix.cli.writing import check_out, written
+from separatrix.workflow.scoring import SCORINGS
 
 _MODEL = "Model"
 
@@ -39,7 +41,7 @@ def search(
         str,
         typer.Option(
             metavar="NAME",
-            help="accuracy, f1_macro, roc_auc, neg_log_loss, ...",
+            help=f"{', '.join(SCORINGS)}.",
             rich_help_panel=_MODEL,
         ),
     ] = "accuracy",
@@ -54,6 +56,7 @@ def search(
     All values on all folds of the training and validation rows are trained together. The best is
     trained on all of these rows, and measured on the test rows.
     """
+    from separatrix.workflow.families import TOL
     from separatrix.workflow.searching import search_source
 
     check_out(out, source)
@@ -61,9 +64,9 @@ def search(
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
     loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
-    count = len(Cs) * len(l1s or [0]) * folds
-    with screen.busy(f"Fitting {count} models"):
-        trained = search_source(
+    count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
+    with watching(screen, "Fitting", training.tol or TOL, count) as watch:
+        found = search_source(
             loaded,
             training.model,
             training.options(common.seed),
@@ -72,9 +75,14 @@ def search(
             l1s=l1s,
             folds=folds,
             scoring=scoring,
+            on_record=watch,
         )
-    failed = written(out, trained.bundle.save)
-    facts = trained.facts | {"out": None if out is None or failed else str(out)}
+    if found.bundle is None:
+        screen.facts(found.facts | {"out": None})
+        _report_interrupted(screen, found.facts)
+        return INTERRUPTED
+    failed = written(out, found.bundle.save)
+    facts = found.facts | {"out": None if out is None or failed else str(out)}
     screen.facts(facts)
     if screen.talks:
         _report(screen, facts)
@@ -93,20 +101,10 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     about = facts["model"]["about"]
     objective = f"{facts['model']['objective']} (the chosen one)"
     screen.say(tables.named([("Model", about), ("Objective", objective)]))
-    names = list(facts["best"])
-    others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
-    table = tables.plain_table(f"  {names[0]}", others)
-    for trial in facts["trials"]:
-        chosen = trial["parameters"] == facts["best"]
-        first, *rest = (f"{trial['parameters'][name]:g}" for name in names)
-        scores = [f"{trial['mean']:.5f}", f"{trial['two_deviations']:.5f}"]
-        mark = "●" if chosen else " "
-        style = "bold green" if chosen else ""
-        table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))
-    screen.say(tables.spaced(table))
-    best = ", ".join(f"{name} = {value:g}" for name, value in facts["best"].items())
+    screen.say(_table(facts))
     screen.say(
-        f"Best: {best}, by {facts['folds']} folds. Trained on all training and validation rows:\n"
+        f"Best: {_words(facts['best'])}, by {facts['folds']} folds. Trained on all training and "
+        "validation rows:\n"
     )
     report_metrics(screen, facts["metrics"])
     for warning in facts["warnings"]:
@@ -114,3 +112,51 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     if facts["advice"]:
         screen.say(Text(facts["advice"], "bold"))
     report_verdict(screen, facts)
+
+
+def _report_interrupted(screen: Screen, facts: dict[str, Any]) -> None:
+    """Print the folds that were done."""
+    if screen.talks:
+        from separatrix.cli import tables
+
+        screen.say(tables.heading(facts["source"]))
+        screen.say(tables.notes(facts["notes"]))
+        screen.say(tables.named([("Model", facts["model"]["about"])]))
+        screen.say(_table(facts))
+    done = sum(trial["folds_done"] for trial in facts["trials"])
+    count = facts["folds"] * len(facts["trials"])
+    best = "No value has all its folds."
+    if facts["best"]:
+        best = f"Best so far, of those with all folds: {_words(facts['best'])}."
+    screen.error(
+        f"Interrupted: {done} of {count} fits were done. {best} No model was trained on all rows, "
+        "and none was saved."
+    )
+
+
+def _table(facts: dict[str, Any]) -> Any:
+    """The trials; of a search that was interrupted, how many folds were done, too."""
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    names = list(facts["trials"][0]["parameters"])
+    others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
+    others += ["folds done"] if facts["interrupted"] else []
+    table = tables.plain_table(f"  {names[0]}", others)
+    for trial in facts["trials"]:
+        chosen = trial["parameters"] == facts["best"]
+        first, *rest = (f"{trial['parameters'][name]:g}" for name in names)
+        scores = [
+            "–" if trial[key] is None else f"{trial[key]:.5f}" for key in ("mean", "two_deviations")
+        ]
+        if facts["interrupted"]:
+            scores.append(f"{trial['folds_done']} of {facts['folds']}")
+        mark = "●" if chosen else " "
+        style = "bold green" if chosen else ""
+        table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))
+    return tables.spaced(table)
+
+
+def _words(parameters: dict[str, float]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in parameters.items())

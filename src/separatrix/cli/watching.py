@@ -1,4 +1,4 @@
-"""The live line of a fit: a bar that fills as the gap falls. Ctrl-C ends the fit and keeps it."""
+"""The live line of fits: a bar that fills as gaps fall. Ctrl-C ends them and keeps what is done."""
 
 import math
 import signal
@@ -11,13 +11,13 @@ from separatrix.cli.screen import Screen
 
 
 class Watch:
-    """A callback for `fit_many` that shows where a fit stands, and ends it after Ctrl-C.
+    """A callback that shows where the fits of so many models stand, and ends them after Ctrl-C.
 
-    The first Ctrl-C lets the iteration end and keeps the model; the second does not wait.
+    The first Ctrl-C lets the iteration end and keeps the models; the second does not wait.
     """
 
-    def __init__(self, screen: Screen, what: str, tol: float) -> None:
-        self.line = _Line(screen, what, tol)
+    def __init__(self, screen: Screen, what: str, tol: float, count: int) -> None:
+        self.line = _Line(screen, what, tol, count)
         self.asked = False
 
     def __call__(self, progress: Any) -> None:
@@ -35,9 +35,9 @@ class Watch:
 
 
 @contextmanager
-def watching(screen: Screen, what: str, tol: float) -> Iterator[Watch]:
-    """Watch a fit; afterwards `asked` says whether it was to end."""
-    watch = Watch(screen, what, tol)
+def watching(screen: Screen, what: str, tol: float, count: int = 1) -> Iterator[Watch]:
+    """Watch the fits of so many models; afterwards `asked` says whether they were to end."""
+    watch = Watch(screen, what, tol, count)
     before = signal.signal(signal.SIGINT, watch.ask)
     try:
         with watch.line:
@@ -49,15 +49,23 @@ def watching(screen: Screen, what: str, tol: float) -> Iterator[Watch]:
 class _Line:
     """The bar, drawn only where a person watches."""
 
-    def __init__(self, screen: Screen, what: str, tol: float) -> None:
-        self.tol, self.first, self.best = tol, math.nan, math.nan
+    def __init__(self, screen: Screen, what: str, tol: float, count: int) -> None:
+        self.ways = [_Way(tol) for _ in range(count)]
+        self.batch: Any = None
         self.bar: Any = None
         if screen.live:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
 
-            columns = TextColumn(what), BarColumn(24), TextColumn("{task.description}")
-            self.bar = Progress(*columns, TimeElapsedColumn(), console=screen.err, transient=True)
-            self.task = self.bar.add_task("", total=1.0)
+            columns = TextColumn(what), BarColumn(20), TextColumn("{task.description}")
+            times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
+            self.bar = Progress(*columns, *times, console=screen.err, transient=True)
+            self.task = self.bar.add_task("" if count == 1 else self._counted(), total=count)
 
     def __enter__(self) -> None:
         if self.bar is not None:
@@ -70,19 +78,48 @@ class _Line:
     def show(self, progress: Any) -> None:
         if self.bar is None:
             return
-        self.best = _least(self.best, float(progress.gap[0]))
-        done, where = progress.epoch / progress.epochs, f"iteration {progress.epoch:,}"
-        if not math.isnan(self.best):
-            self.first = self.best if math.isnan(self.first) else self.first
-            done, where = self._share(), f"{where}, gap {self.best:.1e}"
-        elif math.isnan(progress.gap[0]):
-            where = f"{where}, {progress.records['train_accuracy'][0]:.1%} right"
+        if self.batch is not None and self.batch != progress.members:
+            self._end(self.batch, ())  # another batch: all of the last one are done
+        self.batch = progress.members
+        self._end(progress.members, progress.running.tolist())
+        for place, gap in zip(progress.running.tolist(), progress.gap.tolist()):
+            for number in progress.members[place]:
+                self.ways[number].go(gap, progress.epoch / progress.epochs)
+        where = self._counted() if len(self.ways) > 1 else self._iteration(progress)
+        done = sum(way.share for way in self.ways)
         self.bar.update(self.task, completed=done, description=where)
 
-    def _share(self) -> float:
-        """How much of the way from the first gap to the last is done, in powers of ten."""
+    def _end(self, members: Any, running: Any) -> None:
+        for place, numbers in enumerate(members):
+            for number in numbers if place not in running else ():
+                self.ways[number].share = 1.0
+
+    def _counted(self) -> str:
+        return f"{sum(way.share == 1.0 for way in self.ways)} of {len(self.ways)} models"
+
+    def _iteration(self, progress: Any) -> str:
+        where, gap = f"iteration {progress.epoch:,}", self.ways[0].gap
+        if not math.isnan(gap):
+            return f"{where}, gap {gap:.1e}"
+        return f"{where}, {progress.records['train_accuracy'][0]:.1%} right"
+
+
+class _Way:
+    """How much of its way a model has gone: from the first gap to the last, in powers of ten."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol, self.first, self.gap, self.share = tol, math.nan, math.nan, 0.0
+
+    def go(self, gap: float, epochs: float) -> None:
+        """Take a gap, NaN where none was looked for, and the share of the epochs allowed."""
+        self.gap = _least(self.gap, gap)
+        if math.isnan(self.gap):
+            self.share = epochs
+            return
+        self.first = self.gap if math.isnan(self.first) else self.first
         way = math.log(max(self.first, self.tol * 10) / self.tol)
-        return min(max(1.0 - math.log(max(self.best, self.tol) / self.tol) / way, 0.0), 1.0)
+        left = math.log(max(self.gap, self.tol) / self.tol)
+        self.share = min(max(1.0 - left / way, 0.0), 1.0)
 
 
 def _least(a: float, b: float) -> float:

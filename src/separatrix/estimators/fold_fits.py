@@ -8,7 +8,7 @@ cannot express; then the candidates of one fold are a batch.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from traceback import format_exc
@@ -43,8 +43,9 @@ from separatrix.estimators.recipe import Recipe
 from separatrix.estimators.referee import Referee, Sight, all_scores
 from separatrix.estimators.scaled import scales
 from separatrix.estimators.verdict import warn_together
-from separatrix.estimators.waves import train_in_waves
+from separatrix.estimators.waves import OnRecord, renumbered, train_in_waves
 from separatrix.fit import Task
+from separatrix.solvers import Interrupted, Progress
 
 
 @dataclass
@@ -54,20 +55,40 @@ class Trial:
     Attributes
     ----------
     recipe, fold : which
+    number : its place among the trials, candidate by candidate; those on all rows come last
     model : the classifier, fitted unless there is an `error`
     whole : the pipeline that the model is the end of, if there is one
+    finished : False if training was interrupted; then there are no scores
     scores : the scores on the "test" rows and, if asked for, on the "train" rows
     fit_seconds, score_seconds : its share of the time of its batch
     """
 
     recipe: Recipe
     fold: int
+    number: int
     model: LinearClassifier
     whole: Any = None
+    finished: bool = True
     error: str | None = None
     scores: dict[str, Any] = field(default_factory=dict)
     fit_seconds: float = 0.0
     score_seconds: float = 0.0
+
+
+class Listener:
+    """Passes progress on, and remembers that it was told to end."""
+
+    def __init__(self, on_record: OnRecord | None) -> None:
+        self.ended, self._on_record = False, on_record
+        self.told = None if on_record is None else self._tell
+
+    def _tell(self, progress: Progress) -> None:
+        assert self._on_record is not None
+        try:
+            self._on_record(progress)
+        except Interrupted:
+            self.ended = True
+            raise
 
 
 ALONG = 6  # candidates, up to which all are fitted to all rows along with the folds
@@ -86,6 +107,7 @@ class CrossValidation:
     folds, referee : the splits, and who scores
     train_scores : whether the training rows are scored too
     raise_errors : whether a candidate that cannot be fitted is an error; otherwise it is noted
+    listener : who is told of the progress, and may end it
     """
 
     X: Any
@@ -95,6 +117,7 @@ class CrossValidation:
     referee: Referee
     train_scores: bool = False
     raise_errors: bool = True
+    listener: Listener = field(default_factory=lambda: Listener(None))
 
     @classmethod
     def of(
@@ -109,6 +132,7 @@ class CrossValidation:
         to_scorer: Mapping[str, Any],
         error_score: Any = "raise",
         train_scores: bool = False,
+        on_record: OnRecord | None = None,
     ) -> CrossValidation:
         """Check the labels and the weights, split the rows, and appoint the referee."""
         require_equal_lengths(X, y)
@@ -119,7 +143,8 @@ class CrossValidation:
         folds = Folds.split(cv, X, y, labels, s, to_splitter)
         to_scorer = _check_method_params(X, params=to_scorer)
         referee = Referee(scorer, to_scorer, error_score, X, y, labels)
-        return cls(X, y, s, folds, referee, train_scores, isinstance(error_score, str))
+        raises = isinstance(error_score, str)
+        return cls(X, y, s, folds, referee, train_scores, raises, Listener(on_record))
 
     def run(
         self, recipes: Sequence[Recipe], keys: Sequence[Hashable], refit: bool = False
@@ -128,8 +153,9 @@ class CrossValidation:
 
         Candidates with transformers and equal keys have the same transformers. There are trials on
         all rows if one candidate is to be fitted to them and it costs less to take all along: a
-        model alone takes as long as some in a batch.
+        model alone takes as long as some in a batch. Trials that were interrupted say so.
         """
+        F = len(self.folds)
         along = refit and len(recipes) <= ALONG and all(_goes_along(r) for r in recipes)
         groups: dict[tuple[bool, Hashable], list[int]] = {}
         for c, (recipe, key) in enumerate(zip(recipes, keys)):
@@ -137,25 +163,26 @@ class CrossValidation:
             groups.setdefault((direct, None if direct else key), []).append(c)
         out: dict[int, list[Trial]] = {}
         for (direct, _), members in groups.items():
-            same = [recipes[c] for c in members]
-            done = self._in_place(same, along) if direct else self._by_fold(same)
-            out |= zip(members, done)
-        F = len(self.folds)
+            trials = [_trials(c, recipes[c], F, len(recipes) if along else None) for c in members]
+            train = self._in_place if direct else self._by_fold
+            train(trials)
+            out |= zip(members, trials)
         each = [out[c] for c in range(len(recipes))]
         return [trial for own in each for trial in own[:F]], [own[F] for own in each if own[F:]]
 
-    def _by_fold(self, recipes: Sequence[Recipe]) -> Iterator[list[Trial]]:
-        done = [self._transformed(recipes, k) for k in range(len(self.folds))]
-        return (list(trials) for trials in zip(*done))
+    def _by_fold(self, candidates: Sequence[Sequence[Trial]]) -> None:
+        for k in range(len(self.folds)):
+            self._transformed([own[k] for own in candidates], k)
 
-    def _in_place(self, recipes: Sequence[Recipe], along: bool) -> list[list[Trial]]:
-        """Train on X as it is, all folds in one batch; `along` with all rows, as a last fold."""
+    def _in_place(self, candidates: Sequence[Sequence[Trial]]) -> None:
+        """Train on X as it is, all folds in one batch; a last fold may be all rows."""
         began, folds = time.perf_counter(), self.folds
-        if along:
+        trials = [trial for own in candidates for trial in own]
+        if len(candidates[0]) > len(folds):
             every = np.arange(folds.n_samples)
             folds = Folds([*folds.train, every], [*folds.test, every[:0]], folds.n_samples)
-        F = len(folds)
-        trials = [Trial(r, k, clone(r.classifier)) for r in recipes for k in range(F)]
+        if self._is_over(trials):
+            return
         X = self._fit(trials, self.X, self.y, self.sample_weight, folds)
         fitted = time.perf_counter()
         parts = {"test": [(rows, self.referee.sight(rows)) for rows in self.folds.test]}
@@ -163,15 +190,17 @@ class CrossValidation:
             parts["train"] = [(rows, self.referee.sight(rows)) for rows in self.folds.train]
         self._score([trial for trial in trials if trial.fold < len(self.folds)], X, parts)
         _timed(trials, began, fitted)
-        return [trials[F * c : F * (c + 1)] for c in range(len(recipes))]
 
-    def _transformed(self, recipes: Sequence[Recipe], k: int) -> list[Trial]:
+    def _transformed(self, trials: list[Trial], k: int) -> None:
         """Train on what the transformers, fitted on the training rows of one fold, make of them."""
+        if self._is_over(trials):
+            return
         began = time.perf_counter()
         train, test = self.folds.train[k], self.folds.test[k]
         y = _safe_indexing(self.y, train)
-        trials = [Trial(r, 0, clone(r.classifier)) for r in recipes]  # one fold: all rows of X
-        transformers: Any = clone(recipes[0].transformers)
+        for trial in trials:
+            trial.fold = 0  # one fold: all rows of what the transformers make
+        transformers: Any = clone(trials[0].recipe.transformers)
         s = None if self.sample_weight is None else self.sample_weight[train]
         every = np.arange(len(train))
         try:
@@ -182,7 +211,8 @@ class CrossValidation:
         except Exception:
             for trial in trials:
                 self._note(trial)
-            return _timed(trials, began, time.perf_counter())
+            _timed(trials, began, time.perf_counter())
+            return
         for trial in trials:
             trial.whole = Pipeline([*transformers.steps, ("classifier", trial.model)])
         fitted = time.perf_counter()
@@ -192,7 +222,13 @@ class CrossValidation:
             self._score(trials, matrix, {"train": [(whole, self.referee.sight(train))]})
         for trial in trials:
             trial.fold = k
-        return _timed(trials, began, fitted)
+        _timed(trials, began, fitted)
+
+    def _is_over(self, trials: Sequence[Trial]) -> bool:
+        """Whether nothing more is to be trained; then these trials are not."""
+        for trial in trials:
+            trial.finished = not self.listener.ended
+        return self.listener.ended
 
     def _fit(self, trials: list[Trial], X: Any, y: Any, s: Array | None, folds: Folds) -> Matrix:
         """Train all models on their folds of some X, as few batches as possible; return X."""
@@ -209,8 +245,10 @@ class CrossValidation:
             list(tasks.values()),
             _paths([trials[number] for number in numbers], list(tasks.values())),
             data.select(np.array(numbers, int)),
+            renumbered(self.listener.told, [trials[number].number for number in numbers]),
         )
         for (number, task), result in zip(tasks.items(), results):
+            trials[number].finished = result.stop_reason != "interrupted"
             copy_feature_names(checked, trials[number].model)
             trials[number].model._accept(result, task.loss, data.classes)
         return block.X
@@ -255,13 +293,19 @@ class CrossValidation:
 
     def _score(self, trials: Sequence[Trial], X: Matrix, parts: Mapping[str, Part]) -> None:
         """Score all models on parts of the rows of X, by one product."""
-        good = [trial for trial in trials if trial.error is None]
+        good = [trial for trial in trials if trial.error is None and trial.finished]
         for number, Z in all_scores([trial.model for trial in good], X):
             trial = good[number]
             for name, seen in parts.items():
                 rows, sight = seen[trial.fold]
                 score = self.referee.score(trial.model, sight, Z[rows], trial.whole)
                 trial.scores[name] = score
+
+
+def _trials(c: int, recipe: Recipe, F: int, along: int | None) -> list[Trial]:
+    """Those of candidate c on F folds; one of so many that go along has another, on all rows."""
+    numbers = [c * F + k for k in range(F)] + ([] if along is None else [along * F + c])
+    return [Trial(recipe, k, number, clone(recipe.classifier)) for k, number in enumerate(numbers)]
 
 
 def _goes_along(recipe: Recipe) -> bool:
@@ -282,7 +326,7 @@ def finish(fitted: Trial, X: Any, y: Any, sample_weight: Any) -> LinearClassifie
 
 def warn_of(trials: Sequence[Trial]) -> None:
     """Warn once of all models that are unfit for use, naming the line that called `fit`."""
-    good = [trial for trial in trials if trial.error is None]
+    good = [trial for trial in trials if trial.error is None and trial.finished]
     warn_together(
         [trial.model for trial in good],
         "models of the cross-validation",
@@ -335,9 +379,8 @@ def _matrix(X: Any) -> Matrix:
     return Matrix(checked)
 
 
-def _timed(trials: list[Trial], began: float, fitted: float) -> list[Trial]:
-    """The trials of a batch that ends now, each with an equal share of its time."""
+def _timed(trials: list[Trial], began: float, fitted: float) -> None:
+    """Give each trial of a batch that ends now an equal share of its time."""
     fit, score = fitted - began, time.perf_counter() - fitted
     for trial in trials:
         trial.fit_seconds, trial.score_seconds = fit / len(trials), score / len(trials)
-    return trials

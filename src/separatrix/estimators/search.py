@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.metrics._scorer import _MultimetricScorer
@@ -14,11 +16,13 @@ from sklearn.model_selection._validation import (
     _insert_error_scores,
     _warn_or_raise_about_fit_failures,
 )
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import _check_method_params
 
 from separatrix.estimators.checks import require_equal_lengths
 from separatrix.estimators.fold_fits import CrossValidation, Trial, finish, warn_of
 from separatrix.estimators.recipe import Recipe, group_key, take_apart
+from separatrix.estimators.waves import OnRecord
 
 
 class GridSearchCV(PlainGridSearchCV):
@@ -50,11 +54,21 @@ class GridSearchCV(PlainGridSearchCV):
     ({'C': 1}, array([0.873, 0.947, 0.973, 0.973]))
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    __metadata_request__fit: ClassVar = {"on_record": UNUSED}  # not metadata of rows
+
+    def fit(
+        self, X: Any, y: Any = None, *, on_record: OnRecord | None = None, **params: Any
+    ) -> Self:
         """Train all candidates on all folds, and the best one on all rows.
 
         `params` are metadata such as `sample_weight` and `groups`, as in scikit-learn.
+
+        `on_record` is called with a `Progress` after every epoch of every batch. Its `members` are
+        numbers of trials: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
+        more is trained, `interrupted_` is True, the models that were not done have NaN for a score,
+        and there is no refit. What is left to scikit-learn's own search does not call it.
         """
+        self.interrupted_ = False
         self._validate_params()
         candidates = list(ParameterGrid(self.param_grid))
         estimators = [self._candidate(given) for given in candidates]
@@ -64,10 +78,14 @@ class GridSearchCV(PlainGridSearchCV):
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
         if not _are_ours(estimators, X, routed.estimator.fit):
             return super().fit(X, y, **params)
-        trials, on_all_rows = self._cross_validate(candidates, estimators, X, y, routed)
+        trials, on_all_rows = self._cross_validate(candidates, estimators, X, y, routed, on_record)
+        self.interrupted_ = not all(trial.finished for trial in (*trials, *on_all_rows))
         warn_of(trials)
-        self._take_results(candidates, trials)
-        if self.refit:
+        with warnings.catch_warnings():
+            if self.interrupted_:  # scores that are NaN are no surprise
+                warnings.simplefilter("ignore", UserWarning)
+            self._take_results(candidates, trials)
+        if self.refit and not self.interrupted_:
             self._refit(X, y, routed.estimator.fit, on_all_rows)
         return self
 
@@ -76,7 +94,13 @@ class GridSearchCV(PlainGridSearchCV):
         return clone(self.estimator).set_params(**clone(params, safe=False))
 
     def _cross_validate(
-        self, candidates: Sequence[Any], estimators: Sequence[Any], X: Any, y: Any, routed: Any
+        self,
+        candidates: Sequence[Any],
+        estimators: Sequence[Any],
+        X: Any,
+        y: Any,
+        routed: Any,
+        on_record: OnRecord | None,
     ) -> tuple[list[Trial], list[Trial]]:
         """The trials of all candidates on all folds, and those on all rows."""
         to_fit = routed.estimator.fit
@@ -91,6 +115,7 @@ class GridSearchCV(PlainGridSearchCV):
             to_scorer=routed.scorer.score,
             error_score=self.error_score,
             train_scores=self.return_train_score,
+            on_record=on_record,
         )
         self.n_splits_ = len(work.folds)
         if self.verbose > 0:
@@ -108,7 +133,7 @@ class GridSearchCV(PlainGridSearchCV):
         """Bring the trials into scikit-learn's form, and let its code make the table of them."""
         parts = ("test", "train") if self.return_train_score else ("test",)
         out = [
-            {f"{part}_scores": trial.scores.get(part, self.error_score) for part in parts}
+            {f"{part}_scores": self._score_of(trial, part) for part in parts}
             | {"fit_error": trial.error}
             | {"fit_time": trial.fit_seconds, "score_time": trial.score_seconds}
             for trial in trials
@@ -127,6 +152,13 @@ class GridSearchCV(PlainGridSearchCV):
             self.best_params_ = candidates[self.best_index_]
             if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{metric}"][self.best_index_]
+
+    def _score_of(self, trial: Trial, part: str) -> Any:
+        if trial.finished:
+            return trial.scores.get(part, self.error_score)
+        if isinstance(self.scorer_, _MultimetricScorer):
+            return dict.fromkeys(self.scorer_._scorers, math.nan)
+        return math.nan
 
     def _refit(
         self, X: Any, y: Any, fit_params: dict[str, Any], on_all_rows: Sequence[Trial]

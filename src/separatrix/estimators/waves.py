@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +10,19 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.fit import Task, train
 from separatrix.model import Model
-from separatrix.solvers import Result
+from separatrix.solvers import Progress, Result
 
 STEPS = (8, 4, 2)  # between the points that are already there, wave by wave
 HALF = np.array([0.5])
 
+OnRecord = Callable[[Progress], None]
+
 
 def train_in_waves(
-    tasks: Sequence[Task], paths: Sequence[Sequence[int]], data: Dataset
+    tasks: Sequence[Task],
+    paths: Sequence[Sequence[int]],
+    data: Dataset,
+    on_record: OnRecord | None = None,
 ) -> list[Result]:
     """Train all tasks, those of each path in waves.
 
@@ -33,10 +38,24 @@ def train_in_waves(
         numbers = [paths[p][at] for p, at in batch]
         starts = [_halfway(found[p], at) or tasks[k].start for k, (p, at) in zip(numbers, batch)]
         some = [replace(tasks[k], start=start) for k, start in zip(numbers, starts)]
-        for (p, at), result in zip(batch, train(some, data.select(np.array(numbers)))):
+        heard = renumbered(on_record, numbers)
+        results = train(some, data.select(np.array(numbers)), on_record=heard)
+        for (p, at), result in zip(batch, results):
             found[p][at] = result
     by_task = {path[at]: result for path, own in zip(paths, found) for at, result in own.items()}
     return [by_task[number] for number in range(len(tasks))]
+
+
+def renumbered(on_record: OnRecord | None, numbers: Sequence[int]) -> OnRecord | None:
+    """A callback that is told other numbers of the members of a batch."""
+    if on_record is None:
+        return None
+
+    def renumber(progress: Progress) -> None:
+        members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
+        on_record(replace(progress, members=members))
+
+    return renumber
 
 
 def _waves(n_points: int) -> list[range]:

@@ -115,7 +115,7 @@ def fit_prepared(
         part: metrics_of(estimator, prepared.X[part], prepared.y[part]) for part in prepared.X
     }
     facts = {
-        "source": facts_of(prepared.source, prepared.preparation, estimator),
+        "source": facts_of(prepared.source, prepared.preparation, estimator.classes_),
         "notes": prepared.notes,
         "model": model_facts(family, estimator),
         "verdict": verdict_of(estimator) | {"seconds": seconds},
@@ -138,14 +138,14 @@ def bundle_of(
     return Bundle(model, preparation, source.fingerprint, {**metrics, "training": training})
 
 
-def facts_of(source: Source, preparation: Preparation, model: LinearClassifier) -> dict[str, Any]:
+def facts_of(source: Source, preparation: Preparation, classes: Array) -> dict[str, Any]:
     """What a model was trained on."""
     return {
         "name": source.name,
         "rows": len(source),
         "columns": int(source.table.shape[1]),
         "features": len(preparation.feature_names_out),
-        "classes": model.classes_.tolist(),
+        "classes": classes.tolist(),
         "parts": {part: len(rows) for part, rows in source.splits.items()},
         "fingerprint": source.fingerprint,
     }

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
 
 from separatrix.arrays import Array
-from separatrix.estimators import GridSearchCV
+from separatrix.estimators import GridSearchCV, fit_many
+from separatrix.estimators.waves import OnRecord, renumbered
+from separatrix.modelfile import Bundle
 from separatrix.sources import Source
 from separatrix.sources.preparation import Preparation, Settings
-from separatrix.workflow.families import OptionError, Options, build, family_of
-from separatrix.workflow.fitting import Trained, bundle_of, facts_of, model_facts, require_labels
+from separatrix.workflow.families import Family, OptionError, Options, build, family_of
+from separatrix.workflow.fitting import bundle_of, facts_of, model_facts, require_labels
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
 from separatrix.workflow.preparing import in_words, require_usable, settings_for
+from separatrix.workflow.scoring import needs_probabilities, scorer_of
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -47,6 +53,14 @@ class PreparedRows(TransformerMixin, BaseEstimator):
         return self.preparation_.transform(self.source.rows(np.ravel(X)).table, [])
 
 
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search found, as plain values, and the chosen model; none if it was interrupted."""
+
+    bundle: Bundle | None
+    facts: dict[str, Any]
+
+
 def search_source(
     source: Source,
     model: str = "auto",
@@ -57,10 +71,14 @@ def search_source(
     l1s: Sequence[float] | None = None,
     folds: int = 5,
     scoring: str = "accuracy",
-) -> Trained:
+    on_record: OnRecord | None = None,
+) -> Searched:
     """Try penalties on stratified folds of training and validation rows; measure the best.
 
     The best is trained once more on all these rows, and measured on the test rows.
+
+    `on_record` is called as by `GridSearchCV.fit`; the model on all rows has the number after those
+    of the trials. If it raises `Interrupted`, the facts are those of the trials that were done.
 
     >>> from separatrix import load
     >>> facts = search_source(load("iris"), Cs=[0.01, 1.0], folds=3).facts
@@ -72,59 +90,105 @@ def search_source(
     options = Options() if options is None else options
     settings = settings_for(source.table) if settings is None else settings
     require_usable(source, settings)
-    family = family_of(model, len(np.unique(source.y)))
+    rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
+    y = source.y[rows]
+    classes, counts = np.unique(y, return_counts=True)
+    family = family_of(model, len(classes))
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
         raise OptionError(f"The model '{family.name}' has no penalty to search for.")
-    rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
-    y = source.y[rows]
-    estimator = build(family, options)
-    prepare = PreparedRows(source, settings)
+    _require_rows(folds, counts)
+    scorer = scorer_of(scoring, classes)
+    estimator = _estimator(family, options, scoring)
     began = time.perf_counter()
-    with warnings_as_sentences() as told:
-        search, prepare, best = _searched(prepare, estimator, grid, rows, y, folds, scoring)
-    seconds = time.perf_counter() - began
+    prepare = PreparedRows(source, settings).fit(rows)
     preparation = prepare.preparation_
+    with warnings_as_sentences() as told:
+        warnings.filterwarnings(
+            "ignore", "The least populated class", UserWarning
+        )  # a note says so
+        warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # it counts as 0
+        search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_record)
+    trials = _trials(search, folds)
+    facts: dict[str, Any] = {
+        "source": facts_of(source, preparation, classes),
+        "notes": [*source.notes, *_rare(folds, classes, counts), *in_words(preparation, settings)],
+        "folds": folds,
+        "scoring": scoring,
+        "trials": trials,
+        "interrupted": search.interrupted_,
+        "warnings": told,
+        "best": _best(trials, folds),
+    }
+    if search.interrupted_:
+        about = {"name": family.name, "about": family.about_for(len(classes))}
+        return Searched(None, facts | {"model": about})
+    best = build(family, replace(options, **facts["best"]))
+    heard = renumbered(on_record, [len(trials) * folds])
+    with warnings_as_sentences():  # the verdict says the same
+        fit_many([best], prepare.transform(rows), y, on_record=heard)
     metrics = {"train": metrics_of(best, prepare.transform(rows), y)}
     test = source.splits["test"]
     if len(test):
         metrics["test"] = metrics_of(best, prepare.transform(test), source.y[test])
-    facts = {
-        "source": facts_of(source, preparation, best),
-        "notes": [*source.notes, *in_words(preparation, settings)],
+    facts |= {
         "model": model_facts(family, best),
-        "folds": folds,
-        "scoring": scoring,
-        "trials": _trials(search, folds),
-        "warnings": told,
-        "best": _plain(search.best_params_),
-        "advice": _advice(grid, _plain(search.best_params_)),
-        "verdict": verdict_of(best) | {"seconds": seconds},
+        "advice": _advice(grid, facts["best"]),
+        "verdict": verdict_of(best) | {"seconds": time.perf_counter() - began},
         "metrics": metrics,
     }
-    return Trained(bundle_of(source, preparation, best, metrics, ("test",)), facts)
+    return Searched(bundle_of(source, preparation, best, metrics, ("test",)), facts)
 
 
-def _searched(
+def _estimator(family: Family, options: Options, scoring: str) -> Any:
+    """What is tried: with calibrated probabilities only if the score is one of them."""
+    if needs_probabilities(scoring):
+        estimator = build(family, options)
+        if not hasattr(estimator, "predict_proba"):
+            raise OptionError(
+                f"scoring={scoring!r} needs probabilities, and the model '{family.name}' has none "
+                "unless they are calibrated: give probability=5, or take another model."
+            )
+        return estimator
+    return build(family, replace(options, probability=None))
+
+
+def _require_rows(folds: int, counts: Array) -> None:
+    if folds > counts.max():
+        raise OptionError(
+            f"folds={folds} parts cannot each have a row of every class: the most frequent one has "
+            f"{counts.max()} rows to learn from. Ask for fewer folds."
+        )
+
+
+def _rare(folds: int, classes: Array, counts: Array) -> list[str]:
+    if counts.min() >= folds:
+        return []
+    return [
+        f"The class {classes[counts.argmin()]} has {counts.min()} rows to learn from: not every "
+        f"one of {folds} folds tests it."
+    ]
+
+
+def _search(
     prepare: PreparedRows,
     estimator: Any,
     grid: dict[str, list[float]],
     rows: Array,
     y: Array,
     folds: int,
-    scoring: str,
-) -> tuple[Any, PreparedRows, Any]:
-    """The search, and of its best candidate the preparation and the model."""
-    options = {"cv": folds, "scoring": scoring, "error_score": "raise"}
+    scorer: Any,
+    on_record: OnRecord | None,
+) -> Any:
+    options: dict[str, Any] = {"cv": folds, "scoring": scorer, "error_score": "raise"}
+    options["refit"] = False
     if learns_nothing(prepare.source.table, prepare.settings):
-        prepare.fit(rows)  # one matrix for all folds, which makes one batch
-        search = GridSearchCV(estimator, grid, **options).fit(prepare.transform(rows), y)
-        return search, prepare, search.best_estimator_
+        X = prepare.transform(rows)  # one matrix for all folds, which makes one batch
+        return GridSearchCV(estimator, grid, **options).fit(X, y, on_record=on_record)
     pipeline = Pipeline([("prepare", prepare), ("model", estimator)])
     prefixed = {f"model__{name}": values for name, values in grid.items()}
-    search = GridSearchCV(pipeline, prefixed, **options).fit(rows[:, None], y)
-    prepare, best = (step for _, step in search.best_estimator_.steps)
-    return search, prepare, best
+    search = GridSearchCV(pipeline, prefixed, **options)
+    return search.fit(rows[:, None], y, on_record=on_record)
 
 
 def learns_nothing(table: Any, settings: Settings) -> bool:
@@ -143,19 +207,30 @@ def learns_nothing(table: Any, settings: Settings) -> bool:
 
 
 def _trials(search: Any, folds: int) -> list[dict[str, Any]]:
-    """A row for every candidate: its parameters, and its score on every fold."""
+    """A row for every candidate: its parameters, and its scores on the folds that were done."""
     table = search.cv_results_
     scores: Array = np.array([table[f"split{k}_test_score"] for k in range(folds)])
-    return [
-        {
-            "parameters": _plain(given),
-            "mean": float(table["mean_test_score"][k]),
-            "deviation": float(table["std_test_score"][k]),
-            "two_deviations": 2 * float(table["std_test_score"][k]),
-            "scores": scores[:, k].tolist(),
-        }
-        for k, given in enumerate(table["params"])
-    ]
+    return [_trial(_plain(given), scores[:, c]) for c, given in enumerate(table["params"])]
+
+
+def _trial(parameters: dict[str, float], scores: Array) -> dict[str, Any]:
+    done = scores[~np.isnan(scores)]
+    spread = float(done.std()) if len(done) else None
+    return {
+        "parameters": parameters,
+        "folds_done": len(done),
+        "mean": float(done.mean()) if len(done) else None,
+        "deviation": spread,
+        "two_deviations": None if spread is None else 2 * spread,
+        "scores": [None if np.isnan(score) else float(score) for score in scores],
+    }
+
+
+def _best(trials: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
+    """The first of the highest mean among those that have all folds."""
+    whole = [trial for trial in trials if trial["folds_done"] == folds]
+    best = max(whole, key=lambda trial: float(trial["mean"]), default=None)
+    return None if best is None else dict(best["parameters"])
 
 
 def _plain(given: dict[str, Any]) -> dict[str, float]:
