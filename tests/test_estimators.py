@@ -15,7 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, Perceptron
+from separatrix import (
+    LOSSES,
+    ElasticNet,
+    GradientDescentClassifier,
+    GridSearchCV,
+    LogisticRegression,
+    Perceptron,
+)
 from separatrix.estimators.labels import number_labels
 from separatrix.losses import make_loss
 from separatrix.solvers import RULES
@@ -328,8 +335,17 @@ def test_the_objective_is_told_in_words_and_numbers(model, words):
 
 
 def test_the_objective_tells_of_weights():
-    model = G().fit(IRIS, SPECIES, sample_weight=np.ones(150))
-    assert "over 150 weighted rows" in model.objective()
+    weights = np.linspace(1.0, 2.0, 150)
+    assert "over 150 weighted rows" in G().fit(IRIS, SPECIES, sample_weight=weights).objective()
+    equal = G().fit(IRIS, SPECIES, sample_weight=np.ones(150))
+    assert "over 150 rows" in equal.objective()
+    grid = GridSearchCV(LogisticRegression(), {"C": [1.0, 10.0]}, cv=3).fit(IRIS, SPECIES)
+    assert "over 150 rows + 0.0066" in grid.best_estimator_.objective()  # trained with the folds
+
+
+def test_the_objective_has_digits_that_a_reader_can_take_in():
+    model = LogisticRegression(C=3.0).fit(IRIS, SPECIES)
+    assert "+ 0.00222222/2 * |W|^2" in model.objective()
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.1), (0.02, 0.0), (0.02, 0.1)])

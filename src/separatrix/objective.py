@@ -205,8 +205,7 @@ class Objective:
 
     def words(self, b: int = 0) -> str:
         """The formula that model b minimises, in words and numbers."""
-        weighted = any(block.s is not None for block in self.data.blocks())
-        rows = f"{self.data.n_samples} {'weighted ' if weighted else ''}rows"
+        rows = f"{self.data.n_samples} {'weighted ' if self._is_weighted(b) else ''}rows"
         parts = [f"{self.loss.words} over {rows}"]
         penalty = self.penalty.words(b)
         parts.append(penalty)
@@ -216,6 +215,15 @@ class Objective:
         own = self.penalty.bias_curvature
         penalised = own[b if len(own) > 1 else 0] > 0.0
         return f"{text}, bias {'penalised' if penalised else 'free'}"
+
+    def _is_weighted(self, b: int) -> bool:
+        """Whether the rows of model b weigh differently: of a mean, equal weights say nothing."""
+        found: set[float] = set()
+        for block in self.data.blocks():
+            if block.s is not None:
+                own = block.s if block.s.ndim == 1 else block.s[:, b if block.s.shape[1] > 1 else 0]
+                found |= {float(own.min()), float(own.max())}
+        return len(found) > 1
 
     def _require(self, model: Model, data: Dataset | None = None) -> None:
         """Raise unless a model fits the data, the loss and the penalty: kernels check nothing."""

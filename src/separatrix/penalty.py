@@ -185,12 +185,12 @@ class ElasticNet:
         W = "W" if self.factors is None else "f W"
         terms = []
         if l1 > 0:
-            terms.append(f"{l1:.12g} * |{W}|_1")
+            terms.append(f"{l1:.6g} * |{W}|_1")
         if l2 > 0:
-            terms.append(f"{l2:.12g}/2 * |{W}|^2")
+            terms.append(f"{l2:.6g}/2 * |{W}|^2")
         c = float(self.bias_curvature[b if len(self.l2) > 1 else 0])
         if c > 0:
-            terms.append(f"{c:.12g}/2 * |b|^2")
+            terms.append(f"{c:.6g}/2 * |b|^2")
         return " + ".join(terms) or "no penalty"
 
     def _f(self) -> Array:
