@@ -425,6 +425,26 @@ def test_evaluate_measures_test_rows_of_the_data_it_learnt_from(folder):
     assert facts("evaluate", "p.sx", "people.csv")["metrics"]["rows"] == 1
 
 
+def test_a_model_saved_with_a_threshold_has_the_metrics_that_this_gives(folder):
+    before = facts("fit", "breast-cancer", "--out", "m.sx")["metrics"]
+    words = ["--recall", "0.99", "--out", "careful.sx"]
+    chosen = facts("evaluate", "m.sx", "breast-cancer", *words)["threshold"]
+    shown = facts("show", "careful.sx")["metrics"]
+    assert list(shown) == ["train", "validation", "test"]
+    assert shown["test"] == chosen["metrics"] != before["test"]
+    assert [part["rows"] for part in shown.values()] == [456, 57, 56]
+    bundle, source = load_model("careful.sx"), load("breast-cancer")
+    train = source.part("train")
+    right = (bundle.predict(train) == train.y).mean()
+    assert shown["train"]["accuracy"] == right
+    # of other data, only their rows are known
+    call("fit", "people.csv", "--out", "p.sx", "--quiet")
+    (folder / "others.csv").write_text("".join(PEOPLE.splitlines(keepends=True)[:9]))
+    found = facts("evaluate", "p.sx", "others.csv", *words)
+    shown = facts("show", "careful.sx")["metrics"]
+    assert shown == {"measured": found["threshold"]["metrics"]}
+
+
 def test_evaluate_ranks_and_finds_thresholds(folder):
     call("fit", "breast-cancer", "--out", "m.sx", "--quiet")
     words = ["evaluate", "m.sx", "breast-cancer", "--all"]

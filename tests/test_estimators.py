@@ -19,10 +19,10 @@ from separatrix import (
     LOSSES,
     ElasticNet,
     GradientDescentClassifier,
-    GridSearchCV,
     LogisticRegression,
     Perceptron,
 )
+from separatrix import GridSearchCV as BatchedSearch
 from separatrix.estimators.labels import number_labels
 from separatrix.losses import make_loss
 from separatrix.solvers import RULES
@@ -339,7 +339,7 @@ def test_the_objective_tells_of_weights():
     assert "over 150 weighted rows" in G().fit(IRIS, SPECIES, sample_weight=weights).objective()
     equal = G().fit(IRIS, SPECIES, sample_weight=np.ones(150))
     assert "over 150 rows" in equal.objective()
-    grid = GridSearchCV(LogisticRegression(), {"C": [1.0, 10.0]}, cv=3).fit(IRIS, SPECIES)
+    grid = BatchedSearch(LogisticRegression(), {"C": [1.0, 10.0]}, cv=3).fit(IRIS, SPECIES)
     assert "over 150 rows + 0.0066" in grid.best_estimator_.objective()  # trained with the folds
 
 

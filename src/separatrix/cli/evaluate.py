@@ -50,6 +50,7 @@ def evaluate(
     found by the validation rows. --out saves the model with it.
     """
     from separatrix.workflow.answering import evaluate as judge
+    from separatrix.workflow.answering import measured_again
     from separatrix.workflow.inputs import load_for, open_model
 
     for name, share in (("precision", precision), ("recall", recall)):
@@ -68,7 +69,7 @@ def evaluate(
         rows = load_for(bundle, source, **reading.options())
         aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
         facts = judge(bundle, rows, every_row=every_row, **aims)
-    failed = written(out, bundle.save)
+    failed = None if out is None else written(out, measured_again(bundle, rows).save)
     facts["out"] = None if out is None or failed else str(out)
     screen.facts(facts)
     if screen.talks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,29 @@ def evaluate(
         facts["threshold"]["metrics"] = metrics_of(model, X, source.y)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
+
+
+def measured_again(bundle: Bundle, source: Source) -> Bundle:
+    """The model with the metrics that its threshold gives, instead of those of its training.
+
+    All parts of the data that it was trained on are measured; of other data, their rows are.
+    """
+    assert source.y is not None
+    metrics = dict(bundle.metrics or {})
+    training = metrics.get("training")
+    parts: dict[str, Source] = {"measured": source}
+    if training is not None and bundle.fingerprint == source.fingerprint:
+        rows = {part: np.asarray(own, np.int64) for part, own in training["held_out"].items()}
+        seen = np.setdiff1d(np.arange(len(source)), np.concatenate([*rows.values(), []]))
+        rows = {"train": seen.astype(np.int64), **rows}
+        parts = {part: source.rows(own) for part, own in rows.items() if len(own)}
+    metrics = {
+        name: metrics_of(bundle.estimator, bundle.transform(part, []), part.y)
+        for name, part in parts.items()
+        if part.y is not None
+    }
+    kept = {} if training is None else {"training": training}
+    return replace(bundle, metrics={**metrics, **kept})
 
 
 def _foreign(bundle: Bundle, y: Array | None) -> Any:
