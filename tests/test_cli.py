@@ -17,6 +17,8 @@ from separatrix.cli.app import app
 from separatrix.cli.compare import _best as best_of
 from separatrix.cli.options import Preparing, Reading
 from separatrix.cli.verbs import UsageError
+from separatrix.cli.wording import in_options
+from separatrix.workflow.families import FAMILIES
 
 PEOPLE = """\
 age,job,hours,income
@@ -193,7 +195,8 @@ def test_quiet_prints_nothing_and_json_only_json(folder):
 def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
     found = call("fit", "iris", "--max-iter", "1", "--out", "m.sx", code=3)
     assert "Not converged (newton, 1 iteration" in found.stdout
-    assert "Raise max_iter" in " ".join(found.stdout.split())
+    assert "stopped at --max-iter 1 with a" in " ".join(found.stdout.split())
+    assert "Raise --max-iter" in " ".join(found.stdout.split())
     assert "Warning" not in found.output
     assert load_model("m.sx").estimator.stop_reason_ == "max_iter"
     call("fit", "iris", "--model", "perceptron", "--max-iter", "3", code=3)
@@ -207,13 +210,13 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "nothing.csv"], 1, "There is no file or folder 'nothing.csv'"),
         (["fit", "iriss"], 1, "Did you mean 'iris'?"),
         (["fit", "people.csv", "--label", "wage"], 1, "There is no column 'wage'"),
-        (["fit", "iris", "--header"], 2, "takes no option 'header'"),
-        (["fit", "iris", "--C", "-1"], 2, "must be a number > 0"),
+        (["fit", "iris", "--header"], 2, "takes no option --header"),
+        (["fit", "iris", "--C", "-1"], 2, "--C must be a number > 0, inf for no penalty."),
         (["fit", "iris", "--C", "nan"], 2, "must be a number > 0"),
-        (["fit", "iris", "--tol", "-1"], 2, "must be a finite number >= 0"),
-        (["fit", "iris", "--l1", "2"], 2, "must be a finite number >= 0 and <= 1"),
+        (["fit", "iris", "--tol", "-1"], 2, "--tol must be a finite number >= 0"),
+        (["fit", "iris", "--l1", "2"], 2, "--l1 must be a finite number >= 0 and <= 1"),
         (["fit", "iris", "--threads", "10000"], 2, "threads are allowed"),
-        (["fit", "people.csv", "--format", "foo"], 2, "must be one of svmlight, table"),
+        (["fit", "people.csv", "--format", "foo"], 2, "--format must be one of svmlight, table"),
         (["fit", "people.csv", "--features", "3"], 2, "is read as table, which has no option"),
         (["fit", "images", "--size", "0x6"], 2, "--size takes width and height"),
         (["fit", "iris", "--model", "svm", "--loss", "hinge", "--l1", "1"], 2, "No solver brings"),
@@ -224,7 +227,11 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["show", "m.sx"], 1, "m.sx"),
         (["data", "show", "irsi"], 1, "There is no data set 'irsi'."),
         (["fit", "iris", "--model", "tree"], 2, "The model must be one of auto, logistic"),
-        (["fit", "iris", "--model", "perceptron", "--C", "1"], 2, "has no option 'C'"),
+        (
+            ["fit", "iris", "--model", "perceptron", "--C", "1"],
+            2,
+            "has no option --C. It has --max-iter, --bias.",
+        ),
         (["fit", "iris", "--split", "80/20"], 2, "--split takes three shares"),
         (["search", "iris", "--C", "1,x"], 2, "--C takes numbers with commas"),
         (["search", "iris", "--model", "perceptron"], 2, "has no penalty to search for"),
@@ -312,6 +319,35 @@ def test_words_of_options_are_read():
     assert Preparing(split="8,1,1").shares() == (0.8, 0.1, 0.1)
     with pytest.raises(UsageError, match="three shares"):
         Preparing(split="a/b/c").shares()
+
+
+PARAMETERS = [
+    ("give header=False if the first line is data.", "give --no-header if the first line is data."),
+    ("The 'l1_ratio' parameter of LinearSVC must be >= 0.", "--l1 must be >= 0."),
+    ("with label=, or give label=False.", "with --label, or give --label none."),
+    ("give size=(8, 6) to resize", "give --size 8x6 to resize"),
+    ("the setting text='none' needs word_lists, or", "--words none needs --word-list, or"),
+    ("missing='refuse', not missing='mean'.", "--missing refuse, not --missing mean."),
+    ("Got intercept_scaling=1.0 with l1_ratio=0.5.", "Got --bias penalised with --l1 0.5."),
+    ("has no option 'text'. It has: label, columns.", "has no option --text. It has: --label."),
+    ("Raise tol, or fit with C=np.inf", "Raise --tol, or fit with --C inf"),
+    # what is not a parameter stays
+    ("Column 'label': 1 value missing.", "Column 'label': 1 value missing."),
+    ("No file '/data/size=8/tol/label=1.csv'.", "No file '/data/size=8/tol/label=1.csv'."),
+    ("Columns 'max_iter' and 'header'.", "Columns 'max_iter' and 'header'."),
+    ("The label is text, its size 8.", "The label is text, its size 8."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "wanted"), PARAMETERS)
+def test_parameters_are_told_as_options(told, wanted):
+    assert in_options(told) == wanted
+
+
+def test_every_option_that_has_a_parameter_of_another_name_is_an_option():
+    for name in FAMILIES["svm"].takes.values():
+        assert in_options(f"The '{name}' parameter").startswith("--")
+    assert in_options("standardise=False") == "--as-is"
 
 
 # search, compare

@@ -95,6 +95,7 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.cli.wording import in_options
 
     screen.say(tables.heading(facts["source"]))
     screen.say(tables.notes(facts["notes"]))
@@ -108,7 +109,7 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     )
     report_metrics(screen, facts["metrics"])
     for warning in facts["warnings"]:
-        screen.say(Text(warning, "red"))
+        screen.say(Text(in_options(warning), "red"))
     if facts["advice"]:
         screen.say(Text(facts["advice"], "bold"))
     report_verdict(screen, facts)

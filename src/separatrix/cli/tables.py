@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from separatrix.cli.wording import in_options
+
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table
 _MOST_CLASSES = 12  # in a table of confusions
@@ -23,7 +25,7 @@ def heading(source: dict[str, Any], what: str = "") -> RenderableType:
 
 def notes(sentences: Sequence[str]) -> RenderableType:
     """What was decided, a line each, without saying anything twice."""
-    told = list(dict.fromkeys(sentences))
+    told = list(dict.fromkeys(map(in_options, sentences)))
     return Group(*(hanging(Text(sentence, "dim"), Text("·", "dim")) for sentence in told), "")
 
 
@@ -105,7 +107,7 @@ def verdict_text(verdict: dict[str, Any]) -> RenderableType:
     """Whether the fit is what was asked for, and what is wrong if it is not."""
     lines: list[RenderableType] = [_end(verdict)]
     for found in verdict["diagnoses"]:
-        lines.append(Text(f"{found['message']} {found['remedy']}"))
+        lines.append(Text(in_options(f"{found['message']} {found['remedy']}")))
     return Group(*lines)
 
 

@@ -152,8 +152,12 @@ def _sentence(error: Exception) -> str:
         return f"There is not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
     said = error.strerror if isinstance(error, OSError) and error.strerror else error
     text = " ".join(str(said).split())
-    if isinstance(error, ValueError | OSError | ImportError | UsageError):
+    if isinstance(error, UsageError):
         return text
+    if isinstance(error, ValueError | OSError | ImportError):
+        from separatrix.cli.wording import in_options
+
+        return in_options(text)
     return (
         f"Something went wrong that should not: {type(error).__name__}: {text} "
         "Run it with --debug to see where."

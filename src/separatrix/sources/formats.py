@@ -101,7 +101,9 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
     if format is None:
         format = format_of(path)
     elif format not in READERS:
-        raise ParameterError(f"format must be one of {', '.join(READERS)}. Got {format!r} instead.")
+        raise ParameterError(
+            f"The 'format' parameter must be one of {', '.join(READERS)}. Got {format!r} instead."
+        )
     known = options_of(format)
     for name in options:
         if name not in known:
