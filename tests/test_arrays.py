@@ -702,6 +702,17 @@ def test_moments_of_many_sparse_entries_are_those_of_all(monkeypatch: Any) -> No
         np.testing.assert_allclose(spread, X.std(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
+def test_moments_of_numbers_whose_squares_are_too_large(kind: Any) -> None:
+    X = np.random.default_rng(0).uniform(1.0, 2.0, (50, 3))
+    mean, deviation = Matrix(kind(X)).moments()
+    units = np.array([1.0, 1e200, 8e307])
+    large_mean, large_deviation = Matrix(kind(X * units)).moments()
+    np.testing.assert_allclose(large_mean, mean * units, rtol=1e-12)
+    np.testing.assert_allclose(large_deviation, deviation * units, rtol=1e-12)
+    np.testing.assert_array_equal(large_deviation[:1], deviation[:1])
+
+
 def test_moments_want_one_weight_for_every_row() -> None:
     with pytest.raises(ValueError, match=r"X has 9 rows: s must be of shape \(9,\)\. Got \(3,\)"):
         Matrix(values(9, 2)).moments(np.ones(3))

@@ -29,6 +29,7 @@ Array: TypeAlias = NDArray[Any]
 
 _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
 _SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
+_SMALL = 2.0**-600  # a power of two, by which the largest numbers can be squared
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
@@ -196,10 +197,18 @@ class Matrix:
                 f"X has {n} rows: s must be of shape ({n},). Got {weights.shape} instead."
             )
         total = weights.sum() or 1.0
+        mean, spread = self._moments(weights, total)
+        large = np.flatnonzero(~np.isfinite(spread))
+        if len(large):  # squares beyond the largest number: the same in other units
+            scaled = Matrix(self.X[:, large] * _SMALL)
+            mean[large], spread[large] = (a / _SMALL for a in scaled._moments(weights, total))
+        return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite is looked at again
+    def _moments(self, weights: Array, total: float) -> tuple[Array, Array]:
         sums = self._sparse_moments if self.is_sparse else self._dense_moments
         mean, variance = sums(weights, total)
-        spread = np.sqrt(variance)
-        return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
+        return mean, np.sqrt(variance)
 
     def moments_of_models(self, s: Array) -> tuple[Array, Array]:
         """Return mean and deviation (d, B) of every column for each column of weights s (n, B)."""
