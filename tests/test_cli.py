@@ -5,6 +5,7 @@ import json
 import resource
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from separatrix.arrays import get_threads
 from separatrix.cli.app import app
 from separatrix.cli.compare import _best as best_of
 from separatrix.cli.options import Preparing, Reading
-from separatrix.cli.verbs import UsageError
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import UsageError, _warnings_as_sentences
 from separatrix.cli.wording import in_options
 from separatrix.workflow.families import FAMILIES
 
@@ -539,6 +541,45 @@ def test_data_sets_are_listed_shown_and_fetched(folder, monkeypatch):
     missing = call("data", "fetch", "cs725/binary", code=1)
     assert "Put each file at" in missing.stderr
     assert "have no public address" in call("fit", "cs725/iris", code=1).stderr
+
+
+def test_addresses_and_sums_are_shown_whole(folder):
+    files = facts("data", "show", "mnist")["files"]
+    lines = [line.strip() for line in call("data", "show", "mnist").stdout.splitlines()]
+    for file in files:
+        assert f"Address    {file['address']}" in lines
+        assert f"sha256     {file['sha256']}" in lines
+
+
+# Warnings
+
+
+def test_warnings_are_sentences_without_places_in_the_code(capsys):
+    for words, wanted in ((["-q"], ""), ([], "Warning: Half of it is odd.\n")):
+        screen = Screen(quiet=bool(words))
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            with _warnings_as_sentences(screen):
+                for _ in range(3):
+                    warnings.warn("Half of it\n is odd.", UserWarning, stacklevel=1)
+        assert capsys.readouterr().err == wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with _warnings_as_sentences(Screen()):
+            np.square(np.array([1e200]))
+    told = capsys.readouterr().err
+    assert "left the range of what can be computed (overflow encountered in square)" in told
+    assert ".py" not in told
+
+
+def test_columns_of_very_large_numbers_are_standardised_as_others_are(folder):
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 60))
+    for name, unit in (("plain", 1.0), ("large", 1e200)):
+        rows = [f"{x * unit},{y},{'high' if x + y > 1 else 'low'}" for x, y in zip(a, b)]
+        (folder / f"{name}.csv").write_text("\n".join(["a,b,label", *rows]) + "\n")
+    plain, large = (facts("fit", f"{name}.csv")["verdict"] for name in ("plain", "large"))
+    assert large["certificate"]["primal"] == pytest.approx(plain["certificate"]["primal"])
 
 
 # A quick start

@@ -51,10 +51,9 @@ def show(screen: Screen, name: Name, common: Common) -> None:
     from separatrix.cli import tables
 
     screen.say(tables.heading(about | {"classes": range(about["classes"])}))
-    rows: list[tuple[str, Any]] = [("What", about["about"]), ("Split", about["split"])]
+    screen.say(tables.named([("What", about["about"]), ("Split", about["split"])]))
     for file in about["files"]:
-        rows.append(("File", _file(file)))
-    screen.say(tables.named(rows))
+        screen.say_whole(_file(file))
 
 
 @verb
@@ -76,9 +75,10 @@ def fetch(screen: Screen, name: Name, common: Common) -> None:
 
 
 def _file(file: dict[str, Any]) -> str:
-    """Where a file is or should be, its public home, and its sha256."""
+    """Where a file is or should be, its public home, and its sha256: each whole, to be copied."""
     place = file["found"] or file["problem"] or f"not here; its place is {file['place']}"
-    return "\n".join([place, file["address"] or "no public address", file["sha256"]])
+    home = file["address"] or "no public address"
+    return f"File       {place}\nAddress    {home}\nsha256     {file['sha256']}\n"
 
 
 def _where(about: dict[str, Any]) -> str:

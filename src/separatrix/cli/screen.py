@@ -44,6 +44,11 @@ class Screen:
         if self.talks:
             _print(self.out, *what)
 
+    def say_whole(self, text: str) -> None:
+        """Print text whose lines are not to be broken: paths and addresses."""
+        if self.talks:
+            self.out.print(text, soft_wrap=True)
+
     def remark(self, *what: Any) -> None:
         """Print for people beside the output, which is something else."""
         if self.talks:
@@ -60,6 +65,14 @@ class Screen:
 
         text = Text.assemble(("Error: ", "bold red"), sentence)
         self.err.print(text, soft_wrap=not self.err.is_terminal)
+
+    def warn(self, sentence: str) -> None:
+        """Say what may be wrong, unless quiet."""
+        from rich.text import Text
+
+        if not self.quiet:
+            text = Text.assemble(("Warning: ", "bold yellow"), sentence)
+            self.err.print(text, soft_wrap=not self.err.is_terminal)
 
     @contextmanager
     def busy(self, sentence: str) -> Iterator[None]:

@@ -4,7 +4,9 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
@@ -120,7 +122,8 @@ def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> 
             from separatrix import set_threads
 
             set_threads(common.threads)
-        code = work() or 0
+        with _warnings_as_sentences(screen):
+            code = work() or 0
         sys.stdout.flush()  # here, where a pipe that is closed is no surprise
         return code
     except KeyboardInterrupt:
@@ -136,6 +139,26 @@ def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> 
             raise
         screen.error(_sentence(error))
         return USAGE if _is_usage(error) else WRONG
+
+
+@contextmanager
+def _warnings_as_sentences(screen: Screen) -> Iterator[None]:
+    """Tell a warning without the line of code that it came from, and the same one once."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split()).rstrip(".")
+        if issubclass(category, RuntimeWarning):  # of numpy, which knows no words for it
+            text = (
+                f"Numbers left the range of what can be computed ({text}). Look for extreme values"
+            )
+        if text not in told:
+            told.add(text)
+            screen.warn(f"{text}.")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = tell
+        yield
 
 
 def _is_usage(error: Exception) -> bool:
