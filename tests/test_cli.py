@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -238,7 +239,10 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["search", "iris", "--C", "1,x"], 2, "--C takes numbers with commas"),
         (["search", "iris", "--model", "perceptron"], 2, "has no penalty to search for"),
         (["fit", "iris", "--size", "9"], 2, "--size takes width and height"),
-        (["fit", "iris", "--word-list", "good"], 2, "--word-list takes NAME=WORD"),
+        (["fit", "iris", "--ngrams", "2"], 2, "--ngrams is for text, and this data has none."),
+        (["fit", "people.csv", "--words", "counts"], 2, "--words is for text, and this data has"),
+        (["search", "people.csv", "--word-list", "a=b"], 2, "--word-list is for text, and this"),
+        (["fit", "mail.tsv", "--word-list", "good"], 2, "--word-list takes NAME=WORD"),
     ],
 )
 def test_errors_are_one_sentence_on_standard_error(folder, words, code, sentence):
@@ -247,6 +251,30 @@ def test_errors_are_one_sentence_on_standard_error(folder, words, code, sentence
     assert found.stderr.startswith("Error: ")
     assert sentence in " ".join(found.stderr.split())
     assert "Traceback" not in found.stderr
+
+
+def test_one_of_anything_is_not_several(folder):
+    rows = "".join(f"{k % 7},{'xy'[k % 2]}\n" for k in range(20))
+    (folder / "one.csv").write_text(f"a,label\n\n{rows}")
+    text = call("fit", "one.csv", "--out", "m.sx").stdout
+    assert "20 rows, 1 feature, 2 classes" in text
+    assert "1 blank line was skipped." in text
+    assert "LogisticRegression, 1 feature, 2 classes" in call("show", "m.sx").stdout
+
+
+def test_a_pipe_is_read_if_its_format_is_told(folder):
+    call("fit", "people.csv", "--out", "m.sx", "--quiet")
+    os.mkfifo("pipe")
+    assert "is a pipe: it can be read once" in call("predict", "m.sx", "pipe", code=2).stderr
+    with subprocess.Popen(["cp", "people.csv", "pipe"]) as writer:
+        answers = call("predict", "m.sx", "pipe", "--format", "table", "-q").stdout
+    assert writer.returncode == 0
+    assert answers == call("predict", "m.sx", "people.csv", "-q").stdout
+
+
+def test_an_svmlight_file_of_two_bytes_a_character_is_told(folder):
+    (folder / "wide.svm").write_text("1 1:2\n0 1:3\n", encoding="utf-16")
+    assert "wide.svm is UTF-16 text" in call("fit", "wide.svm", code=1).stderr
 
 
 def test_what_is_read_is_never_overwritten(folder):

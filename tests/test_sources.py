@@ -435,7 +435,7 @@ def test_options_go_to_the_reader_that_has_them(tmp_path):
     assert load(path, zero_based=True).table.shape == (2, 3)
     with pytest.raises(ValueError, match=r"no option 'header'.*Formats that have it: table"):
         load(path, header=True)
-    with pytest.raises(ValueError, match="format must be one of svmlight"):
+    with pytest.raises(ValueError, match="'format' parameter must be one of svmlight"):
         load(path, format="libsvm")
     with pytest.raises(ValueError, match="no option 'features'"):
         load((X, Y), features=3)

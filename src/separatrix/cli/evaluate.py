@@ -84,7 +84,7 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
 
     source, metrics, ranking = facts["source"], facts["metrics"], facts["ranking"]
-    screen.say(Text(source["name"], "bold"), f" · {source['rows']:,} rows measured")
+    screen.say(Text(source["name"], "bold"), f" · {tables.counted(source['rows'], 'row')} measured")
     screen.say(tables.notes(facts["notes"]))
     screen.say(
         tables.named(

@@ -12,6 +12,7 @@ from separatrix.cli.verbs import UsageError
 from separatrix.workflow.families import FAMILIES, Options
 
 _DATA, _MODEL = "Data", "Model"
+_OF_TEXT = ("words", "ngrams", "min_documents", "most_words", "hashes", "word_list")
 
 SourceArgument = Annotated[
     str,
@@ -191,6 +192,7 @@ class Preparing:
         """The settings of the preparation of a table."""
         from separatrix.workflow.preparing import settings_for
 
+        self._require_text(table)
         lists = dict(_word_list(given) for given in self.word_list or [])
         return settings_for(
             table,
@@ -203,6 +205,15 @@ class Preparing:
             n_hashes=self.hashes,
             word_lists=lists or None,
         )
+
+    def _require_text(self, table: Any) -> None:
+        """Refuse what is for text where there is none: it would be without effect."""
+        given = next((name for name in _OF_TEXT if vars(self).get(name)), None)
+        if given is not None and "text" not in getattr(table, "kinds", {}).values():
+            raise UsageError(
+                f"--{given.replace('_', '-')} is for text, and this data has none. Name a column "
+                "that holds documents with --text."
+            )
 
     def shares(self) -> tuple[float, ...] | None:
         """The shares of the parts, if they were given."""

@@ -83,4 +83,5 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     if "metrics" in facts:
         right = tables.share(facts["metrics"]["accuracy"])
         screen.say(f"The file has labels: {right} of the predictions agree with them.")
-    screen.say(f"{facts['rows']:,} predictions are in {facts['out']}.")
+    are = "is" if facts["rows"] == 1 else "are"
+    screen.say(f"{tables.counted(facts['rows'], 'prediction')} {are} in {facts['out']}.")

@@ -35,7 +35,8 @@ def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
 
     from separatrix.cli import tables
 
-    size = f"{facts['features']:,} features, {len(facts['classes'])} classes"
+    features = tables.counted(facts["features"], "feature")
+    size = f"{features}, {len(facts['classes'])} classes"
     screen.say(Text(path, "bold"), f" · {facts['estimator']}, {size}\n")
     rows: list[tuple[str, Any]] = [("Objective", facts["objective"])]
     if facts["source"]:

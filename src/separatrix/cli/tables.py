@@ -19,7 +19,7 @@ _NOT_KNOWN = "–"
 def heading(source: dict[str, Any], what: str = "") -> RenderableType:
     """The name and the size of the data."""
     n, d, c = source["rows"], source["features"], len(source["classes"])
-    size = f"{n:,} rows, {d:,} features, {c} classes"
+    size = ", ".join([counted(n, "row"), counted(d, "feature"), counted(c, "class", "classes")])
     return Text.assemble((source["name"], "bold"), f" · {size}{what}")
 
 
@@ -134,7 +134,7 @@ def _end(verdict: dict[str, Any]) -> Text:
 def _effort(verdict: dict[str, Any]) -> str:
     steps, solver = verdict["iterations"], verdict["solver"]
     unit = "epoch" if solver is None else "iteration"
-    parts = [f"{steps:,} {unit}{'s' if steps != 1 else ''}"]
+    parts = [counted(steps, unit)]
     if solver is not None:
         parts.insert(0, solver)
     if "seconds" in verdict:
@@ -148,6 +148,15 @@ def label(value: Any) -> str:
         value = int(value)
     text = str(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """So many things.
+
+    >>> counted(1, "class", "classes"), counted(1234, "row")
+    ('1 class', '1,234 rows')
+    """
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def share(value: float | None) -> str:

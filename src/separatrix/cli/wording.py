@@ -64,6 +64,7 @@ def in_options(sentence: str) -> str:
     some, odd = _any_of(known), _any_of(_OTHER_VALUES_OF)
     rules = [
         (rf"\b[Tt]he setting ({_any_of(_SETTINGS)})=({_VALUE})?", _setting),
+        (rf"\b[Tt]he setting '({some})'", _named),
         (rf"{_ALONE}({odd})=({_VALUE})", _odd_value),
         (rf"{_ALONE}({some})=({_VALUE})?", _given),
         (rf"\b[Tt]he '({some})' parameter( of \w+)?", _named),

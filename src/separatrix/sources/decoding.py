@@ -6,7 +6,7 @@ from pathlib import Path
 
 from separatrix.sources.packed import ENDINGS, contents
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_text(path: Path) -> tuple[str, list[str]]:
@@ -20,7 +20,7 @@ def read_text(path: Path) -> tuple[str, list[str]]:
     ('café', 'cafe.txt is not UTF-8 (line 1): it was read as latin-1.')
     """
     content = contents(path).tobytes()
-    if content.startswith(_UTF16):
+    if content.startswith(UTF16):
         text, notes = _decode_utf16(path, content), [f"{path.name} was read as UTF-16."]
     else:
         text, notes = _decode(path, content)

@@ -160,7 +160,8 @@ def _without_blanks(reader: Any) -> tuple[list[list[str]], list[str]]:
         rows.pop()
     kept = [row for row in rows if not _is_blank(row, width)]
     blank = len(rows) - len(kept)
-    return kept, [f"{blank:,} blank lines were skipped."] if blank else []
+    what = "blank line was" if blank == 1 else "blank lines were"
+    return kept, [f"{blank:,} {what} skipped."] if blank else []
 
 
 def _is_blank(row: list[str], width: int) -> bool:

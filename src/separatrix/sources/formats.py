@@ -136,6 +136,11 @@ def format_of(path: Path) -> str:
     ending = _ending(path)
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
+    if path.exists() and not path.is_file():
+        raise ParameterError(
+            f"{path} is a pipe: it can be read once, which leaves no look at what it holds. Say it "
+            "with format='svmlight' (or another format), or write it to a file first."
+        )
     return _format_of_content(beginning(path, _LOOKED_AT), is_text=ending == ".txt")
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import separatrix._core as _core
 from separatrix.arrays import Array
+from separatrix.sources.decoding import UTF16
 from separatrix.sources.packed import contents
 
 _INT32 = np.iinfo(np.int32).max
@@ -61,7 +62,12 @@ def read_svmlight(
     if features is not None and (not isinstance(features, numbers.Integral) or features < 1):
         raise ValueError(f"features must be a whole number >= 1. Got {features!r} instead.")
     path = Path(path)
-    text = _core.Svmlight(contents(path))
+    content = contents(path)
+    if content[:2].tobytes() in UTF16:
+        raise ValueError(
+            f"{path} is UTF-16 text, and svmlight files are read as ASCII. Save it as UTF-8."
+        )
+    text = _core.Svmlight(content)
     try:
         rows = _read(path, text, zero_based, query_ids)
     except MemoryError as error:
