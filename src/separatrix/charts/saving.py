@@ -1,0 +1,112 @@
+"""Charts as files."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from separatrix.charts.look import config
+
+SUFFIXES = (".png", ".svg", ".html", ".gif")
+FRAME = "frame"  # the parameter of a chart that can move
+_VERSION = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+
+def save(
+    chart: Any,
+    path: str | os.PathLike[str],
+    *,
+    theme: str | None = None,
+    scale: float = 2.0,
+    seconds: float = 0.15,
+) -> Path:
+    """Write a chart to a file, by its suffix: .png, .svg, .html or .gif.
+
+    Parameters
+    ----------
+    chart : of this package, or any other Altair chart
+    path : the HTML needs no network: the programs that draw it are inside, some 800 kB
+    theme : "light" or "dark"; that of the chart for None
+    scale : pixels of an image for each pixel of the chart
+    seconds : for which a .gif shows each frame of a chart that has some; the last stays longer
+
+    >>> from separatrix import charts
+    >>> charts.save(charts.losses(), "losses.svg").name
+    'losses.svg'
+    >>> Path("losses.svg").unlink()
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(
+            f"A chart is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, by the end of the "
+            f"file's name. Got {path.name!r}."
+        )
+    specification = chart.to_dict()
+    if theme is not None:
+        specification["config"] = config(theme)
+    if suffix == ".svg":
+        path.write_text(_svg(specification), encoding="utf-8")
+    elif suffix == ".html":
+        path.write_text(_html(specification), encoding="utf-8")
+    elif suffix == ".png":
+        path.write_bytes(_png(specification, scale))
+    else:
+        _write_gif(specification, path, scale, seconds)
+    return path
+
+
+def _png(specification: dict[str, Any], scale: float) -> bytes:
+    return bytes(vl_convert.vegalite_to_png(specification, vl_version=_VERSION, scale=scale))
+
+
+def _svg(specification: dict[str, Any]) -> str:
+    """The picture with its text summary, which the converter leaves out."""
+    drawn = str(vl_convert.vegalite_to_svg(specification, vl_version=_VERSION))
+    words = html.escape(specification.get("description", ""))
+    head, _, rest = drawn.partition(">")
+    return f'{head} role="img" aria-label="{words}">{rest}\n' if words else f"{drawn}\n"
+
+
+def _html(specification: dict[str, Any]) -> str:
+    menu = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+    return str(
+        vl_convert.vegalite_to_html(
+            {**specification, "usermeta": {"embedOptions": menu}}, vl_version=_VERSION, bundle=True
+        )
+    )
+
+
+def _write_gif(specification: dict[str, Any], path: Path, scale: float, seconds: float) -> None:
+    moving = [each for each in specification.get("params", []) if each["name"] == FRAME]
+    if not moving:
+        raise ValueError(
+            "A .gif is for a chart that has frames, such as that of boundary_frames. Save this one "
+            "as .png or .svg."
+        )
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "A .gif is put together by Pillow. Install it: pip install 'separatrix[images]'"
+        ) from error
+    (slider,) = moving
+    frames = []
+    for number in range(int(slider["bind"]["min"]), int(slider["bind"]["max"]) + 1):
+        slider["value"] = number
+        picture = Image.open(io.BytesIO(_png(specification, scale)))
+        frames.append(picture.convert("RGB").quantize(128))
+    each = max(round(1000 * seconds), 20)
+    frames[0].save(
+        path,
+        save_all=True,
+        append_images=frames[1:],
+        duration=[each] * (len(frames) - 1) + [max(10 * each, 1500)],
+        loop=0,
+    )

@@ -1,0 +1,446 @@
+"""Every chart is drawn, and shows what was computed elsewhere."""
+
+import base64
+import io
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from sklearn.datasets import load_digits, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from separatrix import (
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    Study,
+    charts,
+)
+from separatrix.charts.drawing import spread, thinned
+from separatrix.metrics import curves as curve_points
+from separatrix.metrics import measure
+from separatrix.study.plan import in_words
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """A study with rates, momenta and numbers of epochs, of which some runs diverge."""
+    grid = {"learning_rate": [0.1, 0.01, 60.0], "momentum": [0.0, 0.9], "epochs": [50, 120]}
+    store = tmp_path_factory.mktemp("studies") / "study.db"
+    study = Study("charts", GradientDescentClassifier(), grid, store=store)
+    return study.run("iris", standardise=False).facts()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A study of 1,000 configurations."""
+    grid = {
+        "learning_rate": np.geomspace(1e-4, 1.0, 100).tolist(),
+        "momentum": [0.0, 0.5, 0.8, 0.9, 0.95],
+        "l2": [0.0, 0.1],
+    }
+    store = tmp_path_factory.mktemp("studies") / "many.db"
+    study = Study("many", GradientDescentClassifier(epochs=100), grid, store=store)
+    return study.run("iris", standardise=False).facts()
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def rows_of(chart):
+    """All rows of data in the specification of a chart."""
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+
+
+def of(chart, **kind):
+    return [row for row in rows_of(chart) if all(row.get(k) == v for k, v in kind.items())]
+
+
+def channels(chart, name):
+    """The encodings of a channel, wherever in the specification they are."""
+
+    def walk(part):
+        if isinstance(part, dict):
+            if isinstance(part.get("encoding"), dict) and name in part["encoding"]:
+                yield part["encoding"][name]
+            for value in part.values():
+                yield from walk(value)
+        elif isinstance(part, list):
+            for value in part:
+                yield from walk(value)
+
+    return list(walk({k: v for k, v in chart.to_dict().items() if k != "datasets"}))
+
+
+def drawn(chart, folder):
+    """Write a chart as PNG and SVG, and require that both show something and have a summary."""
+    png, svg = (charts.save(chart, folder / f"chart.{end}", scale=1) for end in ("png", "svg"))
+    with Image.open(png) as picture:
+        assert min(picture.size) > 100
+        assert len(picture.convert("RGB").getcolors(1 << 24)) > 3
+    text = svg.read_text()
+    assert "NaN" not in text
+    assert "undefined" not in text
+    words = chart.to_dict()["description"]
+    assert len(words) > 20
+    assert 'aria-label="' in text.partition(">")[0]
+    return text
+
+
+# The epochs
+
+
+@pytest.mark.parametrize("layout", ["multiples", "overlaid"])
+@pytest.mark.parametrize("measured", ["loss", "accuracy", "objective", "gradient norm"])
+@pytest.mark.parametrize("log", [False, True])
+def test_curves_are_drawn(facts, layout, measured, log, tmp_path):
+    chart = charts.curves(facts, measured, layout=layout, log_x=log, log_y=log)
+    drawn(chart, tmp_path)
+    for axis in ("x", "y"):
+        types = {channel["scale"]["type"] for channel in channels(chart, axis)}
+        assert types == {"log" if log else "linear"}
+
+
+def test_curves_show_the_histories(facts):
+    chart = charts.curves(facts, "accuracy", layout="multiples")
+    row = next(row for row in facts.rows if row.parameters["epochs"] == 120 and not row.diverged)
+    history = facts.histories[row.number][0]
+    lines = of(chart, layer="line", part="validation", run=f"{row.number} 0")
+    assert lines[0]["epoch"] == list(range(1, 121))
+    np.testing.assert_allclose(lines[0]["value"], history["val_accuracy"], rtol=1e-5)
+
+
+def test_runs_that_differ_only_in_their_epochs_are_one_line(facts):
+    lines = of(charts.curves(facts, layout="overlaid"), layer="line", part="training")
+    assert len(lines) == len(facts.rows) // 2
+
+
+def test_the_best_epoch_is_marked(facts):
+    best = next(row for row in facts.rows if row.mark == "best")
+    (ring,) = of(charts.curves(facts, layout="overlaid"), layer="ring", part="validation")
+    assert ring["epoch"] == [best.best_epoch]
+    assert ring["value"][0] == pytest.approx(best.best["val_loss"], rel=1e-5)
+    panels = charts.curves(facts, layout="multiples")
+    rings = of(
+        panels,
+        layer="ring",
+        part="validation",
+        panel=f"● 0.1 · 0.9  (best epoch {best.best_epoch})",
+    )
+    assert [ring["epoch"] for ring in rings] == [[best.best_epoch]]
+
+
+def test_diverged_runs_are_red_and_said(facts):
+    chart = charts.curves(facts, layout="overlaid")
+    gone = {row["words"] for row in of(chart, layer="line", colour="diverged")}
+    diverged = [row for row in facts.rows if row.diverged]
+    assert gone == {"learning rate 60, momentum 0", "learning rate 60, momentum 0.9"}
+    assert len(diverged) == 4
+    assert "2 of 6 runs diverged" in chart.to_dict()["title"]["subtitle"][0]
+    assert chart.to_dict()["description"].endswith("2 diverged.")
+    headings = {row["panel"] for row in rows_of(charts.curves(facts, layout="multiples"))}
+    assert sum("diverged at epoch" in heading for heading in headings) == 2
+
+
+def test_a_thousand_runs_fit_into_a_small_file(many, tmp_path):
+    chart = charts.curves(many)
+    assert len(of(chart, layer="line", part="training")) == 1000
+    front = {row["words"] for row in of(chart, layer="line", part="training", colour="training")}
+    best = next(row for row in many.rows if row.mark == "best")
+    assert front == {in_words(best.parameters)}
+    assert charts.save(chart, tmp_path / "many.html").stat().st_size < 2_500_000
+    panels = charts.curves(many, layout="multiples")
+    assert len({row["panel"] for row in rows_of(panels)}) == 24
+    assert "The best 24 of 1,000 runs." in panels.to_dict()["title"]["subtitle"][0]
+
+
+def test_histories_by_name_are_drawn_without_a_study(iris, tmp_path):
+    X, y = iris
+    models = {
+        name: GradientDescentClassifier(learning_rate=rate, epochs=40).fit(X, y, None, X, y)
+        for name, rate in (("slow", 1e-3), ("fast", 0.1))
+    }
+    chart = charts.curves({name: model.history_ for name, model in models.items()})
+    drawn(chart, tmp_path)
+    assert "Best: fast" in chart.to_dict()["description"]
+    with pytest.raises(TypeError, match="facts of a study, of a history, or of histories by name"):
+        charts.curves([models["slow"]])
+    with pytest.raises(ValueError, match="'objective', 'gradient norm'"):
+        charts.curves(models["slow"].history_, "speed")
+
+
+def test_several_seeds_are_several_lines(tmp_path):
+    estimator = GradientDescentClassifier(init="random", init_scale=1.0, epochs=20)
+    study = Study("s", estimator, {"learning_rate": [0.1, 0.01]}, seeds=3, store=tmp_path / "s.db")
+    chart = charts.curves(study.run("iris").facts())
+    assert len(of(chart, layer="line", part="training")) == 6
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300),
+    st.integers(2, 50),
+    st.booleans(),
+)
+def test_thinned_lines_keep_ends_lows_and_highs(values, points, log):
+    values = np.array(values)
+    at = thinned(values, points, log=log, keep=[len(values) // 2])
+    assert at[0] == 0
+    assert at[-1] == len(values) - 1
+    assert len(values) // 2 in at
+    assert len(at) <= points + 5
+    assert values[at].min() == values.min()
+    assert values[at].max() == values.max()
+    assert (np.diff(at) > 0).all()
+
+
+@given(st.lists(st.floats(0, 300), min_size=1, max_size=20))
+def test_labels_do_not_overlap(heights):
+    out = spread(heights, 12.0, 300.0)
+    ordered = np.array(out)[np.argsort(heights, kind="stable")]
+    assert (np.diff(ordered) >= 12.0 - 1e-9).all()
+    assert max(out) <= 300.0
+
+
+def test_rates_are_the_measures_of_the_table(facts, tmp_path):
+    chart = charts.rates(facts)
+    drawn(chart, tmp_path)
+    cells = {(row["x"], row["y"]): row for row in of(chart, configurations=2) if "kind" not in row}
+    for row in facts.rows:
+        cell = cells[f"{row.parameters['learning_rate']:g}", f"{row.parameters['momentum']:g}"]
+        same = [
+            r for r in facts.rows if r.parameters | {"epochs": 0} == row.parameters | {"epochs": 0}
+        ]
+        if row.diverged:
+            assert cell["value"] is None
+            assert cell["text"] == "diverged"
+        else:
+            best = min(r.last["val_loss"] for r in same)
+            assert cell["value"] == pytest.approx(best, rel=1e-5)
+        assert cell["best"] == any(r.mark == "best" for r in same)
+
+
+def test_the_limit_lies_after_the_last_stable_rate(facts):
+    corners = [row for row in rows_of(charts.rates(facts)) if "corner" in row]
+    rates = sorted({row.parameters["learning_rate"] for row in facts.rows})
+    for line, momentum in enumerate((0.0, 0.9)):
+        row = next(r for r in facts.rows if r.parameters["momentum"] == momentum)
+        places = {
+            c["at"]
+            for c in corners
+            if abs(c["height"] - line) == 0.5
+            and c["rate"] == pytest.approx(row.stable_rate, rel=1e-5)
+        }
+        assert places == {sum(rate <= row.stable_rate for rate in rates) - 0.5}
+
+
+def test_rates_of_many_configurations_and_of_other_axes(many, facts, tmp_path):
+    drawn(charts.rates(many, "val_accuracy"), tmp_path)
+    drawn(charts.rates(many, x="l2", y="momentum"), tmp_path)
+    with pytest.raises(
+        ValueError, match="does not vary l2: it varies learning_rate, momentum, epochs"
+    ):
+        charts.rates(facts, x="l2")
+
+
+# The data
+
+
+def test_a_scatter_matrix_has_the_rows(iris, tmp_path):
+    X, y = iris
+    chart = charts.scatter_matrix(X, y, ["a", "b", "c", "d"])
+    drawn(chart, tmp_path)
+    points = [row for row in rows_of(chart) if "class" in row]
+    assert len(points) == 150
+    assert [points[3][f"f{j}"] for j in range(4)] == X[3].tolist()
+    with pytest.raises(ValueError, match="4 features, and there are 1 names"):
+        charts.scatter_matrix(X, y, ["a"])
+
+
+def test_a_scatter_matrix_of_much_data_stays_small(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    chart = charts.scatter_matrix(X, y)
+    drawn(chart, tmp_path)
+    assert len(rows_of(chart)) < 650
+    assert chart.to_dict()["title"]["subtitle"][0].startswith("6 of 64 features.")
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (1000, 300), (40_000, 200)])
+def test_spy_shows_where_the_entries_are(shape, tmp_path):
+    X = sp.random(*shape, density=0.01, format="csr", random_state=0)
+    X.data[:1] = 0.0  # stored, and no entry
+    chart = charts.spy(X)
+    drawn(chart, tmp_path)
+    assert f"{np.count_nonzero(X.data):,} entr" in chart.to_dict()["description"]
+
+
+def test_the_pixels_of_spy_are_the_entries():
+    X = np.triu(np.ones((8, 8)))
+    (row,) = rows_of(charts.spy(X))
+    picture = Image.open(io.BytesIO(base64.b64decode(row["url"].partition(",")[2])))
+    np.testing.assert_array_equal(np.asarray(picture)[..., 3] / 255, X)
+
+
+# The answers
+
+
+def test_confusions_are_those_of_the_metrics(iris, tmp_path):
+    X, y = iris
+    predicted = LogisticRegression(C=0.01).fit(X, y).predict(X)
+    chart = charts.confusion(y, predicted)
+    drawn(chart, tmp_path)
+    counts = measure(y, predicted, np.unique(y))["confusion"]
+    for row in rows_of(chart):
+        assert row["rows"] == counts[int(row["true"])][int(row["predicted"])]
+
+
+@pytest.mark.parametrize("picture", [charts.roc, charts.precision_recall, charts.calibration])
+def test_rankings_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path):
+    X, y = iris
+    model = LogisticRegression().fit(X, y)
+    drawn(picture(y, model.predict_proba(X)), tmp_path)
+    two = y == 2
+    P = LogisticRegression().fit(X, two).predict_proba(X)
+    drawn(picture(two, P), tmp_path)
+    drawn(picture(two, {"this": P, "other": P[:, ::-1]}), tmp_path)
+    with pytest.raises(ValueError, match="150 labels and 149 rows"):
+        picture(two, P[1:])
+    with pytest.raises(ValueError, match="3 classes, and there is one score"):
+        picture(y, P[:, 1])
+    with pytest.raises(ValueError, match="All rows are of one class"):
+        picture(np.ones(150, int), P[:, 1], classes=[0, 1])
+
+
+def test_the_points_of_roc_are_those_of_the_metrics(iris):
+    X, y = iris
+    scores = LinearSVC().fit(X, y == 1).decision_function(X)
+    found = curve_points(y == 1, scores)
+    (line,) = of(charts.roc(y == 1, scores), line="class True")
+    np.testing.assert_allclose(line["x"], found["roc"]["false_positive_rate"], rtol=1e-5)
+    np.testing.assert_allclose(line["y"], found["roc"]["true_positive_rate"], rtol=1e-5)
+
+
+# The plane
+
+
+def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
+    X, y = iris[0][:, 2:], iris[1]
+    model = LogisticRegression(C=10.0).fit(X, y)
+    chart = charts.boundary(model, X, y)
+    drawn(chart, tmp_path)
+    lines = of(chart, kind="boundary")
+    assert len(lines) == 2
+    for line in lines:
+        ends = np.array([[line["left"], line["bottom"]], [line["right"], line["top"]]])
+        Z = np.sort(model.decision_function(ends), axis=1)
+        np.testing.assert_allclose(Z[:, -1], Z[:, -2], atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_margins_and_support_vectors_of_a_machine(iris, loss, tmp_path):
+    X, y = iris[0][50:, 2:], iris[1][50:]
+    model = LinearSVC(loss=loss, tol=1e-6).fit(X, y)
+    chart = charts.boundary(model, X, y)
+    drawn(chart, tmp_path)
+    for line, level in zip(of(chart, kind="margin"), (-1.0, 1.0)):
+        ends = np.array([[line["left"], line["bottom"]], [line["right"], line["top"]]])
+        np.testing.assert_allclose(model.decision_function(ends), level, atol=1e-3)
+    inside = model.decision_function(X) * np.where(y == 2, 1, -1) <= 1 + 1e-3
+    rings = [row for row in rows_of(chart) if "x" in row and "class" not in row]
+    assert [[r["x"], r["y"]] for r in rings] == X[inside].tolist()
+
+
+def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
+    X, y = iris[0][:, :2], iris[1]
+    scaled = make_pipeline(StandardScaler(), LinearSVC(loss="hinge")).fit(X, y)
+    drawn(charts.boundary(scaled, X, y), tmp_path)
+    curved = make_pipeline(PolynomialFeatures(2), LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="not linear in these two features"):
+        charts.boundary(curved, X, y)
+    with pytest.raises(ValueError, match="two dimensions"):
+        charts.boundary(scaled, iris[0], y)
+
+
+def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
+    X, y = iris[0][50:, 2:], iris[1][50:]
+    estimator = GradientDescentClassifier(learning_rate=0.1, epochs=40)
+    chart = charts.boundary_frames(estimator, X, y, [1, 10, 40])
+    drawn(chart, tmp_path)
+    (param,) = chart.to_dict()["params"]
+    assert (param["name"], param["value"], param["bind"]["max"]) == ("frame", 2, 2)
+    model = GradientDescentClassifier(learning_rate=0.1, epochs=10).fit(X, y)
+    alone = of(charts.boundary(model, X, y), kind="boundary")
+    same = of(chart, kind="boundary", frame=1)
+    assert [line | {"frame": 1} for line in alone] == same
+    path = charts.save(chart, tmp_path / "moves.gif", scale=1)
+    with Image.open(path) as picture:
+        assert picture.n_frames == 3
+    with pytest.raises(ValueError, match="trained by epochs"):
+        charts.boundary_frames(LogisticRegression(), X, y)
+
+
+# Files and themes
+
+
+class Addresses(HTMLParser):
+    """The addresses that a page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        self.found += [v for k, v in attributes if k in ("src", "href")]
+
+
+def test_the_page_fetches_nothing(iris, tmp_path):
+    page = charts.save(charts.scatter_matrix(*iris), tmp_path / "page.html").read_text()
+    reader = Addresses()
+    reader.feed(page)
+    assert reader.found == []
+    assert not re.search(r"import\s*[^;]{0,200}from\s*[\"']https?:", page)
+    assert not re.search(r"(fetch|importScripts|XMLHttpRequest\(\)\.open)\(\s*[\"']https?:", page)
+    assert "cdn.jsdelivr" not in page.split("<script")[1][:200]
+
+
+def test_a_theme_changes_the_configuration_alone(iris, tmp_path):
+    chart = charts.scatter_matrix(*iris)
+    light = chart.to_dict()
+    charts.set_theme("dark")
+    try:
+        dark = charts.scatter_matrix(*iris).to_dict()
+    finally:
+        charts.set_theme("light")
+    assert light["config"] == charts.config("light")
+    assert dark["config"] == charts.config("dark")
+    assert dark["config"] != light["config"]
+    assert dark["datasets"] == light["datasets"]
+    svg = charts.save(chart, tmp_path / "dark.svg", theme="dark").read_text()
+    assert charts.config("dark")["background"] in svg
+    with pytest.raises(ValueError, match="Got 'blue' instead"):
+        charts.set_theme("blue")
+
+
+def test_other_suffixes_and_still_pictures_are_refused(iris, tmp_path):
+    chart = charts.scatter_matrix(*iris)
+    with pytest.raises(ValueError, match=r"\.png, \.svg, \.html or \.gif.*Got 'chart.pdf'"):
+        charts.save(chart, tmp_path / "chart.pdf")
+    with pytest.raises(ValueError, match="for a chart that has frames"):
+        charts.save(chart, tmp_path / "chart.gif")
+
+
+def test_the_library_does_not_load_the_drawing_programs():
+    code = (
+        "import sys, separatrix, separatrix.cli.app; from separatrix import Study, fit_many\n"
+        "assert not {'altair', 'vl_convert'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
