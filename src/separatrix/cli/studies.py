@@ -11,7 +11,7 @@ from separatrix.cli.verbs import Common, UsageError, register, verb
 studies = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="The studies that were made: list, show, table, export, delete.",
+    help="The studies that were made: list, show, table, report, export, delete.",
 )
 Name = Annotated[str | None, typer.Argument(help="A study; the latest, if none is named.")]
 StoreFile = Annotated[
@@ -87,6 +87,28 @@ def table(screen: Screen, common: Common, name: Name = None, store: StoreFile = 
 
 
 @verb
+def report(
+    screen: Screen,
+    common: Common,
+    name: Name = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page to write (reports/NAME.html).")
+    ] = None,
+    store: StoreFile = None,
+) -> None:
+    """Write the page of a study: one HTML file with verdict, table and curves.
+
+    [b]separatrix studies report[/b]
+    [b]separatrix studies report iris --out iris.html[/b]
+    """
+    from separatrix.cli.study_tables import write_page
+
+    page = write_page(_facts(name, store, histories=True), out)
+    screen.facts({"report": str(page)})
+    screen.say(f"Report: {page}")
+
+
+@verb
 def export(
     screen: Screen,
     common: Common,
@@ -144,14 +166,14 @@ def delete(screen: Screen, common: Common, name: Name = None, store: StoreFile =
     screen.say(f"Deleted the study {meant}.")
 
 
-def _facts(name: str | None, store: Path | None) -> Any:
+def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> Any:
     from separatrix.study.reading import read_facts
     from separatrix.study.store import Store
 
     with Store(store) as opened:
-        return read_facts(opened, name, histories=False)
+        return read_facts(opened, name, histories=histories)
 
 
 studies.command("list")(list_)
-for each in (show, table, export, delete):
+for each in (show, table, report, export, delete):
     register(studies, each)

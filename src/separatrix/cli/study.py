@@ -43,6 +43,17 @@ class Keeping:
         ),
     ] = False
     store: StoreOption = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The page to write (reports/NAME.html).",
+            rich_help_panel=_STUDY,
+        ),
+    ] = None
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write no page.", rich_help_panel=_STUDY)
+    ] = False
     memory: Annotated[
         float,
         typer.Option(
@@ -72,7 +83,7 @@ def study(
     What is not said is chosen from the data and told. LOW..HIGH/N are N values, evenly spaced in
     powers of ten; with --draws, LOW..HIGH is drawn from. Whenever it ends, what is done is kept.
     """
-    from separatrix.cli.study_tables import report_study
+    from separatrix.cli.study_tables import report_study, write_page
     from separatrix.study import Study
     from separatrix.study.defaults import COURSE, choose_grid
     from separatrix.study.study import name_for, rows_of
@@ -120,8 +131,9 @@ def study(
         again = shlex.join([*place, "--name", made.name, "--resume"])
         screen.error(f"Interrupted: what is done is kept. Go on with: {made.command} {again}")
         return INTERRUPTED
-    facts = made.facts(histories=False)
-    report_study(screen, facts)
+    facts = made.facts()
+    page = None if keeping.no_report else write_page(facts, keeping.report)
+    report_study(screen, facts, page)
     return NOT_CONVERGED if facts.verdict.best is None else 0
 
 

@@ -1,6 +1,7 @@
 """A study for people: its table, its verdict, what was seen."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
@@ -46,9 +47,16 @@ def plain_facts(facts: StudyFacts) -> dict[str, Any]:
     }
 
 
-def report_study(screen: Screen, facts: StudyFacts) -> None:
-    """Print a study: the table, the verdict, the observations that matter most."""
-    screen.facts(plain_facts(facts))
+def write_page(facts: StudyFacts, path: Path | None) -> Path:
+    """Write the report of a study, to reports/NAME.html here unless a path is given."""
+    from separatrix.web import write_report
+
+    return write_report(facts, path or Path("reports") / f"{facts.name}.html")
+
+
+def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
+    """Print a study: the table, the verdict, the observations that matter most, where its page is."""
+    screen.facts(plain_facts(facts) | {"report": None if page is None else str(page)})
     if not screen.talks:
         return
     screen.say(heading(facts))
@@ -62,6 +70,8 @@ def report_study(screen: Screen, facts: StudyFacts) -> None:
     report_seen(screen, facts, shown)
     if len(shown) < len(facts.rows):
         screen.say(Text(f"What was seen of all: separatrix studies show {facts.name}", "dim"))
+    if page is not None:
+        screen.say(f"Report: {page}")
 
 
 def heading(facts: StudyFacts) -> RenderableType:

@@ -1,0 +1,162 @@
+"""A study as one HTML file that needs nothing else: verdict, table, curves, how to do it again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from separatrix import charts
+from separatrix.storage import replace_file
+from separatrix.study.exporting import cells, to_csv
+from separatrix.study.facts import Row, StudyFacts
+from separatrix.study.plan import in_words
+
+_MOST_ROWS = 1000  # of the table; the CSV has them all
+_MOST_SEEN = 50
+_MARKS = {"best": "●", "same": "○", "diverged": "×"}
+_MEANINGS = {
+    "best": "the best",
+    "same": "cannot be told apart from the best",
+    "diverged": "diverged",
+    "waiting": "not done yet",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of the page, light and dark, and what it shows in words."""
+
+    drawn: dict[str, str]  # SVG by theme
+    caption: str
+
+
+def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a study to a file, whole or not at all; its folder is made if need be.
+
+    >>> import tempfile
+    >>> from separatrix import GradientDescentClassifier, Study
+    >>> study = Study("rates", GradientDescentClassifier(epochs=5), {"learning_rate": [0.1, 1.0]})
+    >>> place = Path(tempfile.mkdtemp()) / "reports" / "rates.html"
+    >>> write_report(study.run("wine").facts(), place).name
+    'rates.html'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, report_page(facts).encode("utf-8"))
+    return path
+
+
+def report_page(facts: StudyFacts) -> str:
+    """The page of a study as HTML, without anything that a browser would have to fetch."""
+    rows = _best_first(facts.rows)
+    validated = "validation" in facts.data.rows
+    shown = [_line(facts, row, validated) for row in rows[:_MOST_ROWS]]
+    seen = [
+        (in_words(row.parameters) or "the only configuration", row.observations)
+        for row in rows[:_MOST_SEEN]
+        if row.observations
+    ]
+    return _template().render(
+        facts=facts,
+        style=_near("style.css"),
+        day=_day(facts.created),
+        runs=f"{len(facts.rows) * len(facts.seeds):,} runs",
+        took=f"{facts.seconds:.1f} s",
+        names=[name.replace("_", " ") for name in facts.varied],
+        validated=validated,
+        rows=shown,
+        legend=_legend({row["kind"] for row in shown}, len(rows)),
+        csv=to_csv(facts),
+        figures=_figures(facts),
+        seen=seen,
+        data=_data_words(facts),
+        versions=", ".join(f"{name} {version}" for name, version in facts.versions.items()),
+    )
+
+
+def _figures(facts: StudyFacts) -> list[Figure]:
+    """The charts that this study has the numbers for."""
+    if not facts.histories:
+        return []
+    wanted: list[Callable[[], Any]] = [
+        lambda: charts.curves(facts, "loss", log_y=True),
+        lambda: charts.curves(facts, "accuracy"),
+    ]
+    if {"learning_rate", "momentum"} <= set(facts.varied):
+        wanted.append(lambda: charts.rates(facts))
+    return [_figure(draw(), k) for k, draw in enumerate(wanted)]
+
+
+def _figure(chart: Any, number: int) -> Figure:
+    drawn = {
+        theme: _with_own_names(charts.to_svg(chart, theme=theme), f"{theme}{number}")
+        for theme in ("light", "dark")
+    }
+    return Figure(drawn, chart.description)
+
+
+def _with_own_names(svg: str, prefix: str) -> str:
+    """A picture whose parts refer to each other by names that nothing else on the page has.
+
+    The converter numbers them on from picture to picture; here they are the same every time.
+    """
+    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg))
+    own = {name: f"{prefix}-{k}" for k, name in enumerate(names)}
+    return re.sub(r'(\bid="|url\(#|href="#)([^")]+)', lambda m: m[1] + own.get(m[2], m[2]), svg)
+
+
+def _line(facts: StudyFacts, row: Row, validated: bool) -> dict[str, Any]:
+    kind = "diverged" if row.diverged else row.mark if row.state == "done" else "waiting"
+    *found, end = cells(facts, row)
+    if not validated:
+        found = found[: len(facts.varied) + 2]
+    return {
+        "kind": kind,
+        "mark": _MARKS.get(kind, ""),
+        "meaning": _MEANINGS.get(kind, ""),
+        "cells": found,
+        "end": end,
+    }
+
+
+def _best_first(rows: Sequence[Row]) -> list[Row]:
+    """The best, what cannot be told apart from it, then the rest in the order of the grid."""
+    order = {"best": 0, "same": 1}
+    return sorted(rows, key=lambda row: order.get(row.mark, 2))
+
+
+def _legend(kinds: set[str], rows: int) -> str:
+    told = ", ".join(f"{_MARKS[kind]} {_MEANINGS[kind]}" for kind in _MARKS if kind in kinds)
+    more = f" The first {_MOST_ROWS:,} of {rows:,} are shown." if rows > _MOST_ROWS else ""
+    return f"{told}.{more} All numbers:" if told else f"All numbers:{more}"
+
+
+def _data_words(facts: StudyFacts) -> str:
+    rows = ", ".join(f"{count:,} {part}" for part, count in facts.data.rows.items())
+    return (
+        f"{facts.data.name}: {rows} rows, {facts.data.features:,} features, "
+        f"{len(facts.data.classes)} classes"
+    )
+
+
+def _day(created: str) -> str:
+    when = datetime.fromisoformat(created)
+    return f"{when.day} {when:%b %Y}"
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(_near("report.html"))
+
+
+def _near(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
