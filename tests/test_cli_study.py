@@ -19,7 +19,7 @@ from studies import without_seconds
 from test_cli_terminal import CONTROL, PROGRAM, run
 from test_course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
 
-QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0")
+QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0", "--no-report")
 
 
 @pytest.fixture
@@ -252,3 +252,24 @@ def test_help_of_a_study_is_quick_to_import():
     """What the help needs does not import scikit-learn."""
     code = "import sys, separatrix.cli.app; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_study_ends_with_the_path_of_its_report(folder):
+    words = [word for word in QUICK if word != "--no-report"]
+    assert call("study", "wine", *words).stdout.splitlines()[-1] == "Report: reports/wine.html"
+    assert "Best: learning rate" in (folder / "reports" / "wine.html").read_text(encoding="utf-8")
+    assert (
+        facts("study", "wine", *words, "--name", "again", "--report", "a.html")["report"]
+        == "a.html"
+    )
+    told = facts("studies", "report", "wine", "--out", "b.html")
+    assert told == {"report": "b.html"}
+    assert (folder / "b.html").read_text() == (folder / "reports" / "wine.html").read_text()
+
+
+def test_a_report_that_cannot_be_written_costs_nothing_else(folder):
+    (folder / "reports").write_text("a file, not a folder")
+    failed = call("study", "wine", *[word for word in QUICK if word != "--no-report"], code=1)
+    assert "Best: learning rate" in failed.stdout
+    assert "reports" in failed.stderr
+    assert facts("studies", "list")[0]["finished"]

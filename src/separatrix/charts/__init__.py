@@ -9,7 +9,7 @@ from separatrix.charts.curves import curves
 from separatrix.charts.look import config, set_theme
 from separatrix.charts.plane import boundary, boundary_frames
 from separatrix.charts.rates import rates
-from separatrix.charts.saving import save
+from separatrix.charts.saving import save, to_svg
 from separatrix.charts.table import scatter_matrix, spy
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "scatter_matrix",
     "set_theme",
     "spy",
+    "to_svg",
 ]

@@ -48,9 +48,7 @@ def save(
             f"A chart is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, by the end of the "
             f"file's name. Got {path.name!r}."
         )
-    specification = chart.to_dict()
-    if theme is not None:
-        specification["config"] = config(theme)
+    specification = _specification(chart, theme)
     if suffix == ".svg":
         path.write_text(_svg(specification), encoding="utf-8")
     elif suffix == ".html":
@@ -60,6 +58,16 @@ def save(
     else:
         _write_gif(specification, path, scale, seconds)
     return path
+
+
+def to_svg(chart: Any, *, theme: str | None = None) -> str:
+    """A chart as SVG, to be part of a page; the theme as for `save`."""
+    return _svg(_specification(chart, theme))
+
+
+def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
+    made: dict[str, Any] = chart.to_dict()
+    return made if theme is None else made | {"config": config(theme)}
 
 
 def _png(specification: dict[str, Any], scale: float) -> bytes:

@@ -101,9 +101,11 @@ def report(
     [b]separatrix studies report[/b]
     [b]separatrix studies report iris --out iris.html[/b]
     """
-    from separatrix.cli.study_tables import write_page
+    from separatrix.cli.study_tables import page_of, write_page
 
-    page = write_page(_facts(name, store, histories=True), out)
+    facts = _facts(name, store, histories=True)
+    page = out or page_of(facts.name)
+    write_page(facts, page)
     screen.facts({"report": str(page)})
     screen.say(f"Report: {page}")
 

@@ -13,6 +13,7 @@ from separatrix.cli.screen import Screen
 from separatrix.cli.sweep import Sweep, given_options, words_of
 from separatrix.cli.verbs import INTERRUPTED, NOT_CONVERGED, Common, verb
 from separatrix.cli.watching_study import watching_study
+from separatrix.cli.writing import written
 
 _STUDY = "Study"
 
@@ -83,7 +84,7 @@ def study(
     What is not said is chosen from the data and told. LOW..HIGH/N are N values, evenly spaced in
     powers of ten; with --draws, LOW..HIGH is drawn from. Whenever it ends, what is done is kept.
     """
-    from separatrix.cli.study_tables import report_study, write_page
+    from separatrix.cli.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
     from separatrix.study.defaults import COURSE, choose_grid
     from separatrix.study.study import name_for, rows_of
@@ -132,8 +133,11 @@ def study(
         screen.error(f"Interrupted: what is done is kept. Go on with: {made.command} {again}")
         return INTERRUPTED
     facts = made.facts()
-    page = None if keeping.no_report else write_page(facts, keeping.report)
-    report_study(screen, facts, page)
+    page = None if keeping.no_report else keeping.report or page_of(facts.name)
+    failed = written(page, lambda path: write_page(facts, path))
+    report_study(screen, facts, None if failed else page)
+    if failed:
+        raise failed
     return NOT_CONVERGED if facts.verdict.best is None else 0
 
 

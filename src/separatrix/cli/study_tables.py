@@ -47,15 +47,20 @@ def plain_facts(facts: StudyFacts) -> dict[str, Any]:
     }
 
 
-def write_page(facts: StudyFacts, path: Path | None) -> Path:
-    """Write the report of a study, to reports/NAME.html here unless a path is given."""
+def page_of(name: str) -> Path:
+    """Where the report of a study goes unless something else is said."""
+    return Path("reports") / f"{name}.html"
+
+
+def write_page(facts: StudyFacts, path: Path) -> None:
+    """Write the report of a study."""
     from separatrix.web import write_report
 
-    return write_report(facts, path or Path("reports") / f"{facts.name}.html")
+    write_report(facts, path)
 
 
 def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
-    """Print a study: the table, the verdict, the observations that matter most, where its page is."""
+    """Print a study: table, verdict, the observations that matter most, where its page is."""
     screen.facts(plain_facts(facts) | {"report": None if page is None else str(page)})
     if not screen.talks:
         return

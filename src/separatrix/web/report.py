@@ -49,7 +49,13 @@ def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
     'rates.html'
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"The folder {str(path.parent)!r} for the report could not be made: {error.strerror}. "
+            "Name another file for it."
+        ) from error
     replace_file(path, report_page(facts).encode("utf-8"))
     return path
 
