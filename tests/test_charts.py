@@ -1,7 +1,5 @@
-"""Every chart is drawn, and shows what was computed elsewhere."""
+"""The charts of studies, and charts as files: they show what was computed elsewhere."""
 
-import base64
-import io
 import re
 import subprocess
 import sys
@@ -9,24 +7,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
-from sklearn.datasets import load_digits, load_iris
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.datasets import load_iris
 
-from separatrix import (
-    GradientDescentClassifier,
-    LinearSVC,
-    LogisticRegression,
-    Study,
-    charts,
-)
+from charting import channels, drawn, of, rows_of
+from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing import spread, thinned
-from separatrix.metrics import curves as curve_points
-from separatrix.metrics import measure
 from separatrix.study.plan import in_words
 
 
@@ -55,46 +42,6 @@ def many(tmp_path_factory):
 @pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)
-
-
-def rows_of(chart):
-    """All rows of data in the specification of a chart."""
-    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
-
-
-def of(chart, **kind):
-    return [row for row in rows_of(chart) if all(row.get(k) == v for k, v in kind.items())]
-
-
-def channels(chart, name):
-    """The encodings of a channel, wherever in the specification they are."""
-
-    def walk(part):
-        if isinstance(part, dict):
-            if isinstance(part.get("encoding"), dict) and name in part["encoding"]:
-                yield part["encoding"][name]
-            for value in part.values():
-                yield from walk(value)
-        elif isinstance(part, list):
-            for value in part:
-                yield from walk(value)
-
-    return list(walk({k: v for k, v in chart.to_dict().items() if k != "datasets"}))
-
-
-def drawn(chart, folder):
-    """Write a chart as PNG and SVG, and require that both show something and have a summary."""
-    png, svg = (charts.save(chart, folder / f"chart.{end}", scale=1) for end in ("png", "svg"))
-    with Image.open(png) as picture:
-        assert min(picture.size) > 100
-        assert len(picture.convert("RGB").getcolors(1 << 24)) > 3
-    text = svg.read_text()
-    assert "NaN" not in text
-    assert "undefined" not in text
-    words = chart.to_dict()["description"]
-    assert len(words) > 20
-    assert 'aria-label="' in text.partition(">")[0]
-    return text
 
 
 # The epochs
@@ -252,140 +199,29 @@ def test_rates_of_many_configurations_and_of_other_axes(many, facts, tmp_path):
         charts.rates(facts, x="l2")
 
 
-# The data
+def test_batches_are_drawn_by_epochs_rows_and_updates(tmp_path):
+    grid = {"batch_size": [None, 16, 1], "learning_rate": [0.1, 0.001]}
+    study = Study("b", GradientDescentClassifier(epochs=30), grid, store=tmp_path / "b.db")
+    facts = study.run("iris", standardise=False).facts()
+    for by, each in (("epochs", [1, 1, 1]), ("rows", [100] * 3), ("updates", [1, 7, 100])):
+        chart = charts.batches(facts, by=by, log_x=True)
+        drawn(chart, tmp_path)
+        lines = rows_of(chart)
+        assert [line["at"][:2] for line in lines] == [[k, 2 * k] for k in each]
+    for line, size in zip(lines, (None, 16, 1)):
+        same = [row for row in facts.rows if row.parameters["batch_size"] == size]
+        best = min(same, key=lambda row: row.last["train_loss"])
+        history = facts.histories[best.number][0]
+        np.testing.assert_allclose(line["value"], history["train_loss"], rtol=1e-5)
+    with pytest.raises(ValueError, match="Got 'seconds' instead"):
+        charts.batches(facts, by="seconds")
+    with pytest.raises(ValueError, match="Give rows"):
+        charts.batches({None: history})
 
 
-def test_a_scatter_matrix_has_the_rows(iris, tmp_path):
-    X, y = iris
-    chart = charts.scatter_matrix(X, y, ["a", "b", "c", "d"])
-    drawn(chart, tmp_path)
-    points = [row for row in rows_of(chart) if "class" in row]
-    assert len(points) == 150
-    assert [points[3][f"f{j}"] for j in range(4)] == X[3].tolist()
-    with pytest.raises(ValueError, match="4 features, and there are 1 names"):
-        charts.scatter_matrix(X, y, ["a"])
-
-
-def test_a_scatter_matrix_of_much_data_stays_small(tmp_path):
-    X, y = load_digits(return_X_y=True)
-    chart = charts.scatter_matrix(X, y)
-    drawn(chart, tmp_path)
-    assert len(rows_of(chart)) < 650
-    assert chart.to_dict()["title"]["subtitle"][0].startswith("6 of 64 features.")
-
-
-@pytest.mark.parametrize("shape", [(5, 7), (1000, 300), (40_000, 200)])
-def test_spy_shows_where_the_entries_are(shape, tmp_path):
-    X = sp.random(*shape, density=0.01, format="csr", random_state=0)
-    X.data[:1] = 0.0  # stored, and no entry
-    chart = charts.spy(X)
-    drawn(chart, tmp_path)
-    assert f"{np.count_nonzero(X.data):,} entr" in chart.to_dict()["description"]
-
-
-def test_the_pixels_of_spy_are_the_entries():
-    X = np.triu(np.ones((8, 8)))
-    (row,) = rows_of(charts.spy(X))
-    picture = Image.open(io.BytesIO(base64.b64decode(row["url"].partition(",")[2])))
-    np.testing.assert_array_equal(np.asarray(picture)[..., 3] / 255, X)
-
-
-# The answers
-
-
-def test_confusions_are_those_of_the_metrics(iris, tmp_path):
-    X, y = iris
-    predicted = LogisticRegression(C=0.01).fit(X, y).predict(X)
-    chart = charts.confusion(y, predicted)
-    drawn(chart, tmp_path)
-    counts = measure(y, predicted, np.unique(y))["confusion"]
-    for row in rows_of(chart):
-        assert row["rows"] == counts[int(row["true"])][int(row["predicted"])]
-
-
-@pytest.mark.parametrize("picture", [charts.roc, charts.precision_recall, charts.calibration])
-def test_rankings_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path):
-    X, y = iris
-    model = LogisticRegression().fit(X, y)
-    drawn(picture(y, model.predict_proba(X)), tmp_path)
-    two = y == 2
-    P = LogisticRegression().fit(X, two).predict_proba(X)
-    drawn(picture(two, P), tmp_path)
-    drawn(picture(two, {"this": P, "other": P[:, ::-1]}), tmp_path)
-    with pytest.raises(ValueError, match="150 labels and 149 rows"):
-        picture(two, P[1:])
-    with pytest.raises(ValueError, match="3 classes, and there is one score"):
-        picture(y, P[:, 1])
-    with pytest.raises(ValueError, match="All rows are of one class"):
-        picture(np.ones(150, int), P[:, 1], classes=[0, 1])
-
-
-def test_the_points_of_roc_are_those_of_the_metrics(iris):
-    X, y = iris
-    scores = LinearSVC().fit(X, y == 1).decision_function(X)
-    found = curve_points(y == 1, scores)
-    (line,) = of(charts.roc(y == 1, scores), line="class True")
-    np.testing.assert_allclose(line["x"], found["roc"]["false_positive_rate"], rtol=1e-5)
-    np.testing.assert_allclose(line["y"], found["roc"]["true_positive_rate"], rtol=1e-5)
-
-
-# The plane
-
-
-def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
-    X, y = iris[0][:, 2:], iris[1]
-    model = LogisticRegression(C=10.0).fit(X, y)
-    chart = charts.boundary(model, X, y)
-    drawn(chart, tmp_path)
-    lines = of(chart, kind="boundary")
-    assert len(lines) == 2
-    for line in lines:
-        ends = np.array([[line["left"], line["bottom"]], [line["right"], line["top"]]])
-        Z = np.sort(model.decision_function(ends), axis=1)
-        np.testing.assert_allclose(Z[:, -1], Z[:, -2], atol=1e-3)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_margins_and_support_vectors_of_a_machine(iris, loss, tmp_path):
-    X, y = iris[0][50:, 2:], iris[1][50:]
-    model = LinearSVC(loss=loss, tol=1e-6).fit(X, y)
-    chart = charts.boundary(model, X, y)
-    drawn(chart, tmp_path)
-    for line, level in zip(of(chart, kind="margin"), (-1.0, 1.0)):
-        ends = np.array([[line["left"], line["bottom"]], [line["right"], line["top"]]])
-        np.testing.assert_allclose(model.decision_function(ends), level, atol=1e-3)
-    inside = model.decision_function(X) * np.where(y == 2, 1, -1) <= 1 + 1e-3
-    rings = [row for row in rows_of(chart) if "x" in row and "class" not in row]
-    assert [[r["x"], r["y"]] for r in rings] == X[inside].tolist()
-
-
-def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
-    X, y = iris[0][:, :2], iris[1]
-    scaled = make_pipeline(StandardScaler(), LinearSVC(loss="hinge")).fit(X, y)
-    drawn(charts.boundary(scaled, X, y), tmp_path)
-    curved = make_pipeline(PolynomialFeatures(2), LogisticRegression()).fit(X, y)
-    with pytest.raises(ValueError, match="not linear in these two features"):
-        charts.boundary(curved, X, y)
-    with pytest.raises(ValueError, match="two dimensions"):
-        charts.boundary(scaled, iris[0], y)
-
-
-def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
-    X, y = iris[0][50:, 2:], iris[1][50:]
-    estimator = GradientDescentClassifier(learning_rate=0.1, epochs=40)
-    chart = charts.boundary_frames(estimator, X, y, [1, 10, 40])
-    drawn(chart, tmp_path)
-    (param,) = chart.to_dict()["params"]
-    assert (param["name"], param["value"], param["bind"]["max"]) == ("frame", 2, 2)
-    model = GradientDescentClassifier(learning_rate=0.1, epochs=10).fit(X, y)
-    alone = of(charts.boundary(model, X, y), kind="boundary")
-    same = of(chart, kind="boundary", frame=1)
-    assert [line | {"frame": 1} for line in alone] == same
-    path = charts.save(chart, tmp_path / "moves.gif", scale=1)
-    with Image.open(path) as picture:
-        assert picture.n_frames == 3
-    with pytest.raises(ValueError, match="trained by epochs"):
-        charts.boundary_frames(LogisticRegression(), X, y)
+def test_batches_need_a_study_that_varies_them(facts):
+    with pytest.raises(ValueError, match="does not vary batch_size"):
+        charts.batches(facts)
 
 
 # Files and themes

@@ -6,19 +6,26 @@
 
 from separatrix.charts.answers import calibration, confusion, precision_recall, roc
 from separatrix.charts.curves import curves
+from separatrix.charts.descent import batches
+from separatrix.charts.functions import losses
 from separatrix.charts.look import config, set_theme
 from separatrix.charts.plane import boundary, boundary_frames
 from separatrix.charts.rates import rates
 from separatrix.charts.saving import save, to_svg
+from separatrix.charts.surface import weight_path
 from separatrix.charts.table import scatter_matrix, spy
+from separatrix.charts.weights import coefficient_path, templates
 
 __all__ = [
+    "batches",
     "boundary",
     "boundary_frames",
     "calibration",
+    "coefficient_path",
     "config",
     "confusion",
     "curves",
+    "losses",
     "precision_recall",
     "rates",
     "roc",
@@ -26,5 +33,7 @@ __all__ = [
     "scatter_matrix",
     "set_theme",
     "spy",
+    "templates",
     "to_svg",
+    "weight_path",
 ]
