@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import separatrix._core as _core
+from command import MAIL, PEOPLE
 from separatrix.arrays import get_threads, set_threads
 
 VARIABLE = "SEPARATRIX_DATA"
@@ -79,3 +80,13 @@ def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     _core.use_instruction_set(request.param)
     yield request.param
     _core.use_instruction_set(before)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with two small files, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "mail.tsv").write_text(MAIL)
+    return tmp_path

@@ -177,7 +177,7 @@ def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
     with pytest.raises(OptionError, match="the model 'svm' has none unless they are calibrated"):
         search_source(two, "svm", scoring="neg_log_loss")
     search_source(two, "svm", Options(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss")
-    with pytest.raises(OptionError, match="folds=100 parts cannot each have a row of every class"):
+    with pytest.raises(OptionError, match="folds=100 is more than the rows of any class"):
         search_source(load("iris"), folds=100)
 
 

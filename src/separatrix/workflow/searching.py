@@ -156,8 +156,8 @@ def _estimator(family: Family, options: Options, scoring: str) -> Any:
 def _require_rows(folds: int, counts: Array) -> None:
     if folds > counts.max():
         raise OptionError(
-            f"folds={folds} parts cannot each have a row of every class: the most frequent one has "
-            f"{counts.max()} rows to learn from. Ask for fewer folds."
+            f"folds={folds} is more than the rows of any class: the most frequent one has "
+            f"{counts.max()} to learn from. Ask for fewer."
         )
 
 
