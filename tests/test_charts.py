@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -280,3 +281,16 @@ def test_the_library_does_not_load_the_drawing_programs():
         "assert not {'altair', 'vl_convert'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_page_on_charts_shows_what_its_code_saves():
+    docs = Path(__file__).resolve().parent.parent / "docs"
+    page = (docs / "howto" / "charts.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\]\(\.\./_static/charts/([^)]*)\)", page)
+    saved = set(re.findall(r'charts\.save\(.*"([^"\n]+)".*\)', page))
+    assert shown
+    assert set(shown) <= saved
+    functions = {name for name in charts.__all__ if name not in ("config", "save", "set_theme", "to_svg")}
+    assert functions == {name for name in functions if f"charts.{name}(" in page}
+    for name in shown:
+        assert (docs / "_static" / "charts" / name).stat().st_size < 100_000

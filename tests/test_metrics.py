@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn.metrics import (
     accuracy_score,
     average_precision_score,
@@ -14,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from separatrix.metrics import curves, measure, operating_points, rank
+from separatrix.metrics import curves, measure, operating_points, rank, reliability
 
 CLASSES = np.array(["a", "b", "c"])
 
@@ -80,3 +81,25 @@ def test_curves_are_thinned_and_keep_their_ends():
     roc = found["roc"]
     assert len(roc["false_positive_rate"]) == 201
     assert (roc["false_positive_rate"][0], roc["true_positive_rate"][-1]) == (0.0, 1.0)
+
+
+def test_reliability_groups_all_rows_and_wilsons_interval_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=500)
+    true = rng.uniform(size=500) < p**2
+    found = reliability(true, p, 8)
+    assert sum(group["rows"] for group in found["groups"]) == 500
+    assert max(group["rows"] for group in found["groups"]) <= 64
+    for group in found["groups"]:
+        hits = round(group["observed"] * group["rows"])
+        interval = binomtest(hits, group["rows"]).proportion_ci(method="wilson")
+        assert [group["low"], group["high"]] == pytest.approx([interval.low, interval.high])
+    assert found["error"] == pytest.approx(
+        np.mean([abs(g["predicted"] - g["observed"]) for g in found["groups"]]), rel=0.05
+    )
+
+
+def test_ties_are_in_one_group():
+    found = reliability(np.array([True, False] * 50), np.full(100, 0.5), 10)
+    assert len(found["groups"]) == 1
+    assert found["error"] == 0.0

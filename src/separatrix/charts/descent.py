@@ -44,7 +44,7 @@ def batches(
     >>> models = fit_many([GradientDescentClassifier(batch_size=m) for m in sizes], X, y)
     >>> chart = charts.batches({m: f.history_ for m, f in zip(sizes, models)}, len(y))
     >>> chart.to_dict()["description"][:65]
-    'Training loss by epochs. At the end: batch (all 150 rows) 0.715, '
+    'Training loss by epochs. At the end: batch (all 150 rows) 0.707, '
     """
     if by not in AXES:
         known = ", ".join(repr(name) for name in AXES)

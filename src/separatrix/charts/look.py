@@ -25,6 +25,8 @@ CLASSES = (
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2])
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+# In an SVG the places of words are fixed when it is written: these are all of one width.
+MEASURED = "Arial, Helvetica, Liberation Sans, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ def config(theme: str | None = None) -> dict[str, Any]:
         "background": chosen.paper,
         "font": FONT,
         "padding": 12,
+        # The chart as a whole is described; thousands of marks that each describe themselves are
+        # no help to a reader, and most of a file.
+        "mark": {"aria": False},
         "view": {"stroke": None, "continuousWidth": 300, "continuousHeight": 300},
         "axis": {
             "labelColor": chosen.quiet,

@@ -42,9 +42,9 @@ def boundary(estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None)
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LinearSVC, charts
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LinearSVC(loss="hinge").fit(X[:100, 2:], y[:100])
+    >>> model = LinearSVC(loss="hinge", tol=1e-8).fit(X[:100, 2:], y[:100])
     >>> charts.boundary(model, X[:100, 2:], y[:100]).to_dict()["description"]
-    'Boundary of LinearSVC between 2 classes: 100.0 % of 100 rows right. 3 support vectors.'
+    'Boundary of LinearSVC between 2 classes: 100.0 % of 100 rows right. 2 support vectors.'
     """
     scene = _Scene.of(X, y, names)
     frame = scene.frame(estimator, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from separatrix.charts.look import config
+from separatrix.charts.look import FONT, MEASURED, config
 
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter of a chart that can move
@@ -76,6 +76,9 @@ def _png(specification: dict[str, Any], scale: float) -> bytes:
 
 def _svg(specification: dict[str, Any]) -> str:
     """The picture with its text summary, which the converter leaves out."""
+    look = specification.get("config", {})
+    if look.get("font") == FONT:
+        specification = {**specification, "config": {**look, "font": MEASURED}}
     drawn = str(vl_convert.vegalite_to_svg(specification, vl_version=_VERSION))
     words = html.escape(specification.get("description", ""))
     head, _, rest = drawn.partition(">")
@@ -83,12 +86,18 @@ def _svg(specification: dict[str, Any]) -> str:
 
 
 def _html(specification: dict[str, Any]) -> str:
+    """A page with the programs that draw the chart, in the colours of its theme."""
     menu = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-    return str(
+    page = str(
         vl_convert.vegalite_to_html(
             {**specification, "usermeta": {"embedOptions": menu}}, vl_version=_VERSION, bundle=True
         )
     )
+    look = specification.get("config", {})
+    paper, ink = look.get("background", "#ffffff"), look.get("text", {}).get("color", "#000000")
+    font = look.get("font", "sans-serif")
+    style = f"body {{ background: {paper}; color: {ink}; font: 13px {font} }}"
+    return page.replace("<head>", f"<head>\n<style>{style}</style>", 1)
 
 
 def _write_gif(specification: dict[str, Any], path: Path, scale: float, seconds: float) -> None:
@@ -109,7 +118,8 @@ def _write_gif(specification: dict[str, Any], path: Path, scale: float, seconds:
     for number in range(int(slider["bind"]["min"]), int(slider["bind"]["max"]) + 1):
         slider["value"] = number
         picture = Image.open(io.BytesIO(_png(specification, scale)))
-        frames.append(picture.convert("RGB").quantize(128))
+        # By coverage: few pixels of a class must not lose their colour to the many of the shade.
+        frames.append(picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE))
     each = max(round(1000 * seconds), 20)
     frames[0].save(
         path,

@@ -27,7 +27,8 @@ _GRID = (48, 56)  # points at which the surface is measured
 _AT_ONCE = 128  # of them
 _FINER = 6  # pixels of the picture between two of them
 _BANDS = 14
-_POINTS = 120  # of a path
+_DOTS = 50  # epochs that are dots on a path: later ones lie side by side
+_DENSE = 150  # epochs that are all on a path, and points of what comes after
 
 
 def weight_path(
@@ -162,7 +163,10 @@ def _path(
             "Paths are drawn over one surface, and the estimators minimise different objectives: "
             f"{_formula(objective)}; {_formula(own)}."
         )
-    epochs = np.unique(np.geomspace(1, estimator.epochs, _POINTS).round().astype(int))
+    # One after the other at first: a path that swings from epoch to epoch must be seen to.
+    last = int(estimator.epochs)
+    sparse = np.geomspace(min(_DENSE, last), last, _DENSE).round().astype(int)
+    epochs = np.union1d(np.arange(1, min(_DENSE, last) + 1), sparse)
     # They differ in nothing but their epochs, and are one run that is read off several times.
     models = fit_many([clone(estimator).set_params(epochs=int(e)) for e in epochs], X, y)
     all_models = Model.stack([start, *(m._model().astype(np.float64) for m in models)])
@@ -269,7 +273,9 @@ def _lines(paths: Mapping[str, tuple[Array, Model, Array]]) -> list[Any]:
     starts = base.transform_filter(alt.datum.end == "start")
     return [
         base.mark_line(strokeWidth=1.6, clip=True).encode(order="order:Q", strokeDash=dash),
-        base.transform_filter("datum.end == ''").mark_point(filled=True, size=10, opacity=0.8),
+        base.transform_filter(f"datum.end == '' && datum.order <= {_DOTS}").mark_point(
+            filled=True, size=10, opacity=0.8
+        ),
         starts.mark_point(shape="circle", size=70, strokeWidth=2, opacity=1),
         starts.mark_text(dy=-12, text="start"),
         base.transform_filter(alt.datum.end == "end").mark_point(filled=True, size=70, opacity=1),

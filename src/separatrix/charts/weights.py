@@ -36,7 +36,7 @@ def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = regularization_path(X, y, l1_ratio=1.0, Cs=5, standardize=True)
     >>> charts.coefficient_path(path).to_dict()["description"][:57]
-    'Weights of 30 features at 5 values of C from 0.00461 to 4'
+    'Weights of 30 features at 5 values of C from 0.00458 to 4'
     """
     Cs = path.Cs
     order = np.argsort(Cs)
