@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,6 +61,25 @@ class Keeping:
             min=0.001, metavar="GB", help="Of the models of a batch.", rich_help_panel=_STUDY
         ),
     ] = 1.0
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Append every epoch to this file.", rich_help_panel=_STUDY
+        ),
+    ] = None
+    mlflow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI", help="Send every epoch to this MLflow server.", rich_help_panel=_STUDY
+        ),
+    ] = None
+
+    def logs(self) -> list[Any]:
+        """The logs that were asked for."""
+        from separatrix.study import CsvLog, MlflowLog
+
+        files = [] if self.log is None else [CsvLog(self.log)]
+        return [*files, *([] if self.mlflow is None else [MlflowLog(self.mlflow)])]
 
 
 @verb
@@ -125,12 +144,12 @@ def study(
         ]
     )
     try:
-        with watching_study(screen) as watch:
-            made.run(rows, resume=keeping.resume, on_standing=watch)
+        with watching_study(screen) as watch, screen.warnings():
+            made.run(rows, resume=keeping.resume, on_standing=watch, logs=keeping.logs())
     except KeyboardInterrupt:
-        place = [] if keeping.store is None else ["--store", str(keeping.store)]
-        again = shlex.join([*place, "--name", made.name, "--resume"])
-        screen.error(f"Interrupted: what is done is kept. Go on with: {made.command} {again}")
+        keeping.name, keeping.resume = made.name, True
+        again = shlex.join([*shlex.split(made.command), *given_options(keeping)])
+        screen.error(f"Interrupted: what is done is kept. Go on with: {again}")
         return INTERRUPTED
     facts = made.facts()
     page = None if keeping.no_report else keeping.report or page_of(facts.name)

@@ -37,7 +37,8 @@ from separatrix.fit import (
 )
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
-from separatrix.solvers import Result, Stop
+from separatrix.solvers import OnEpoch, Result, Stop
+from separatrix.solvers.epochs import telling
 
 
 class CertifiedClassifier(LinearClassifier):
@@ -57,9 +58,15 @@ class CertifiedClassifier(LinearClassifier):
     random_state: Any
     _alarms = frozenset({"diverged", "not_converged", "separable"})
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the optimum for X (n, d) and y (n,)."""
-        return fit_many([self], X, y, sample_weight)[0]
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
+    ) -> Self:
+        """Find the optimum for X (n, d) and y (n,).
+
+        `on_epoch` is called after every iteration with a list of one `Epoch`, and may raise
+        `Interrupted` to end the search and keep the model.
+        """
+        return fit_many([self], X, y, sample_weight, on_record=telling(on_epoch))[0]
 
     def choose_threshold(
         self,

@@ -21,7 +21,8 @@ from separatrix.estimators.checks import (
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import copy_feature_names, fit_many, prepare
 from separatrix.fit import Task, train
-from separatrix.solvers import Gradient, Stop
+from separatrix.solvers import Gradient, OnEpoch, Stop
+from separatrix.solvers.epochs import telling
 from separatrix.solvers.stop import MONITORS, PATIENCE_RULES
 
 
@@ -37,10 +38,22 @@ class TrainedClassifier(LinearClassifier):
     _state_of: Hashable
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        on_epoch: OnEpoch | None = None,
     ) -> Self:
-        """Train on X (n, d) and y (n,); the validation set is recorded and watched by patience."""
-        return fit_many([self], X, y, sample_weight, X_val, y_val)[0]
+        """Train on X (n, d) and y (n,); the validation set is recorded and watched by patience.
+
+        `on_epoch` is called after every epoch with a list of one `Epoch`, and may raise
+        `Interrupted` to end training and keep the model.
+        """
+        watch = telling(on_epoch)
+        return fit_many([self], X, y, sample_weight, X_val, y_val, on_record=watch)[0]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One more epoch, on these rows, from where training stands.

@@ -2,6 +2,7 @@
 
 from separatrix.solvers.coordinate import Coordinate
 from separatrix.solvers.dual import Dual
+from separatrix.solvers.epochs import Epoch, OnEpoch
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.history import History
 from separatrix.solvers.interior import Interior
@@ -30,11 +31,13 @@ __all__ = [
     "SOLVERS",
     "Coordinate",
     "Dual",
+    "Epoch",
     "Gradient",
     "History",
     "Interior",
     "Interrupted",
     "Newton",
+    "OnEpoch",
     "PerceptronRule",
     "Progress",
     "Result",

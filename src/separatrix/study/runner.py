@@ -16,7 +16,9 @@ import numpy as np
 from separatrix.diagnose import DIVERGED_TIMES
 from separatrix.fit import train
 from separatrix.solvers import Progress
+from separatrix.solvers.epochs import Told, epochs_of
 from separatrix.study.grid import Configuration
+from separatrix.study.logs import Logs
 from separatrix.study.measuring import measure
 from separatrix.study.plan import Plan, Work
 from separatrix.study.store import Store
@@ -56,11 +58,12 @@ def make_runs(
     plan: Plan,
     work: Work,
     writer: Writer,
+    logs: Logs,
     on_standing: OnStanding | None = None,
     every: float = EVERY,
 ) -> None:
     """Make all runs of a study that its store lacks."""
-    session = _Session(plan, work, writer, on_standing, every)
+    session = _Session(plan, work, writer, logs, on_standing, every)
     for batch, runs in stored_batches(writer.store, writer.study, plan).items():
         session.train(batch, runs)
     writer.finish()
@@ -85,6 +88,7 @@ class _Session:
     plan: Plan
     work: Work
     writer: Writer
+    logs: Logs
     on_standing: OnStanding | None
     every: float
     began: float = field(default_factory=time.perf_counter)
@@ -94,6 +98,10 @@ class _Session:
         self.next_checkpoint = self.began + self.every
         lengths = [task.stop.epochs[0][0] for task in self.work.tasks]
         self.lengths = np.array(lengths, float)
+        self.told = [
+            Told(configuration, seed, self.plan.chosen[configuration], length)
+            for (configuration, seed), length in zip(self.plan.runs(), lengths)
+        ]
         batches = stored_batches(self.writer.store, self.writer.study, self.plan)
         waiting = [run for runs in batches.values() for run in runs]
         self.over = np.ones(len(lengths), bool)
@@ -106,9 +114,12 @@ class _Session:
     def train(self, batch: int, runs: list[int]) -> None:
         """Train one batch, from its checkpoint if there is one, and store what it finds."""
         work, chosen = self.work, np.array(runs)
+        told = [self.told[run] for run in runs]
 
         def on_record(progress: Progress) -> None:
             try:
+                if self.logs:
+                    self.logs.tell(epochs_of(progress, told))
                 self._watch(progress, runs)
             except BaseException:  # who watches wants it to end: nothing of it shall be lost
                 self._checkpoint(batch, progress)
@@ -124,11 +135,13 @@ class _Session:
             resume=self.writer.last_checkpoint(batch),
         )
         found = measure(self.plan, work, runs, results)
+        self.logs.flush()
         self.writer.finish_batch(batch, found, self._time_spent())
         self.over[chosen] = True
 
     def _checkpoint(self, batch: int, progress: Progress) -> None:
         began = time.perf_counter()
+        self.logs.flush()
         self.writer.checkpoint(batch, progress.epoch, progress.checkpoint(), self._time_spent())
         ended = time.perf_counter()
         self.next_checkpoint = ended + max(self.every, (ended - began) / SHARE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import re
@@ -16,15 +17,17 @@ import sklearn
 
 from separatrix import __version__
 from separatrix.estimators.linear import LinearClassifier
+from separatrix.solvers import OnEpoch
 from separatrix.solvers.history import History
 from separatrix.sources import Source, load
 from separatrix.study.batches import MEMORY, batches
 from separatrix.study.facts import DataFacts, StudyFacts, Verdict
-from separatrix.study.grid import Grid
+from separatrix.study.grid import Grid, values_of
+from separatrix.study.logs import About, Log, Logs
 from separatrix.study.plan import Plan, Rows, Work, difference, facts_of, require_name
 from separatrix.study.reading import read_facts
 from separatrix.study.runner import EVERY, OnStanding, make_runs
-from separatrix.study.store import Store, StoreError
+from separatrix.study.store import Store, StoreError, to_text
 from separatrix.study.writer import Entry, Writer, create, take_over
 from separatrix.workflow.fitting import Prepared, prepare
 from separatrix.workflow.preparing import settings_for
@@ -95,6 +98,8 @@ class Study:
         resume: bool = False,
         standardise: bool | None = None,
         on_standing: OnStanding | None = None,
+        on_epoch: OnEpoch | None = None,
+        logs: Sequence[Log] = (),
         every: float = EVERY,
     ) -> Study:
         """Train all configurations, and keep what they find.
@@ -108,14 +113,22 @@ class Study:
         standardise : whether the numbers of a source are scaled; None for what suits it
         on_standing : called with a `Standing` a few times a second; it may raise to end the study,
             which can be resumed
+        on_epoch : called after every epoch of a batch with a list of `Epoch`, one for every run of
+            the batch that is still trained; it may raise, too. After a crash, a resumed study tells
+            the epochs since its last checkpoint again
+        logs : `CsvLog`, `MlflowLog` or others that keep every epoch; one that fails is left behind
+            with a warning
         every : seconds between two checkpoints
         """
         rows = _rows(X, y, X_val, y_val, standardise)
         with Store(self.store, write=True) as store:
             if self._to_be_made(store, rows, resume):
                 work = Work.of(self.plan, rows)
-                with self._writer(store, rows, work) as writer:
-                    make_runs(self.plan, work, writer, on_standing, every)
+                with (
+                    Logs(self._to_log(store, rows), logs, on_epoch) as told,
+                    self._writer(store, rows, work) as writer,
+                ):
+                    make_runs(self.plan, work, writer, told, on_standing, every)
         return self
 
     def facts(self, *, histories: bool = True) -> StudyFacts:
@@ -177,19 +190,27 @@ class Study:
         ]
         return create(store, self.name, self.plan.identity(rows), self._about(rows), runs)
 
+    def _to_log(self, store: Store, rows: Rows) -> About:
+        identity = self.plan.identity(rows)
+        return About(
+            name=self.name,
+            resumed=store.find(self.name) is not None,
+            identity=hashlib.sha256(to_text(identity).encode()).hexdigest(),
+            estimator=identity["estimator"],
+            parameters=identity["parameters"],
+            names=list(values_of(self.plan.chosen)),
+            data=rows.facts.name,
+            fingerprint=rows.facts.fingerprint,
+            versions=_versions(),
+        )
+
     def _about(self, rows: Rows) -> dict[str, Any]:
         return {
             "command": self.command,
             "python": self._python(rows),
             "notes": list(self.notes),
             "data": facts_of(rows),
-            "versions": {
-                "separatrix": __version__,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "scikit-learn": sklearn.__version__,
-            },
+            "versions": _versions(),
         }
 
     def _python(self, rows: Rows) -> str:
@@ -203,6 +224,16 @@ class Study:
             f"study = Study({self.name!r}, {made}, {grid}{more})\n"
             f"study.run({rows.call})\n"
         )
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "separatrix": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
 
 
 def name_for(plan: Plan, rows: Rows, store: str | os.PathLike[str] | None, resume: bool) -> str:
