@@ -191,13 +191,19 @@ def test_the_limit_lies_after_the_last_stable_rate(facts):
         assert places == {sum(rate <= row.stable_rate for rate in rates) - 0.5}
 
 
-def test_rates_of_many_configurations_and_of_other_axes(many, facts, tmp_path):
+def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_path):
+    grid = {"learning_rate": [0.1, 0.01]}
+    study = Study("u", GradientDescentClassifier(epochs=5), grid, store=tmp_path / "u.db")
+    unvalidated = study.run(*iris).facts()
+    drawn(charts.rates(unvalidated), tmp_path)
     drawn(charts.rates(many, "val_accuracy"), tmp_path)
     drawn(charts.rates(many, x="l2", y="momentum"), tmp_path)
     with pytest.raises(
         ValueError, match="does not vary l2: it varies learning_rate, momentum, epochs"
     ):
         charts.rates(facts, x="l2")
+    with pytest.raises(ValueError, match="has not measured val_loss"):
+        charts.rates(unvalidated, "val_loss")
 
 
 def test_batches_are_drawn_by_epochs_rows_and_updates(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -241,7 +242,7 @@ def _hues(words: dict[str, str], title: str) -> tuple[Any, Any]:
     names = list(words)
     legend = alt.Legend(
         title=title,
-        labelExpr=f"{words!r}[datum.label]",
+        labelExpr=f"{json.dumps(words)}[datum.label]",
         symbolType="stroke",
         symbolSize=200,
         symbolOpacity=1,

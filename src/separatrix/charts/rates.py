@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,12 +43,14 @@ def rates(
     >>> study = Study("map", GradientDescentClassifier(), {"learning_rate": [0.1, 0.01, 0.001]})
     >>> chart = charts.rates(study.run("iris").facts())
     >>> chart.to_dict()["description"][:59]
-    'Validation loss over 3 learning rates. Lowest: 0.298 at lea'
+    'Validation loss over 3 values of learning rate. Lowest: 0.2'
     """
     _require(facts, measure, x)
     done = [row for row in facts.rows if row.state == "done" and x in row.parameters]
     measure = measure or ("val_loss" if done[0].last.get("val_loss") is not None else "train_loss")
     grid = _Grid(measure, x, y, _values(done, x), _values(done, y))
+    if all(row.last.get(measure) is None for row in done):
+        raise ValueError(f"The study {facts.name!r} has not measured {measure}.")
     cells = _cells(grid, done)
     limit = _limit(grid, done) if x == "learning_rate" else []
     chart = alt.layer(*_map(grid, cells), *limit, *_numbers(grid, cells)).properties(
@@ -195,7 +198,7 @@ def _axis(channel: Any, values: list[Any], name: str) -> Any:
     labels = [value_words(float(f"{v:.3g}") if isinstance(v, float) else v) for v in values]
     axis = alt.Axis(
         values=list(range(len(values))),
-        labelExpr=f"{labels!r}[datum.value]",
+        labelExpr=f"{json.dumps(labels)}[datum.value]",
         grid=False,
         ticks=False,
         domain=False,
@@ -267,7 +270,7 @@ def _subtitle(facts: StudyFacts, rows: Sequence[Row], axes: tuple[str, str]) -> 
 
 def _description(grid: _Grid, cells: Sequence[dict[str, Any]], shown: str) -> str:
     x, y = (name.replace("_", " ") for name in (grid.x, grid.y))
-    over = counted(len(grid.columns), x)
+    over = f"{counted(len(grid.columns), 'value')} of {x}"
     if len(grid.lines) > 1:
         over += f" and {len(grid.lines)} of {y}"
     words = f"{shown} over {over}."

@@ -172,7 +172,7 @@ def spy(X: Any) -> Any:
     >>> import scipy.sparse as sp
     >>> from separatrix import charts
     >>> charts.spy(sp.eye(1000, format="csr")).to_dict()["description"]
-    'Matrix of 1,000 rows and 1,000 columns with 1,000 entries that are not 0: 0.1 %.'
+    'Matrix of 1,000 rows and 1,000 columns with 1,000 entries other than 0: 0.1 %.'
     """
     entries = sp.coo_array(X) if sp.issparse(X) else sp.coo_array(np.asarray(X))
     entries.sum_duplicates()
@@ -212,7 +212,7 @@ def spy(X: Any) -> Any:
     )
     share = 100.0 * entries.nnz / max(n * d, 1)
     facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
-    words = f"{counted(entries.nnz, 'entry', 'entries')} that are not 0: {share:.3g} %."
+    words = f"{counted(entries.nnz, 'entry', 'entries')} other than 0: {share:.3g} %."
     title = f"{n:,} × {d:,}, {entries.nnz:,} entries ({share:.3g} %)"
     subtitle = [] if (height, width) == (n, d) else ["A darker pixel is a fuller block."]
     return finish(picture, title, subtitle, f"Matrix of {facts} with {words}")
