@@ -10,7 +10,7 @@ from rich.text import Text
 
 from separatrix.cli import tables
 from separatrix.cli.screen import Screen
-from separatrix.study.exporting import cells
+from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
 
 MOST_ROWS, MOST_SEEN = 40, 6
@@ -104,7 +104,7 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
     The first measures are of the training rows, those with a v of the validation rows, and those
     after the best epoch of that epoch.
     """
-    rows = chosen_rows(facts.rows)
+    rows = best_rows(facts.rows, MOST_ROWS)
     names = [_NAMES.get(name, name.replace("_", " ")) for name in facts.varied]
     head = [*names, "loss", "right", "v.loss", "v.right", "best", "v.loss", "v.right", "end"]
     shown = [[*cells(facts, row)[:-1], row.stopped.replace(" at epoch", "")] for row in rows]
@@ -131,23 +131,6 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
 
 def _mark(row: Row) -> str:
     return "x" if row.diverged else _MARKS.get(row.mark, " ")
-
-
-def chosen_rows(rows: Sequence[Row]) -> list[Row]:
-    """All rows of a table of moderate size, else those of the highest validation accuracy."""
-    if len(rows) <= MOST_ROWS:
-        return list(rows)
-
-    def merit(row: Row) -> tuple[bool, bool, float, float]:
-        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
-        return (
-            row.mark != "best",
-            row.state != "done" or row.diverged > 0,
-            -(accuracy if accuracy is not None else -1.0),
-            loss if loss is not None else float("inf"),
-        )
-
-    return sorted(rows, key=merit)[:MOST_ROWS]
 
 
 def verdict_text(facts: StudyFacts) -> RenderableType:

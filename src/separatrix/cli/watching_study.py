@@ -16,15 +16,13 @@ class Watch:
         self.asked = False
         self.bar: Any = None
         if screen.live:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from separatrix.study.progress import TerminalBar
 
-            columns = BarColumn(16), TextColumn("{task.description}"), TimeRemainingColumn()
-            self.bar = Progress(*columns, console=screen.err, transient=True)
-            self.task = self.bar.add_task("", total=1.0)
+            self.bar = TerminalBar(screen.err)
 
     def __call__(self, standing: Any) -> None:
         if self.bar is not None:
-            self.bar.update(self.task, completed=standing.share, description=line(standing))
+            self.bar.show(standing)
         if self.asked:
             raise KeyboardInterrupt
 
@@ -41,20 +39,8 @@ def watching_study(screen: Screen) -> Iterator[Watch]:
     watch = Watch(screen)
     before = signal.signal(signal.SIGINT, watch.ask)
     try:
-        if watch.bar is not None:
-            watch.bar.start()
         yield watch
     finally:
         if watch.bar is not None:
-            watch.bar.stop()
+            watch.bar.end(False)
         signal.signal(signal.SIGINT, before)
-
-
-def line(standing: Any) -> str:
-    """Where a study stands, in a few words."""
-    parts = [f"{standing.done} of {standing.runs} runs"]
-    if standing.best is not None:
-        parts.append(f"best {100 * standing.best[1]:.1f} %")
-    if standing.diverged:
-        parts.append(f"{standing.diverged / standing.runs:.0%} diverged")
-    return ", ".join(parts)

@@ -21,6 +21,7 @@ from separatrix.estimators.checks import as_numbers, require_finite, require_num
 from separatrix.fit import Task
 from separatrix.losses import Loss
 from separatrix.model import Model
+from separatrix.notebook import fit_card
 from separatrix.solvers import History, Result, State
 from separatrix.storage import write
 
@@ -150,6 +151,29 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The weights of the fit, as a batch of one."""
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         return Model(np.ascontiguousarray(coef.T[:, None, :]), self.intercept_[None].copy())
+
+    def _repr_html_inner(self) -> str:
+        return self._verdict_html() + super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown:  # scikit-learn is set to show diagrams
+            shown["text/html"] = self._verdict_html() + shown["text/html"]
+        return shown
+
+    def _verdict_html(self) -> str:
+        """The verdict of the fit, to stand above scikit-learn's diagram in a notebook."""
+        if not hasattr(self, "certificate_"):
+            return ""
+        return fit_card(
+            type(self).__name__,
+            stop_reason=self.stop_reason_,
+            kept_epoch=self.best_epoch_,
+            certificate=self.certificate_,
+            diagnoses=self.diagnoses_,
+            objective=self.objective(),
+            history=self.history_,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from separatrix.certificate import Certificate
 from separatrix.diagnose import Diagnosis
 from separatrix.model import Model
+from separatrix.notebook import fit_card
 from separatrix.solvers.history import History
 from separatrix.solvers.protocol import State
 
@@ -39,3 +40,15 @@ class Result:
     solver: str
     state: State | None
     why: str = ""
+
+    def _repr_html_(self) -> str:
+        """The verdict, for a notebook."""
+        return fit_card(
+            self.solver,
+            stop_reason=self.stop_reason,
+            kept_epoch=self.best_epoch,
+            certificate=self.certificate,
+            diagnoses=self.diagnoses,
+            objective=self.objective,
+            history=self.history,
+        )

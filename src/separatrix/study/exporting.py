@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from separatrix.study.facts import MEASURES, Row, StudyFacts
@@ -44,7 +44,7 @@ def to_json(facts: StudyFacts) -> str:
 
 def to_markdown(facts: StudyFacts) -> str:
     """The table as a homework prints it, and the verdict below."""
-    head = _head(facts)
+    head = column_names(facts)
     lines = [
         f"| {' | '.join(head)} |",
         "|" + "|".join("---:" for _ in head) + "|",
@@ -65,7 +65,7 @@ def to_latex(facts: StudyFacts) -> str:
         + r" \\"
         for row in facts.rows
     ]
-    head = _head(facts)
+    head = column_names(facts)
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{'r' * len(head)}}}",
@@ -89,6 +89,24 @@ FORMATS: dict[str, Callable[[StudyFacts], str]] = {
 ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
+def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
+    """All rows of a table of moderate size, else the best, first by validation accuracy."""
+    if len(rows) <= most:
+        return list(rows)
+
+    def merit(row: Row) -> tuple[bool, bool, float, float]:
+        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
+        loss = row.last.get("train_loss") if accuracy is None else loss
+        return (
+            row.mark != "best",
+            row.state != "done" or row.diverged > 0,
+            -(accuracy if accuracy is not None else -1.0),
+            loss if loss is not None else float("inf"),
+        )
+
+    return sorted(rows, key=merit)[:most]
+
+
 def cells(facts: StudyFacts, row: Row) -> list[str]:
     """A row as it is read: what varies, the last epoch, the best one, and how it ended."""
     shown = [value_words(row.parameters.get(name, "")) for name in facts.varied]
@@ -98,7 +116,8 @@ def cells(facts: StudyFacts, row: Row) -> list[str]:
     return [*shown, *last, epoch, *best, row.stopped if row.state == "done" else "not done"]
 
 
-def _head(facts: StudyFacts) -> list[str]:
+def column_names(facts: StudyFacts) -> list[str]:
+    """The names of the columns of `cells`."""
     names = [name.replace("_", " ") for name in facts.varied]
     return [*names, *SHORT, "best epoch", "its val. loss", "its val. %", "stopped"]
 

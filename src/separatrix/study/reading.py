@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,13 @@ from separatrix.study.store import Store, StoreError, damaged
 from separatrix.study.verdict import Judged, judge
 
 
-def read_facts(store: Store, name: str | None = None, *, histories: bool = True) -> StudyFacts:
-    """All facts of a study, of the latest without a name; the histories only if asked for."""
+def read_facts(
+    store: Store, name: str | None = None, *, histories: bool | Collection[int] = True
+) -> StudyFacts:
+    """All facts of a study, of the latest without a name.
+
+    `histories` says whether to read those of all configurations, or the numbers of some.
+    """
     with store.reading():
         study = store.study(name)
         runs = store.rows(
@@ -28,8 +33,7 @@ def read_facts(store: Store, name: str | None = None, *, histories: bool = True)
             (study["id"],),
         )
         try:
-            kept = _histories(store, study, runs) if histories else {}
-            return _facts(store, study, runs, kept)
+            return _facts(store, study, runs, _histories(store, _wanted(runs, histories)))
         except (KeyError, IndexError, TypeError, ValueError) as error:
             told = f"the study {study['name']!r} has {type(error).__name__}: {error}"
             raise StoreError(damaged(store.path, told)) from error
@@ -108,20 +112,24 @@ def summaries(store: Store) -> list[dict[str, Any]]:
     return out
 
 
-def _histories(
-    store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]
-) -> dict[int, tuple[History, ...]]:
-    records = {
-        row["id"]: (
-            store.values(row["fields"], "the fields of a history"),
-            store.array(row["records"], f"history {row['id']}"),
-        )
-        for row in store.rows("SELECT * FROM histories WHERE study = ?", (study["id"],))
-    }
+def _wanted(runs: Sequence[sqlite3.Row], histories: bool | Collection[int]) -> list[sqlite3.Row]:
+    """The runs whose histories are to be read."""
+    return [
+        run
+        for run in runs
+        if run["history"] is not None
+        and (histories if isinstance(histories, bool) else run["configuration"] in histories)
+    ]
+
+
+def _histories(store: Store, runs: Sequence[sqlite3.Row]) -> dict[int, tuple[History, ...]]:
+    records = {}
+    for number in dict.fromkeys(run["history"] for run in runs):
+        (row,) = store.rows("SELECT fields, records FROM histories WHERE id = ?", (number,))
+        names = store.values(row["fields"], "the fields of a history")
+        records[number] = names, store.array(row["records"], f"history {number}")
     out: dict[int, tuple[History, ...]] = {}
     for run in runs:
-        if run["history"] is None:
-            continue
         epochs = store.values(run["found"], f"run {run['id']}")["epochs"]
         names, values = records[run["history"]]
         history = History({name: values[k, :epochs] for k, name in enumerate(names)})

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,17 @@ import sklearn
 
 from separatrix import __version__
 from separatrix.estimators.linear import LinearClassifier
+from separatrix.notebook import card
 from separatrix.solvers import OnEpoch
 from separatrix.solvers.history import History
 from separatrix.sources import Source, load
 from separatrix.study.batches import MEMORY, batches
+from separatrix.study.card import study_card
 from separatrix.study.facts import DataFacts, StudyFacts, Verdict
 from separatrix.study.grid import Grid, values_of
 from separatrix.study.logs import About, Log, Logs
 from separatrix.study.plan import Plan, Rows, Work, difference, facts_of, require_name
+from separatrix.study.progress import showing
 from separatrix.study.reading import read_facts
 from separatrix.study.runner import EVERY, OnStanding, make_runs
 from separatrix.study.store import Store, StoreError, to_text
@@ -100,6 +103,7 @@ class Study:
         on_standing: OnStanding | None = None,
         on_epoch: OnEpoch | None = None,
         logs: Sequence[Log] = (),
+        progress: bool = False,
         every: float = EVERY,
     ) -> Study:
         """Train all configurations, and keep what they find.
@@ -118,6 +122,7 @@ class Study:
             the epochs since its last checkpoint again
         logs : `CsvLog`, `MlflowLog` or others that keep every epoch; one that fails is left behind
             with a warning
+        progress : show a bar, in a terminal or a notebook
         every : seconds between two checkpoints
         """
         rows = _rows(X, y, X_val, y_val, standardise)
@@ -127,12 +132,16 @@ class Study:
                 with (
                     Logs(self._to_log(store, rows), logs, on_epoch) as told,
                     self._writer(store, rows, work) as writer,
+                    showing(progress, on_standing) as watch,
                 ):
-                    make_runs(self.plan, work, writer, told, on_standing, every)
+                    make_runs(self.plan, work, writer, told, watch, every)
         return self
 
-    def facts(self, *, histories: bool = True) -> StudyFacts:
-        """All that is known of the study, from its store alone."""
+    def facts(self, *, histories: bool | Collection[int] = True) -> StudyFacts:
+        """All that is known of the study, from its store alone.
+
+        `histories` says whether to read those of all configurations, or the numbers of some.
+        """
         with Store(self.store) as store:
             return read_facts(store, self.name, histories=histories)
 
@@ -157,6 +166,18 @@ class Study:
     def objective_words(self) -> list[str]:
         """The formulas that were minimised, each once."""
         return self.facts(histories=False).objective_words
+
+    def _repr_html_(self) -> str:
+        """The verdict, the best rows of the table and the curves of the best, for a notebook."""
+        try:
+            facts = self.facts(histories=False)
+        except StoreError as error:
+            return card(
+                f"Study {self.name} has not been run.",
+                [("Runs", f"{len(self):,}"), ("Store", str(error))],
+            )
+        best = facts.verdict.best
+        return study_card(self.facts(histories=() if best is None else (best,)))
 
     def _to_be_made(self, store: Store, rows: Rows, resume: bool) -> bool:
         """Whether there is something left to make; what cannot be gone on with is refused."""
