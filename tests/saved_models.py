@@ -7,11 +7,13 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
 from separatrix import (
     LOSSES,
     GradientDescentClassifier,
+    KernelClassifier,
     LinearSVC,
     LinearSVCCV,
     LogisticRegression,
@@ -68,6 +70,10 @@ MODELS = {
     ).fit(X, THREE),
     "svc probability two": lambda: LinearSVC(probability=3).fit(X, TWO),
     "svc probability three": lambda: LinearSVC(probability=3).fit(X, THREE),
+    "kernel rbf": lambda: KernelClassifier(gamma=0.5, rank=7).fit(FRAME, TWO),
+    "kernel poly sparse": lambda: KernelClassifier("softmax", kernel="poly", degree=2, rank=5).fit(
+        csr_array(X), THREE
+    ),
     "logistic cv": lambda: LogisticRegressionCV(Cs=[0.1, 1.0], cv=3).fit(X, THREE),
     "logistic cv mean": lambda: LogisticRegressionCV(
         Cs=np.array([0.1, 1.0]), cv=3, refit=False, scoring="neg_log_loss"

@@ -42,6 +42,11 @@ class _Plain:
                 f"Classifiers of this library can be exported. Got {type(model).__name__} instead: "
                 "of a Bundle, export its estimator."
             )
+        if model._rows_key() is not None:
+            raise TypeError(
+                f"A {type(model).__name__} cannot be exported: its weights are not those of "
+                "features. Keep it in a model file, by save."
+            )
         check_is_fitted(model)
         classes = model.classes_
         coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_

@@ -2,6 +2,8 @@
 
 from separatrix.estimators.gradient import GradientDescentClassifier
 from separatrix.estimators.intervals import Intervals, confidence_intervals
+from separatrix.estimators.kernel_classifier import KernelClassifier
+from separatrix.estimators.kernel_ridge import KernelRidge, KernelRidgeCV
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.logistic_cv import LogisticRegressionCV
 from separatrix.estimators.many import fit_many
@@ -16,6 +18,9 @@ __all__ = [
     "GradientDescentClassifier",
     "GridSearchCV",
     "Intervals",
+    "KernelClassifier",
+    "KernelRidge",
+    "KernelRidgeCV",
     "LinearSVC",
     "LinearSVCCV",
     "LogisticRegression",

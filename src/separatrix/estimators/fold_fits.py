@@ -35,7 +35,7 @@ from separatrix.estimators.folds import Folds, as_indexable
 from separatrix.estimators.linear import ACCEPTED, LinearClassifier
 from separatrix.estimators.many import (
     as_weights,
-    copy_feature_names,
+    copy_learnt,
     prepare,
     require_validation,
 )
@@ -157,12 +157,13 @@ class CrossValidation:
         """
         F = len(self.folds)
         along = refit and len(recipes) <= ALONG and all(_goes_along(r) for r in recipes)
-        groups: dict[tuple[bool, Hashable], list[int]] = {}
+        groups: dict[tuple[bool, Hashable, Hashable], list[int]] = {}
         for c, (recipe, key) in enumerate(zip(recipes, keys)):
             direct = recipe.transformers is None
-            groups.setdefault((direct, None if direct else key), []).append(c)
+            alike = direct, None if direct else key, recipe.classifier._rows_key()
+            groups.setdefault(alike, []).append(c)
         out: dict[int, list[Trial]] = {}
-        for (direct, _), members in groups.items():
+        for (direct, _, _), members in groups.items():
             trials = [_trials(c, recipes[c], F, len(recipes) if along else None) for c in members]
             train = self._in_place if direct else self._by_fold
             train(trials)
@@ -207,7 +208,8 @@ class CrossValidation:
             # As a pipeline does it: fit_transform need not be fit and transform.
             X = transformers.fit_transform(_safe_indexing(self.X, train), y)
             matrix = self._fit(trials, X, y, s, Folds([every], [every], len(train)))
-            held_out = _matrix(_through(transformers, _safe_indexing(self.X, test)))
+            held_out = _checked(_through(transformers, _safe_indexing(self.X, test)))
+            seen = Matrix(trials[0].model._see_rows(held_out))
         except Exception:
             for trial in trials:
                 self._note(trial)
@@ -217,7 +219,7 @@ class CrossValidation:
             trial.whole = Pipeline([*transformers.steps, ("classifier", trial.model)])
         fitted = time.perf_counter()
         whole = slice(None)
-        self._score(trials, held_out, {"test": [(whole, self.referee.sight(test))]})
+        self._score(trials, seen, {"test": [(whole, self.referee.sight(test))]})
         if self.train_scores:
             self._score(trials, matrix, {"train": [(whole, self.referee.sight(train))]})
         for trial in trials:
@@ -247,9 +249,10 @@ class CrossValidation:
             data.select(np.array(numbers, int)),
             renumbered(self.listener.told, [trials[number].number for number in numbers]),
         )
+        for trial in trials:
+            copy_learnt(checked, trial.model)
         for (number, task), result in zip(tasks.items(), results):
             trials[number].finished = result.stop_reason != "interrupted"
-            copy_feature_names(checked, trials[number].model)
             trials[number].model._accept(result, task.loss, data.classes)
         return block.X
 
@@ -370,13 +373,13 @@ def _through(pipeline: Pipeline, X: Any) -> Any:
     return X
 
 
-def _matrix(X: Any) -> Matrix:
+def _checked(X: Any) -> Any:
     """What a transformer returned, checked as `fit` checks it."""
     require_numbers("X", X)
     checked = check_array(X, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False)
     checked = as_numbers(checked)
     require_finite("X", checked)
-    return Matrix(checked)
+    return checked
 
 
 def _timed(trials: list[Trial], began: float, fitted: float) -> None:

@@ -18,6 +18,7 @@ from separatrix.arrays import Array
 from separatrix.certificate import Certificate
 from separatrix.diagnose import Diagnosis
 from separatrix.estimators.calibration import Sigmoids
+from separatrix.kernels import KERNELS, Factor, Kernel
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.model import Model
 from separatrix.objective import Evaluation
@@ -25,6 +26,8 @@ from separatrix.solvers import History, State
 from separatrix.solvers.history import FIELDS
 
 WEIGHT_TYPES = ("float32", "float64")
+KERNEL_PARTS = ("name", "gamma", "degree", "coef0")
+ERROR_PARTS = ("trace", "left", "largest")
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,43 @@ def _is_direction(value: Any) -> bool:
 
 
 DIAGNOSES = Kind(_pack_diagnoses, _unpack_diagnoses)
+
+
+def _pack_factor(factor: Factor) -> Any:
+    kernel = factor.kernel
+    if callable(kernel.name):
+        raise ValueError(
+            "A model whose kernel is a function cannot be saved: a model file holds no code. Use a "
+            f"kernel with a name: {', '.join(map(repr, KERNELS))}."
+        )
+    return {
+        "kernel": {name: getattr(kernel, name) for name in KERNEL_PARTS},
+        "rows": _pack_weights(factor.rows),
+        **{name: getattr(factor, name) for name in ("pivots", "triangle", "n_rows", *ERROR_PARTS)},
+    }
+
+
+def _unpack_factor(value: Any) -> Factor:
+    plain, rows, pivots, triangle, n_rows, *errors = parts(
+        value, "kernel", "rows", "pivots", "triangle", "n_rows", *ERROR_PARTS
+    )
+    name, gamma, degree, coef0 = parts(plain, *KERNEL_PARTS)
+    good = isinstance(name, str) and name in KERNELS and is_count(degree) and is_number(coef0)
+    if not (good and (gamma is None or is_number(gamma))):
+        raise ValueError(f"must be of a kernel: {', '.join(KERNELS)}, with its parameters.")
+    good = is_array(pivots, "i", 1) and is_array(triangle, "f", 2, finite=True) and is_count(n_rows)
+    if not good or triangle.shape != (len(pivots), len(pivots)) or not np.diagonal(triangle).all():
+        raise ValueError("must have a triangle for its pivots, without zeros on the diagonal.")
+    if not ((pivots >= 0) & (pivots < n_rows)).all() or not all(map(is_number, errors)):
+        raise ValueError("must have pivots among the rows, and state its errors.")
+    rows = _unpack_weights(rows)
+    if rows.shape[0] != len(pivots):
+        raise ValueError("must have a row for every pivot.")
+    kernel = Kernel(name, gamma, degree, coef0)
+    return Factor(kernel, pivots, rows, triangle, int(n_rows), *errors)
+
+
+FACTOR = Kind(_pack_factor, _unpack_factor)
 
 
 def _pack_sigmoids(sigmoids: Sigmoids | None) -> Any:

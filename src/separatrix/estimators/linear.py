@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,9 +45,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     # The kinds of diagnosis that are warned of.
     _alarms = frozenset({"diverged"})
+    # What is learnt from X alone, and shared by all models of a batch.
+    _learnt_of_rows: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
 
     def _task(self, data: Dataset) -> Task:
         raise NotImplementedError
+
+    def _rows_key(self) -> Hashable:
+        """What models have in common whose rows are seen alike; None if X is used as it is."""
+        return None
+
+    def _learn_rows(self, X: Any) -> Any:
+        """The rows that the linear model is trained on, and how to make such of others, learnt."""
+        return X
+
+    def _see_rows(self, X: Any) -> Any:
+        """Rows of X as the linear model was trained on them."""
+        return X
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         """What is left to do after a fit, with the data it was given."""
@@ -145,7 +160,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
         X = as_numbers(X)
         require_finite("X", X)
-        return self._model().scores(Matrix(X))
+        return self._model().scores(Matrix(self._see_rows(X)))
 
     def _model(self) -> Model:
         """The weights of the fit, as a batch of one."""

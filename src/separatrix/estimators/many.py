@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -33,8 +33,9 @@ from separatrix.estimators.checks import (
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.labels import number_labels, require_class_labels
 from separatrix.estimators.linear import ACCEPTED, LinearClassifier
+from separatrix.estimators.waves import renumbered
 from separatrix.fit import Task, train
-from separatrix.solvers import Progress
+from separatrix.solvers import Progress, Result
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
 
@@ -88,22 +89,50 @@ def fit_many(
             )
     if sample_weight is not None:
         sample_weight = np.asarray(sample_weight)
-    # A copy learns the features, so that a failed fit leaves all estimators as they were.
-    checked = copy(estimators[0])
-    class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
-    data = prepare(checked, X, y, sample_weight, class_weights)
-    tasks = [estimator._task(data.select(np.array([k]))) for k, estimator in enumerate(estimators)]
-    validation = prepare_validation(checked, X_val, y_val, data)
-    require_validation(tasks, validation)
-    results = train(tasks, data, validation, on_record=on_record)
-    for estimator, task, result in zip(estimators, tasks, results):
-        copy_feature_names(checked, estimator)
-        estimator._accept(result, task.loss, data.classes)
-        estimator._warn()
+    groups: dict[Hashable, list[int]] = {}
     for k, estimator in enumerate(estimators):
+        groups.setdefault(estimator._rows_key(), []).append(k)
+    # All are trained before any is changed: a failed fit leaves all estimators as they were.
+    fits = [
+        _train_alike(estimators, numbers, X, y, sample_weight, (X_val, y_val), on_record)
+        for numbers in groups.values()
+    ]
+    for numbers, (checked, classes, tasks, results) in zip(groups.values(), fits):
+        for k, task, result in zip(numbers, tasks, results):
+            copy_learnt(checked, estimators[k])
+            estimators[k]._accept(result, task.loss, classes)
+    for k, estimator in enumerate(estimators):
+        estimator._warn()
         each = sample_weight is not None and sample_weight.ndim == 2
         estimator._calibrate(X, y, sample_weight[:, k] if each else sample_weight)
     return estimators
+
+
+def _train_alike(
+    estimators: Sequence[LinearClassifier],
+    numbers: Sequence[int],
+    X: Any,
+    y: Any,
+    sample_weight: Array | None,
+    held_out: tuple[Any, Any],
+    on_record: Callable[[Progress], None] | None,
+) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
+    """Train those of the estimators, by their numbers, that see the rows of X alike.
+
+    Returns a copy of the first, which has learnt the features; the classes; tasks and results.
+    """
+    own = [estimators[k] for k in numbers]
+    if sample_weight is not None and sample_weight.ndim == 2:
+        require_columns(sample_weight, len(sample_weight), len(estimators))
+        sample_weight = sample_weight[:, numbers]
+    checked = copy(own[0])
+    class_weights = [getattr(estimator, "class_weight", None) for estimator in own]
+    data = prepare(checked, X, y, sample_weight, class_weights)
+    tasks = [estimator._task(data.select(np.array([k]))) for k, estimator in enumerate(own)]
+    validation = prepare_validation(checked, *held_out, data)
+    require_validation(tasks, validation)
+    results = train(tasks, data, validation, on_record=renumbered(on_record, numbers))
+    return checked, data.classes, tasks, results
 
 
 def prepare(
@@ -139,6 +168,7 @@ def prepare(
     classes, numbers = number_classes(y, classes)
     weights = as_weights(sample_weight, X, len(class_weights))
     weights = with_class_weights(weights, numbers, classes, class_weights)
+    X = estimator._learn_rows(X) if first else estimator._see_rows(X)
     return Dataset.of(X, numbers, weights, classes=classes)
 
 
@@ -177,16 +207,17 @@ def prepare_validation(
     )
     if not checked.shape[0]:
         raise ValueError("X_val has no rows. Give rows to validate on, or leave X_val out.")
-    if checked.shape[1] != data.n_features:
+    if checked.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"X_val has {checked.shape[1]} columns and X has {data.n_features}: they must have the "
-            "same features, in the same order."
+            f"X_val has {checked.shape[1]} columns and X has {estimator.n_features_in_}: they must "
+            "have the same features, in the same order."
         )
     _check_feature_names(estimator, X_val, reset=False)
     require_finite("X_val", checked)
     require_labels("y_val", y_val)
     labels = column_or_1d(y_val)
     require_known_classes(labels, data.classes, validation=True)
+    checked = estimator._see_rows(checked)
     return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
 
 
@@ -196,11 +227,7 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
         return None
     given = np.asarray(sample_weight)
     if given.ndim == 2:
-        if given.shape != (X.shape[0], n_columns):
-            raise ValueError(
-                f"sample_weight must be of shape ({X.shape[0]},) or ({X.shape[0]}, {n_columns}), "
-                f"one column for each estimator. Got {given.shape} instead."
-            )
+        require_columns(given, X.shape[0], n_columns)
         columns = [as_weights(given[:, k], X, 1) for k in range(n_columns)]
         return np.stack([c for c in columns if c is not None], axis=1)
     if given.ndim == 1:
@@ -213,6 +240,15 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
+def require_columns(weights: Array, n_rows: int, n_columns: int) -> None:
+    """Raise unless weights of two axes have a column for each estimator."""
+    if weights.shape != (n_rows, n_columns):
+        raise ValueError(
+            f"sample_weight must be of shape ({n_rows},) or ({n_rows}, {n_columns}), one column "
+            f"for each estimator. Got {weights.shape} instead."
+        )
+
+
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
     """Raise if a model is to wait for a validation set that is not there."""
     if validation is None and any((task.stop.patience >= 0).any() for task in tasks):
@@ -222,10 +258,10 @@ def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> Non
         )
 
 
-def copy_feature_names(source: LinearClassifier, target: LinearClassifier) -> None:
-    """Let one estimator know the features that another has seen."""
-    target.n_features_in_ = source.n_features_in_
-    if hasattr(source, "feature_names_in_"):
-        target.feature_names_in_ = source.feature_names_in_
-    elif hasattr(target, "feature_names_in_"):
-        del target.feature_names_in_
+def copy_learnt(source: LinearClassifier, target: LinearClassifier) -> None:
+    """Let one estimator know what another has learnt from X alone, such as the features' names."""
+    for name in source._learnt_of_rows:
+        if hasattr(source, name):
+            setattr(target, name, getattr(source, name))
+        elif hasattr(target, name):
+            delattr(target, name)

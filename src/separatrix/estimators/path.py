@@ -21,7 +21,7 @@ from separatrix.estimators.checks import (
     require_strength,
 )
 from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.many import copy_feature_names, prepare
+from separatrix.estimators.many import copy_learnt, prepare
 from separatrix.estimators.null_model import NullModel
 from separatrix.estimators.scaled import scales
 from separatrix.estimators.svc import LinearSVC
@@ -192,7 +192,7 @@ def regularization_path(
     lasso = any(each.l1 > 0.0 for each in tasks)
     results = train_in_waves(tasks, [order] if lasso else [[k] for k in order], data)
     for each, result in zip(estimators, results):
-        copy_feature_names(checked, each)
+        copy_learnt(checked, each)
         each._accept(result, task.loss, data.classes)
     warn_together(estimators, "points of the path", lambda k: f"point {k}, C={values[k]:g}")
     return RegularizationPath(

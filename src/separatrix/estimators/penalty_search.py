@@ -29,7 +29,7 @@ from separatrix.estimators.checks import (
 )
 from separatrix.estimators.fold_fits import CrossValidation, finish, warn_of
 from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.many import as_weights, copy_feature_names
+from separatrix.estimators.many import as_weights, copy_learnt
 from separatrix.estimators.recipe import Recipe
 from separatrix.fit import Task
 
@@ -156,7 +156,7 @@ class PenaltySearch(CertifiedClassifier):
         self._loss, self.classes_ = one._loss, one.classes_
         self.coef_ = np.ascontiguousarray(mean[:, :d])
         self.intercept_ = mean[:, d].copy() if self.fit_intercept else np.zeros_like(mean[:, 0])
-        copy_feature_names(one, self)
+        copy_learnt(one, self)
         self.threshold_ = 0.0
         self._objective_words = (
             f"the mean of the best models of {len(weights)} folds, each the best on its own rows"

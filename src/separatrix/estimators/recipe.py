@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 
 from separatrix.estimators.gradient import GradientDescentClassifier
+from separatrix.estimators.kernel_classifier import KernelClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.scaled import factors_will_do
@@ -103,7 +104,9 @@ def _folds_are_weights(estimator: Any) -> bool:
     if kind is GradientDescentClassifier:
         return estimator.batch_size is None
     # Probabilities are calibrated by folds within the fold, fit by fit.
-    return kind is LogisticRegression or (kind is LinearSVC and estimator.probability is False)
+    return kind in (LogisticRegression, KernelClassifier) or (
+        kind is LinearSVC and estimator.probability is False
+    )
 
 
 def _for_the_last_step(pipeline: Pipeline, params: Mapping[str, Any]) -> dict[str, Any] | None:

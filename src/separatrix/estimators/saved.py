@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Array
 from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.gradient import GradientDescentClassifier
+from separatrix.estimators.kernel_classifier import KernelClassifier
 from separatrix.estimators.kinds import (
     CERTIFICATE,
     CLASSES,
     COUNT,
     COUNTS,
     DIAGNOSES,
+    FACTOR,
     HISTORY,
     INTERCEPT,
     LOSS,
@@ -96,6 +98,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
     Perceptron: TRAINED,
     LogisticRegression: CERTIFIED,
     LinearSVC: CERTIFIED | {"_sigmoids": SIGMOIDS},
+    KernelClassifier: CERTIFIED | {"factor_": FACTOR},
     LogisticRegressionCV: SEARCH,
     LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
 }
@@ -143,6 +146,12 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     arrays: dict[str, Array] = {}
     params = estimator.get_params(deep=False)
     losses = [name for name, value in params.items() if isinstance(value, Loss)]
+    # What cannot be saved of the fit is said before what cannot be of the parameters.
+    fitted = {
+        name: pack(part.pack(vars(estimator)[name]), name, arrays)
+        for name, part in TABLE[kind].items()
+        if name in vars(estimator)
+    }
     content = {
         "estimator": kind.__name__,
         "parameters": {
@@ -151,11 +160,7 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             if name not in losses
         },
         "losses": {name: pack_loss(params[name]) for name in losses},
-        "fitted": {
-            name: pack(part.pack(vars(estimator)[name]), name, arrays)
-            for name, part in TABLE[kind].items()
-            if name in vars(estimator)
-        },
+        "fitted": fitted,
     }
     try:
         from_state(content, arrays)
@@ -215,11 +220,15 @@ def _parameters(name: str, given: Any, losses: Any, arrays: Mapping[str, Array])
 def _require_consistent(model: LinearClassifier) -> None:
     """Raise unless all that has the shape of the weights has it."""
     n_classes, n_outputs, d = len(model.classes_), len(model.intercept_), model.n_features_in_
+    factor = getattr(model, "factor_", None)
+    width = d if factor is None else factor.rank
     claims = {
-        "coef_": model.coef_.shape == (n_outputs, d),
+        "coef_": model.coef_.shape == (n_outputs, width),
         "_loss": model._loss.n_outputs(n_classes) == n_outputs,
         "feature_names_in_": len(getattr(model, "feature_names_in_", range(d))) == d,
     }
+    if factor is not None:
+        claims["factor_"] = factor.rows.shape[1] == d
     if getattr(model, "_sigmoids", None) is not None:
         columns = 1 if n_classes == 2 else n_classes
         claims["_sigmoids"] = len(model._sigmoids.slope) == columns
@@ -228,12 +237,12 @@ def _require_consistent(model: LinearClassifier) -> None:
     for diagnosis in getattr(model, "diagnoses_", []):
         if diagnosis.direction is not None:
             shapes = tuple(part.shape for part in diagnosis.direction)
-            claims["diagnoses_"] = shapes == ((n_outputs, d), (n_outputs,))
+            claims["diagnoses_"] = shapes == ((n_outputs, width), (n_outputs,))
     state = getattr(model, "_state", None)
     if state is not None:
         solver, rule, outputs = getattr(model, "_state_of", ("", None, 0))
         slots = SLOTS.get((solver, rule)) == len(state.slots)
-        shape = state.model.W.shape == (d, 1, n_outputs)
+        shape = state.model.W.shape == (width, 1, n_outputs)
         claims["_state"] = slots and shape and outputs == n_outputs
     for name, holds in claims.items():
         if not holds:

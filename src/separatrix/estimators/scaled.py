@@ -25,6 +25,8 @@ def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
     # A fit that ends at an optimum: the path of a descent would be another one.
     if type(scaler) is not StandardScaler or not isinstance(classifier, CertifiedClassifier):
         return False
+    if classifier._rows_key() is not None:  # its weights are not those of the features
+        return False
     # A bias that is fixed or penalised cannot take up the means.
     free = classifier.fit_intercept and getattr(classifier, "intercept_scaling", None) is None
     # To centre sparse data is an error, and scikit-learn's to raise.

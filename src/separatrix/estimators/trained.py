@@ -19,7 +19,7 @@ from separatrix.estimators.checks import (
     require_two_classes,
 )
 from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.many import copy_feature_names, fit_many, prepare
+from separatrix.estimators.many import copy_learnt, fit_many, prepare
 from separatrix.fit import Task, train
 from separatrix.solvers import Gradient, OnEpoch, Stop
 from separatrix.solvers.epochs import telling
@@ -70,7 +70,7 @@ class TrainedClassifier(LinearClassifier):
         data = prepare(checked, X, y, sample_weight, classes=known)
         task = self._next_task(data)
         result = train([task], data, keep_state=True, whole=False)[0]
-        copy_feature_names(checked, self)
+        copy_learnt(checked, self)
         self._accept(result, task.loss, known)
         self._warn()
         self._state_of = _kind(task)

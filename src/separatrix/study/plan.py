@@ -48,6 +48,11 @@ class Plan:
                 "A study takes an estimator of separatrix, such as GradientDescentClassifier(). "
                 f"Got {type(estimator).__name__} instead."
             )
+        if estimator._rows_key() is not None:
+            raise TypeError(
+                "A study trains all configurations on the rows as they are, which a "
+                f"{type(estimator).__name__} changes. Search its parameters by GridSearchCV."
+            )
         if draws is not None and not isinstance(grid, Mapping):
             raise ValueError("Random draws are made from one grid. Got a list of grids instead.")
         if draws is None or not isinstance(grid, Mapping):

@@ -185,7 +185,7 @@ def describe(bundle: Bundle, top: int = 10) -> dict[str, Any]:
         "source": training.get("source"),
         "fingerprint": bundle.fingerprint,
         "classes": model.classes_.tolist(),
-        "features": int(coef.shape[1]),
+        "features": int(model.n_features_in_),
         "objective": model.objective(),
         "threshold": getattr(model, "threshold_", 0.0),
         "verdict": verdict_of(model),
@@ -195,6 +195,8 @@ def describe(bundle: Bundle, top: int = 10) -> dict[str, Any]:
 
 
 def _names(bundle: Bundle) -> list[str]:
+    if bundle.estimator._rows_key() is not None:
+        return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
     prepared = getattr(bundle.preparation, "feature_names_out", None)
     if prepared is not None:
         return list(prepared)
