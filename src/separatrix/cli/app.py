@@ -8,6 +8,7 @@ from separatrix import __version__
 from separatrix.cli.compare import compare
 from separatrix.cli.data import data
 from separatrix.cli.evaluate import evaluate
+from separatrix.cli.explain import explain
 from separatrix.cli.fit import fit
 from separatrix.cli.predict import predict
 from separatrix.cli.search import search
@@ -49,7 +50,7 @@ def _all(
     """
 
 
-for verb in (fit, search, study, predict, evaluate, show, compare):
+for verb in (fit, search, study, predict, explain, evaluate, show, compare):
     register(app, verb)
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -150,6 +150,16 @@ def label(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def clipped(text: str, most: int = 200) -> str:
+    """The beginning of a long text, in one line.
+
+    >>> clipped("one  two\\nthree", 10)
+    'one two t…'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
 def counted(count: int, thing: str, things: str = "") -> str:
     """So many things.
 

@@ -1,0 +1,75 @@
+"""separatrix explain: why a model gives a row its class."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.options import ModelFile, Reading, SourceArgument
+from separatrix.cli.reading import fetch_named
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import Common, UsageError, verb
+
+
+@verb
+def explain(
+    screen: Screen,
+    model: ModelFile,
+    source: SourceArgument,
+    reading: Reading,
+    common: Common,
+    row: Annotated[
+        int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
+    ] = 1,
+    top: Annotated[int, typer.Option(min=1, help="So many contributions, the largest.")] = 10,
+) -> None:
+    """Take the prediction for one row apart: features times weights, scores, probabilities.
+
+    [b]separatrix explain mail.sx new.tsv --row 17[/b]
+    [b]separatrix explain digits.sx digits --row 3 --top 5[/b]
+
+    With a label in the source, its loss is shown, too.
+    """
+    from separatrix.explain import prediction
+    from separatrix.workflow.inputs import load_for, open_model
+
+    bundle = open_model(model)
+    fetch_named(screen, source)
+    with screen.busy(f"Reading {source}"):
+        rows = load_for(bundle, source, **reading.options())
+    if not 1 <= row <= len(rows):
+        raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
+    found = prediction(bundle, rows.rows([row - 1]), top=top)
+    screen.facts({"model": model, "source": rows.name, "row_number": row} | found.to_dict())
+    if screen.talks:
+        _report(screen, found, f"{rows.name}, row {row}")
+
+
+def _report(screen: Screen, found: Any, title: str) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    screen.say(Text(title, "bold"))
+    for name, value in found.row.items():
+        screen.say(Text.assemble((f"{name} ", "dim"), tables.clipped(str(value))))
+    screen.say("")
+    if found.notes:
+        screen.say(tables.notes(found.notes))
+    screen.say(Text(found.verdict, "red" if found.right is False else ""), "\n")
+    scores = tables.plain_table("class", ("score", "probability"))
+    for label, z, p in found.score_rows():
+        style = "bold" if label == str(found.decision) else ""
+        cells = (tables.label(label), tables.number(z), tables.share(p))
+        scores.add_row(*(Text(cell, style) for cell in cells))
+    screen.say(tables.spaced(scores))
+    parts = tables.plain_table(found.header[0], found.header[1:])
+    for feature, *numbers in found.contribution_rows():
+        parts.add_row(
+            feature, *("" if value is None else tables.number(value) for value in numbers)
+        )
+    screen.say(tables.spaced(parts))
+    if found.hidden:
+        screen.say(f"{found.hidden:,} smaller contributions are not shown; --top shows more.\n")
+    if found.template is not None:
+        picture = found.template.to_text(screen.out.width)
+        screen.say(f"{picture}\n\n# and + speak for {found.decision}, = and - against it.")

@@ -1,0 +1,64 @@
+"""Numbers and tables as plain text."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+DIGITS = 5
+_GAP = "  "
+_LEAST = 8  # characters of a column that is cut to make room
+
+
+def number(value: Any) -> str:
+    """A number, or the nested tuples of many, with the digits that mean something.
+
+    >>> number(-0.3949271), number((1.0, 0.82)), number(None)
+    ('-0.39493', '(1, 0.82)', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(number, value))})"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.{DIGITS}g}"
+    return str(value)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> list[str]:
+    """Lines of a table: words to the left, numbers to the right; the widest columns are cut."""
+    given = [list(row) for row in rows]
+    cells = [[number(cell) for cell in row] for row in given]
+    sizes = [max(map(len, column)) for column in zip(header, *cells)]
+    while sum(sizes) + len(_GAP) * (len(sizes) - 1) > width and max(sizes) > _LEAST:
+        sizes[sizes.index(max(sizes))] -= 1
+    right = [all(not isinstance(row[j], str) for row in given) for j in range(len(header))]
+    lines = [list(header), *cells]
+    return [
+        _GAP.join(
+            cut(cell, size).rjust(size) if aside else cut(cell, size).ljust(size)
+            for cell, size, aside in zip(line, sizes, right)
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def cut(text: str, size: int) -> str:
+    """Text of at most so many characters."""
+    return text if len(text) <= size else text[: max(size - 1, 0)] + "…"
+
+
+def wrapped(sentence: str, width: int) -> list[str]:
+    """A sentence in lines of at most so many characters."""
+    return textwrap.wrap(sentence, max(width, 20)) or [""]
+
+
+def plain(value: Any) -> Any:
+    """Arrays and numbers of numpy as tuples and numbers of Python."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(plain(item) for item in value)
+    return value

@@ -1,0 +1,132 @@
+"""Any linear model seen as numbers: weights, biases, loss, classes, names of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.arrays import Array
+from separatrix.estimators.linear import LinearClassifier
+from separatrix.explain.steps import classes_of
+from separatrix.losses import Loss, make_loss
+from separatrix.modelfile import Bundle
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """A linear model: scores W x + b, W (K, d) and b (K,), and what they are for.
+
+    `threshold` is that of one score: the second class wins above it. `estimator` is the fitted
+    classifier that the numbers are from, and None for numbers given by hand.
+    """
+
+    W: Array
+    b: Array
+    loss: Loss
+    classes: tuple[Any, ...]
+    names: tuple[str, ...]
+    threshold: float = 0.0
+    estimator: LinearClassifier | None = None
+
+    def scores(self, X: Array) -> Array:
+        """(n, 1, K) of rows (n, d)."""
+        return (X @ self.W.T + self.b)[:, None, :]
+
+    def probabilities(self, X: Array) -> Array | None:
+        """(n, C), or None where there are none."""
+        if self.estimator is None:
+            found = self.loss.probabilities(self.scores(X))
+            return None if found is None else np.asarray(found[:, 0])
+        if not hasattr(self.estimator, "predict_proba"):
+            return None
+        return np.asarray(self.estimator.predict_proba(X), np.float64)
+
+    def predict(self, X: Array) -> list[int]:
+        """The number of the class of every row."""
+        if self.estimator is None:
+            return [int(k) for k in self.loss.predict(self.scores(X))[:, 0]]
+        return [self.number_of(label) for label in self.estimator.predict(X).tolist()]
+
+    def number_of(self, label: Any) -> int:
+        """The number of a class; a ValueError if it is none."""
+        if label not in self.classes:
+            known = ", ".join(map(str, self.classes))
+            raise ValueError(f"The label must be one of the classes, {known}. Got {label!r}.")
+        return self.classes.index(label)
+
+    def by_class(self, values: Array) -> Array:
+        """Values (..., K) of the outputs as those of all classes (..., C).
+
+        One output, or a reference class, stands beside a class whose value is 0; two outputs and
+        more are the classes' own.
+        """
+        lacking = len(self.classes) - values.shape[-1]
+        nothing = np.zeros((*values.shape[:-1], lacking))
+        return np.concatenate([nothing, values], axis=-1)
+
+
+def weights(
+    W: Any,
+    bias: Any = 0.0,
+    *,
+    loss: str | Loss = "auto",
+    classes: Sequence[Any] | None = None,
+    names: Sequence[str] | None = None,
+) -> Weights:
+    """A model of numbers given by hand, to be explained like a fitted one.
+
+    Parameters
+    ----------
+    W, bias : (d,) and a number for two classes, or (K, d) and (K,)
+    loss : "auto" (logistic with one score, softmax with more), a name in LOSSES, or a Loss
+    classes, names : of the classes and of the features; 0, 1, ... and feature 1, ... by default
+
+    >>> model = weights([-1, 2, -3], names=["always 1", "positive word", "negative word"])
+    >>> model.probabilities(np.array([[1, 1, 1]]))[0, 1].round(2)
+    np.float64(0.12)
+    """
+    W = np.atleast_2d(np.asarray(W, np.float64))
+    K, d = W.shape
+    b = np.broadcast_to(np.asarray(bias, np.float64), (K,))
+    if isinstance(loss, str):
+        loss = make_loss(("logistic" if K == 1 else "softmax") if loss == "auto" else loss)
+    n_classes = classes_of(loss, K)
+    for what, given, wanted in (("classes", classes, n_classes), ("names", names, d)):
+        if given is not None and len(given) != wanted:
+            raise ValueError(f"There must be {wanted} {what}. Got {len(given)} instead.")
+    labels = tuple(range(n_classes)) if classes is None else tuple(classes)
+    return Weights(W, b, loss, labels, _named(names, d))
+
+
+def weights_of(model: Any) -> Weights:
+    """The numbers of a fitted classifier, of the one in a Bundle, or as they are."""
+    if isinstance(model, Weights):
+        return model
+    estimator = model.estimator if isinstance(model, Bundle) else model
+    if not isinstance(estimator, LinearClassifier):
+        raise TypeError(
+            "What is explained must be a fitted classifier of separatrix, a Bundle, or "
+            f"explain.weights(...). Got {type(estimator).__name__} instead."
+        )
+    coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_
+    prepared = getattr(getattr(model, "preparation", None), "feature_names_out", None)
+    names = getattr(estimator, "feature_names_in_", None) if prepared is None else prepared
+    return Weights(
+        np.asarray(coef, np.float64),
+        np.asarray(estimator.intercept_, np.float64),
+        estimator._loss,
+        tuple(estimator.classes_.tolist()),
+        _named(names, coef.shape[1]),
+        float(getattr(estimator, "threshold_", 0.0)),
+        estimator,
+    )
+
+
+def _named(names: Any, d: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"feature {j}" for j in range(1, d + 1))
+    return tuple(str(name) for name in names)
