@@ -26,7 +26,7 @@ def transcribe(X, y, epochs, seed=0, bias=True):
     rule = PerceptronRule(seed=seed)
     for epoch in range(1, epochs + 1):
         mistakes = 0
-        for i in rule._order(block, epoch):
+        for i in rule.order(block, epoch):
             z = W @ X[i] + b
             if C == 2:
                 step = 0
@@ -174,7 +174,7 @@ def test_the_seed_decides_the_order():
 def test_every_epoch_has_an_order_of_its_own():
     X, y = noisy_data(2)
     rule, block = PerceptronRule(seed=0), Block.of(X, y)
-    orders = {tuple(rule._order(block, epoch)) for epoch in range(1, 6)}
+    orders = {tuple(rule.order(block, epoch)) for epoch in range(1, 6)}
     assert len(orders) == 5
     assert all(sorted(order) == list(range(len(y))) for order in orders)
 
@@ -228,7 +228,7 @@ def test_the_largest_numbers_have_an_order_too(convert):
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (30, 4)) * rng.uniform(1e308, 1.7e308, (30, 4))
     block, y = Block.of(convert(X), np.arange(30) % 2), np.arange(30) % 2
-    order = PerceptronRule()._order(block, 1)
+    order = PerceptronRule().order(block, 1)
     assert sorted(order) == list(range(30))
-    turned = PerceptronRule()._order(Block.of(convert(X[::-1]), y[::-1]), 1)
+    turned = PerceptronRule().order(Block.of(convert(X[::-1]), y[::-1]), 1)
     np.testing.assert_array_equal(X[::-1][turned], X[order])

@@ -4,23 +4,48 @@ Everything here gives plain data: frozen dataclasses with `to_text(width)` for a
 `to_dict()` for a page.
 """
 
+from separatrix.explain.checking import GradientCheck, check_gradient
+from separatrix.explain.convexity import CurvatureAlong, curvature_along
 from separatrix.explain.expressions import graph
 from separatrix.explain.graphs import Graph, Node
+from separatrix.explain.likelihoods import Likelihood, likelihood
+from separatrix.explain.perceptrons import PerceptronStory, Plane, perceptron
+from separatrix.explain.pitfalls import (
+    Demonstration,
+    large_rate,
+    one_at_a_time,
+    outlier,
+    zero_start,
+)
 from separatrix.explain.predictions import Contribution, Prediction, Template, prediction
 from separatrix.explain.steps import Step, scores, step
 from separatrix.explain.weights import Weights, weights
 
 __all__ = [
     "Contribution",
+    "CurvatureAlong",
+    "Demonstration",
+    "GradientCheck",
     "Graph",
+    "Likelihood",
     "Node",
+    "PerceptronStory",
+    "Plane",
     "Prediction",
     "Step",
     "Template",
     "Weights",
+    "check_gradient",
+    "curvature_along",
     "graph",
+    "large_rate",
+    "likelihood",
+    "one_at_a_time",
+    "outlier",
+    "perceptron",
     "prediction",
     "scores",
     "step",
     "weights",
+    "zero_start",
 ]

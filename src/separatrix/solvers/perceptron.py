@@ -49,7 +49,7 @@ class PerceptronRule:
         mistakes = np.zeros(model.n_models, np.int64)
         scale = objective.scale(model.n_models)
         for block in objective.data.blocks():
-            order = self._order(block, state.epoch + 1)
+            order = self.order(block, state.epoch + 1)
             _core.perceptron_epoch(
                 block.X.by_sample(),
                 block.y,
@@ -69,7 +69,7 @@ class PerceptronRule:
             steps=state.steps + 1,
         )
 
-    def _order(self, block: Block, epoch: int) -> Array:
+    def order(self, block: Block, epoch: int) -> Array:
         """A random order of the rows: by a hash of contents, seed and epoch, then by label."""
         X = block.X
         if id(X) not in self._keys:

@@ -1,0 +1,150 @@
+"""The curvature of a loss along a line in the space of the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Array
+from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.explain.steps import classes_of
+from separatrix.losses import LOSSES, Loss, make_loss
+
+_ENDS = 60  # halvings of an interval that holds the end of a region
+_LEVEL = 1e-12  # of the largest curvature: what rounding makes of none
+
+
+@dataclass(frozen=True)
+class CurvatureAlong:
+    """Value, slope and curvature of a mean loss at `positions` t of start + t direction.
+
+    `negative` are the intervals of t, within those looked at, in which the curvature is below 0.
+    """
+
+    loss: str
+    positions: tuple[float, ...]
+    values: tuple[float, ...]
+    slopes: tuple[float, ...]
+    curvatures: tuple[float, ...]
+    negative: tuple[tuple[float, float], ...]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the loss is convex along the line, in a sentence."""
+        if not self.negative:
+            return f"Loss '{self.loss}' is convex along this line: its curvature is never below 0."
+        parts = ", ".join(f"{number(a)} to {number(b)}" for a, b in self.negative)
+        return f"Loss '{self.loss}' is not convex: its curvature is below 0 for t from {parts}."
+
+    def to_text(self, width: int = 80) -> str:
+        """Some points of the line, and the verdict."""
+        step = max(1, (len(self.positions) - 1) // 12)
+        rows = zip(self.positions, self.values, self.slopes, self.curvatures)
+        shown = list(rows)[::step]
+        lines = table(("t", "loss", "slope", "curvature"), shown, width)
+        return "\n".join([*lines, "", *wrapped(self.verdict, width)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self) | {"verdict": self.verdict}
+
+
+def curvature_along(
+    loss: str | Loss,
+    X: Any,
+    y: Any,
+    start: Any,
+    direction: Any,
+    *,
+    span: tuple[float, float] = (-8.0, 8.0),
+    points: int = 241,
+) -> CurvatureAlong:
+    """The curvature of a mean loss along a line in weight space, and where it is negative.
+
+    Parameters
+    ----------
+    loss : a smooth one: a name in LOSSES, or a Loss
+    X, y : rows (n, d) and their class numbers (n,); a column of ones stands for a bias
+    start, direction : weights (d,), or (K, d) for K outputs; the line is start + t direction
+    span, points : the range of t, and how many t are looked at
+
+    >>> x, label = [[1.0]], [0]
+    >>> curvature_along("sigmoid_mse", x, label, [0.0], [1.0]).verdict
+    "Loss 'sigmoid_mse' is not convex: its curvature is below 0 for t from 0.69315 to 8."
+    >>> curvature_along("logistic", x, label, [0.0], [1.0]).negative
+    ()
+
+    The first begins at t = log 2, where sigma(t) is 2/3.
+    """
+    made = make_loss(loss) if isinstance(loss, str) else loss
+    if not made.smooth:
+        smooth = ", ".join(name for name, other in LOSSES.items() if other.smooth)
+        raise ValueError(
+            f"Loss '{made.name}' has kinks, and no curvature there. Smooth losses: {smooth}."
+        )
+    low, high = (float(end) for end in span)
+    if not (np.isfinite([low, high]).all() and low < high and points >= 2):
+        raise ValueError(
+            f"The span must be two rising numbers, and points >= 2. Got {span!r} and {points!r}."
+        )
+    X, labels = np.atleast_2d(np.asarray(X, np.float64)), np.atleast_1d(np.asarray(y))
+    W, V = (np.atleast_2d(np.asarray(a, np.float64)) for a in (start, direction))
+    _require(made, X, labels, W, V)
+    Z, D = (X @ W.T)[:, None, :], (X @ V.T)[:, None, :]
+
+    def at(t: float) -> tuple[float, float, float]:
+        here = Z + t * D
+        slope = (made.gradient(labels, here) * D).sum(axis=(1, 2))
+        curvature = (made.hessian_times(labels, here, D) * D).sum(axis=(1, 2))
+        return float(made.value(labels, here).mean()), float(slope.mean()), float(curvature.mean())
+
+    positions = np.linspace(low, high, points)
+    found = np.array([at(t) for t in positions])
+    negative = _below(positions, found[:, 2], lambda t: at(t)[2])
+    values, slopes, curvatures = (plain(column) for column in found.T)
+    return CurvatureAlong(made.name, plain(positions), values, slopes, curvatures, negative)
+
+
+def _below(
+    positions: Array, values: Array, f: Callable[[float], float]
+) -> tuple[tuple[float, float], ...]:
+    """The intervals in which f is below 0, their ends found by halving."""
+    level = -_LEVEL * float(np.abs(values).max(initial=0.0))
+    inside = values < level
+    regions, begin = [], float(positions[0])
+    for k in range(1, len(positions)):
+        if inside[k] != inside[k - 1]:
+            end = _crossing(f, float(positions[k - 1]), float(positions[k]))
+            if inside[k]:
+                begin = end
+            else:
+                regions.append((begin, end))
+    if inside[-1]:
+        regions.append((begin, float(positions[-1])))
+    return tuple(regions)
+
+
+def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where f changes its sign."""
+    first = f(low) < 0.0
+    for _ in range(_ENDS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (f(middle) < 0.0) == first else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _require(loss: Loss, X: Array, y: Array, W: Array, V: Array) -> None:
+    n, d = X.shape
+    if len(y) != n or W.shape != V.shape or W.shape[1] != d:
+        raise ValueError(
+            f"X has {n} rows of {d} features: y must be ({n},), start and direction ({d},) or "
+            f"(K, {d}). Got {y.shape}, {W.shape} and {V.shape} instead."
+        )
+    n_classes = classes_of(loss, len(W))
+    if y.min() < 0 or y.max() >= n_classes:
+        raise ValueError(
+            f"y must hold class numbers 0 to {n_classes - 1}. Got {y.min()} to {y.max()} instead."
+        )

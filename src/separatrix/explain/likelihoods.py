@@ -1,0 +1,105 @@
+"""The view of maximum likelihood: three ways to say how well probabilities fit the labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.explain.layout import number, table, wrapped
+from separatrix.explain.weights import weights_of
+from separatrix.modelfile import Bundle
+
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """How likely a model makes the labels of some rows.
+
+    `likelihood` is the product of the probabilities of the true classes, 0 where it is too small
+    for a number; `log10` is its decimal logarithm; `log_likelihood` the sum of the logarithms; and
+    `cross_entropy` the mean loss, - log_likelihood / rows.
+    """
+
+    rows: int
+    likelihood: float
+    log10: float
+    log_likelihood: float
+    cross_entropy: float
+
+    @property
+    def agree(self) -> bool:
+        """Whether the three, each computed in its own way, say the same."""
+        by_loss = -self.rows * self.cross_entropy
+        sums = _close(self.log_likelihood, by_loss)
+        if self.likelihood < 1e-290:  # of which digits are lost
+            return sums
+        return sums and _close(math.log(self.likelihood), self.log_likelihood)
+
+    def to_text(self, width: int = 80) -> str:
+        """The three side by side, and each made of the next."""
+        n = self.rows
+        product = number(self.likelihood) if self.likelihood else f"10^{number(self.log10)}"
+        again = math.exp(-n * self.cross_entropy) if self.likelihood else None
+        rows = [
+            ("likelihood", "product of p", product, "exp(-n cross-entropy)", again),
+            (
+                "log-likelihood",
+                "sum of log p",
+                number(self.log_likelihood),
+                "-n cross-entropy",
+                -n * self.cross_entropy,
+            ),
+            ("cross-entropy", "mean loss", number(self.cross_entropy), "", None),
+        ]
+        lines = table(("", "is", "value", "is also", "which is"), rows, width)
+        said = "They say the same." if self.agree else "They do not say the same."
+        told = f"n = {n:,}. {said} The most likely weights are those of the least loss."
+        return "\n".join([*lines, "", *wrapped(told, width)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self) | {"agree": self.agree}
+
+
+def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
+    """Likelihood, log-likelihood and cross-entropy of a model, side by side.
+
+    `model`: a fitted classifier with probabilities, a Bundle of one, or `explain.weights(...)`;
+    X (n, d) and the labels y (n,).
+
+    >>> from separatrix import explain
+    >>> model = explain.weights([-1, 2, -3])
+    >>> documents = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]]
+    >>> found = explain.likelihood(model, documents, [1, 0, 0, 0])
+    >>> round(found.likelihood, 4), round(math.exp(-4 * found.cross_entropy), 4), found.agree
+    (0.4623, 0.4623, True)
+    """
+    seen = weights_of(model)
+    X = model.transform(X, []) if isinstance(model, Bundle) else X
+    X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    P = seen.probabilities(X)
+    if P is None:
+        raise ValueError(
+            f"Loss '{seen.loss.name}' has no probabilities, so that labels have no likelihood. Use "
+            "a logistic or softmax model, or LinearSVC(probability=5)."
+        )
+    labels = np.array([seen.number_of(label) for label in np.asarray(y).tolist()], np.int32)
+    if len(labels) != len(X) or not len(X):
+        raise ValueError(f"There must be a label for every row. Got {len(X)} and {len(labels)}.")
+    own = P[np.arange(len(X)), labels]
+    with np.errstate(divide="ignore"):
+        log = float(np.log(own).sum())
+    losses = seen.loss.value(labels, seen.scores(X))[:, 0]
+    # A mean of the loss that is minimised, where that is minus the logarithm of a probability.
+    is_cross_entropy = np.allclose(np.exp(-losses), own, rtol=1e-6, atol=1e-12)
+    mean = float(losses.mean()) if is_cross_entropy else -log / len(X)
+    return Likelihood(len(X), math.prod(own.tolist()), log / math.log(10.0), log, mean)
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b)) or a == b

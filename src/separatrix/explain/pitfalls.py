@@ -1,0 +1,268 @@
+"""What goes wrong in training, each as a small experiment that can be run and changed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.arrays import Array
+from separatrix.data import Dataset
+from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
+from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.losses import LOSSES, Loss
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.spectrum import smoothness
+
+# Two features that go together, so that one weight's gradient hangs on the other weight.
+_X = ((1.0, 2.0), (2.0, 1.0), (3.0, 3.5), (-1.0, -1.5), (-2.0, -1.0), (0.5, -2.0))
+_Y = (1, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """An experiment: a table, what it shows in sentences, and the series that a picture needs."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    sentences: tuple[str, ...]
+    series: dict[str, Any]
+
+    def to_text(self, width: int = 80) -> str:
+        """The title, the table and the sentences."""
+        lines = [*wrapped(self.title, width), "", *table(self.columns, self.rows, width), ""]
+        return "\n".join([*lines, *(w for each in self.sentences for w in wrapped(each, width))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+def one_at_a_time(
+    X: Any = _X, y: Any = _Y, *, learning_rate: float = 1.0, steps: int = 10
+) -> Demonstration:
+    """Updating the weights one after the other instead of simultaneously.
+
+    The gradient of the second weight is then taken where the first has already moved. It is no step
+    along the gradient any more, and the result depends on the order of the features. X (n, 2) and
+    y (n,), 0 or 1; logistic loss, no bias, from zero.
+
+    >>> found = one_at_a_time()
+    >>> found.series["angles"]["simultaneous"] < 1e-6 < found.series["angles"]["one at a time"]
+    True
+    """
+    rows, labels = _checked(X, y, 2)
+    ways: dict[str, Sequence[Sequence[int]]] = {
+        "simultaneous": [(0, 1)],
+        "one at a time": [(0,), (1,)],
+        "one at a time, other order": [(1,), (0,)],
+    }
+    slope = _slope_of(LOSSES["logistic"], rows, labels)
+    start = slope(np.zeros(2))
+    paths = {way: _descend(slope, groups, learning_rate, steps) for way, groups in ways.items()}
+    angles = {way: _angle(-start, path[1]) for way, path in paths.items()}
+    apart = float(np.abs(paths["one at a time"] - paths["one at a time, other order"]).max())
+    table_rows = tuple(
+        (way, *plain(path[1]), angles[way], _mean_loss(rows, labels, path[-1]))
+        for way, path in paths.items()
+    )
+    return Demonstration(
+        "Weights updated one at a time are not moved along the gradient",
+        ("updates", "w1 after a step", "w2", "degrees off", f"loss after {steps}"),
+        table_rows,
+        (
+            "Simultaneous updates go exactly along minus the gradient. One at a time, the second "
+            "weight sees the first one moved: the first step is "
+            f"{number(angles['one at a time'])} degrees off.",
+            f"Listed in the other order, the same features end up to {number(apart)} away: the "
+            "result depends on the order of the columns.",
+        ),
+        {"paths": {way: plain(path) for way, path in paths.items()}, "angles": angles},
+    )
+
+
+def outlier(distance: float = 60.0) -> Demonstration:
+    """Squared error as a classifier, and what one far row on its right side does to it.
+
+    Ten rows of one feature, 1 to 5 of the class 0 and 6 to 10 of the class 1; then one more of the
+    class 1, far out. The logistic loss of a row far on its right side is flat, its squared error is
+    large.
+
+    >>> [row[-1] for row in outlier().rows]  # of ten rows right, with the outlier
+    [8, 10]
+    """
+    if not (math.isfinite(distance) and distance > 10.0):
+        raise ValueError(f"The outlier must lie beyond 10. Got {distance!r} instead.")
+    x, y = np.arange(1.0, 11.0), np.repeat([0, 1], 5)
+    far = np.append(x, distance), np.append(y, 1)
+    ways: dict[str, Callable[[Array, Array], tuple[float, float]]] = {
+        "squared": _least_squares,
+        "logistic": _logistic,
+    }
+    rows: list[tuple[Any, ...]] = []
+    lines: dict[str, Any] = {}
+    for way, fitted in ways.items():
+        planes = [fitted(x, y), fitted(*far)]
+        lines[way] = {"without": planes[0], "with": planes[1]}
+        bounds = [-b / w for w, b in planes]
+        right = [int((((w * x + b) > 0) == y).sum()) for w, b in planes]
+        rows.append((way, *bounds, *right))
+    moved = [round(abs(row[2] - row[1]), 9) for row in rows]
+    return Demonstration(
+        "One outlier on its right side moves the boundary of least squares",
+        ("loss", "boundary", "with outlier", "right of 10", "with outlier"),
+        tuple(rows),
+        (
+            f"A row at {number(distance)}, on its right side, moves the boundary of the squared "
+            f"error by {number(moved[0])} and that of the logistic loss by {number(moved[1])}.",
+            f"The squared error then gets {rows[0][3] - rows[0][4]} of the ten rows wrong that it "
+            "had right: it punishes a row for being too right.",
+        ),
+        {"x": plain(x), "y": plain(y), "outlier": float(distance), "planes": lines},
+    )
+
+
+def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
+    """The perceptron loss from a start at zero, where every score is a tie.
+
+    The loss is 0 there. If only scores below 0 count as mistakes, so is the gradient, and training
+    never moves. Here a tie counts as a mistake.
+
+    >>> [row[1:3] for row in zero_start().rows]
+    [(0.0, 0.0), (1.41..., 1.83...)]
+    """
+    rows, labels = _checked(X, y, 2)
+    t = 2.0 * labels - 1.0
+    loss = LOSSES["perceptron"]
+    ways: dict[str, Callable[[Array], Array]] = {
+        "a tie is right": lambda w: -(rows * (t * (t * (rows @ w) < 0.0))[:, None]).mean(axis=0),
+        "a tie is a mistake": _slope_of(loss, rows, labels),
+    }
+    paths = {way: _descend(slope, [(0, 1)], 1.0, steps) for way, slope in ways.items()}
+    table_rows = tuple(
+        (way, *plain(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
+        for way, path in paths.items()
+    )
+    return Demonstration(
+        "The perceptron loss from zero weights",
+        ("rule", "w1 after a step", "w2", f"right after {steps}", "rows"),
+        table_rows,
+        (
+            "At zero weights all scores are 0 and the loss is 0. Where a tie is right, the "
+            f"gradient is 0 as well, and after {steps} steps nothing has moved.",
+            "Where a tie is a mistake, the first step is the mean of all examples, each with its "
+            "sign, and training begins.",
+        ),
+        {"paths": {way: plain(path) for way, path in paths.items()}},
+    )
+
+
+def large_rate(
+    X: Any = _X, y: Any = _Y, *, shares: Sequence[float] = (0.1, 0.9, 1.1), epochs: int = 40
+) -> Demonstration:
+    """A learning rate above the limit 2 / L, where L is the largest curvature.
+
+    Squared loss, whose curvature is the same everywhere, so that the limit is exact. `shares` are
+    the rates as shares of it.
+
+    >>> [row[-1] for row in large_rate().rows]
+    ['falls', 'falls', 'diverges']
+    """
+    rows, labels = _checked(X, y, None)
+    objective = Objective(Dataset.of(rows, labels), LOSSES["squared"], ElasticNet(0.0, 0.0))
+    found = smoothness(objective, Model.zeros(rows.shape[1], 1, 1))
+    assert found is not None
+    limit = 2.0 / float(found[0])
+    models = [
+        GradientDescentClassifier("squared", learning_rate=share * limit, epochs=epochs)
+        for share in shares
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit_many(models, rows, labels)
+    table_rows, losses = [], {}
+    for share, model in zip(shares, models):
+        curve = model.history_["train_loss"]
+        losses[number(share)] = plain(curve)
+        falls = bool(curve[-1] <= curve[0])
+        fate = "falls" if falls else "diverges"
+        table_rows.append((float(share * limit), float(share), *plain(curve[[0, -1]]), fate))
+    told = [
+        str(diagnosis)
+        for model in models
+        for diagnosis in model.diagnoses_
+        if diagnosis.kind == "diverged"
+    ]
+    return Demonstration(
+        "A rate above 2 / L overshoots further at every step",
+        ("rate", "of the limit", "loss after 1", f"after {epochs}", "the loss"),
+        tuple(table_rows),
+        (
+            f"The largest curvature is {number(2.0 / limit)}, so that rates below {number(limit)} "
+            "make the loss fall at every step. Above it, every step along the steepest direction "
+            "lands further on the other side than it came from.",
+            *told,
+        ),
+        {"limit": limit, "losses": losses},
+    )
+
+
+def _checked(X: Any, y: Any, features: int | None) -> tuple[Array, Array]:
+    rows, labels = np.asarray(X, np.float64), np.asarray(y)
+    good = rows.ndim == 2 and features in (None, rows.shape[1]) and labels.shape == rows.shape[:1]
+    if not good or not np.isfinite(rows).all() or set(labels.tolist()) != {0, 1}:
+        wanted = "d" if features is None else features
+        raise ValueError(
+            f"X must be finite numbers (n, {wanted}), and y their classes (n,), 0 and 1. "
+            f"Got shapes {rows.shape} and {labels.shape} instead."
+        )
+    return rows, labels.astype(np.int32)
+
+
+def _slope_of(loss: Loss, X: Array, y: Array) -> Callable[[Array], Array]:
+    """The gradient of a mean binary loss, without a bias."""
+    return lambda w: X.T @ loss.gradient(y, (X @ w)[:, None, None])[:, 0, 0] / len(y)
+
+
+def _mean_loss(X: Array, y: Array, w: Array) -> float:
+    return float(LOSSES["logistic"].value(y, (X @ w)[:, None, None]).mean())
+
+
+def _descend(
+    slope: Callable[[Array], Array], groups: Sequence[Sequence[int]], rate: float, steps: int
+) -> Array:
+    """The path (steps + 1, d) from zero, the weights of a group being updated together."""
+    w = np.zeros(sum(map(len, groups)))
+    path = [w.copy()]
+    for _ in range(steps):
+        for group in groups:
+            moved = list(group)
+            w[moved] -= rate * slope(w)[moved]
+        path.append(w.copy())
+    return np.array(path)
+
+
+def _angle(a: Array, b: Array) -> float:
+    """Degrees between two vectors, exact also where they are nearly parallel."""
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    across, along = (float(np.linalg.norm(v)) for v in (a - b, a + b))
+    return math.degrees(2.0 * math.atan2(across, along))
+
+
+def _least_squares(x: Array, y: Array) -> tuple[float, float]:
+    design = np.column_stack([x, np.ones_like(x)])
+    w, b = np.linalg.lstsq(design, 2.0 * y - 1.0, rcond=None)[0]
+    return float(w), float(b)
+
+
+def _logistic(x: Array, y: Array) -> tuple[float, float]:
+    model = LogisticRegression(C=10.0, tol=1e-8).fit(x[:, None], y)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])

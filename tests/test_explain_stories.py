@@ -1,0 +1,271 @@
+"""Gradient checks, curvature, likelihood, what goes wrong, and the perceptron's story."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from forms import FORMS, SMOOTH, Form
+from separatrix import LinearSVC, LogisticRegression, Perceptron, explain
+from separatrix.losses.cross_entropy import CrossEntropy
+from test_explain import is_plain
+
+TUMOURS = np.array([[10.0, 52], [2, 73], [5, 55], [12, 49]]), np.array([1, 0, 0, 1])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_every_loss_passes_its_gradient_check(form: Form) -> None:
+    if form.outputs != form.loss.n_outputs(form.classes):
+        return  # the form of two outputs where one would do
+    found = explain.check_gradient(form.loss, form.classes)
+    assert found.agrees, found.to_text()
+    assert found.checked == 40 * form.outputs * (2 if form.loss.smooth else 1)
+
+
+class Scaled(CrossEntropy):
+    """A cross-entropy whose gradient is wrong in one output."""
+
+    def gradient(self, y, Z):
+        G = super().gradient(y, Z)
+        G[:, :, 1] *= 1.001
+        return G
+
+
+def test_a_wrong_gradient_is_found_and_its_worst_entry_named() -> None:
+    found = explain.check_gradient(Scaled("mine", 4, "mine", outputs="all"), 3)
+    assert not found.agrees
+    assert found.worst.what == "gradient"
+    assert found.worst.output == 1
+    assert found.worst.difference == pytest.approx(0.001 * abs(found.worst.numeric), rel=1e-3)
+    assert "in output 2 of row" in found.to_text(200)
+    assert is_plain(found.to_dict())
+
+
+class Flat(CrossEntropy):
+    """A cross-entropy whose second derivative is wrong."""
+
+    def hessian_times(self, y, Z, V):
+        return 0.5 * super().hessian_times(y, Z, V)
+
+
+def test_a_wrong_second_derivative_is_found() -> None:
+    found = explain.check_gradient(Flat("mine", 3, "mine", outputs="one"))
+    assert not found.agrees
+    assert found.worst.what == "second derivative"
+
+
+@pytest.mark.parametrize(("label", "region"), [(0, (math.log(2), 8.0)), (1, (-8.0, -math.log(2)))])
+def test_squared_error_on_a_sigmoid_bends_down_beyond_two_thirds(label: int, region: tuple) -> None:
+    """For y = 0 where yhat > 2/3, for y = 1 where yhat < 1/3: the printed limits."""
+    found = explain.curvature_along("sigmoid_mse", [[1.0]], [label], [0.0], [1.0])
+    np.testing.assert_allclose(found.negative, [region], atol=1e-12)
+    assert explain.curvature_along("logistic", [[1.0]], [label], [0.0], [1.0]).negative == ()
+
+
+@pytest.mark.parametrize("form", SMOOTH, ids=str)
+def test_curvature_along_a_line_is_the_second_difference_of_its_values(form: Form) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((6, 2)), rng.integers(0, form.classes, 6)
+    W, V = rng.standard_normal((2, form.outputs, 2))
+    found = explain.curvature_along(form.loss, X, y, W, V, span=(-1.0, 1.0), points=2001)
+    t, value, bend = (np.array(a) for a in (found.positions, found.values, found.curvatures))
+    second = np.diff(value, 2) / (t[1] - t[0]) ** 2
+    # A squared hinge jumps in its second derivative, which differences see in a few points.
+    off = np.abs(second - bend[1:-1]) > 1e-3 * np.abs(bend).max()
+    assert off.mean() < (0.02 if form.loss.margin else 1e-9)
+    if form.loss.convex:
+        assert found.negative == ()
+
+
+def test_curvature_needs_a_smooth_loss_and_shapes_that_fit() -> None:
+    with pytest.raises(ValueError, match="has kinks"):
+        explain.curvature_along("hinge", [[1.0]], [0], [0.0], [1.0])
+    with pytest.raises(ValueError, match="start and direction"):
+        explain.curvature_along("logistic", [[1.0]], [0], [0.0, 1.0], [1.0, 1.0])
+    with pytest.raises(ValueError, match="class numbers 0 to 1"):
+        explain.curvature_along("logistic", [[1.0]], [2], [0.0], [1.0])
+    with pytest.raises(ValueError, match="two rising numbers"):
+        explain.curvature_along("logistic", [[1.0]], [1], [0.0], [1.0], span=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("multiclass", ["auto", "reference", "ovr"])
+def test_likelihood_log_likelihood_and_cross_entropy_say_the_same(multiclass: str) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 3))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+    model = LogisticRegression(multiclass=multiclass).fit(X, y)
+    found = explain.likelihood(model, X, y)
+    own = model.predict_proba(X)[np.arange(50), np.searchsorted(model.classes_, y)]
+    assert found.agree
+    assert found.likelihood == pytest.approx(np.prod(own))
+    assert math.exp(-50 * found.cross_entropy) == pytest.approx(found.likelihood)
+    if multiclass == "auto":
+        assert found.cross_entropy == pytest.approx(model.history_["train_loss"][-1], rel=1e-6)
+
+
+def test_a_likelihood_too_small_for_a_number_keeps_its_logarithm() -> None:
+    X, y = np.zeros((3000, 1)), np.zeros(3000, int)
+    found = explain.likelihood(explain.weights([1.0]), X, y)
+    assert found.likelihood == 0.0
+    assert found.agree
+    assert found.log10 == pytest.approx(3000 * math.log10(0.5))
+    assert "10^-903.09" in found.to_text()
+    assert is_plain(found.to_dict())
+
+
+def test_without_probabilities_there_is_no_likelihood() -> None:
+    X, y = TUMOURS
+    with pytest.raises(ValueError, match="no probabilities"):
+        explain.likelihood(LinearSVC().fit(X, y), X, y)
+
+
+# What goes wrong.
+
+
+def test_one_at_a_time_is_not_along_the_gradient_and_depends_on_the_order_of_features() -> None:
+    found = explain.one_at_a_time()
+    paths = {way: np.array(path) for way, path in found.series["paths"].items()}
+    X, y = np.array([[1.0, 2.0], [-1.0, 0.5], [0.5, 1.0]]), [1, 0, 0]
+    own = explain.one_at_a_time(X, y, steps=1, learning_rate=0.5)
+    first = explain.step(X, y, [0.0, 0.0], learning_rate=0.5)
+    np.testing.assert_allclose(own.series["paths"]["simultaneous"][1], first.weights, atol=1e-15)
+    swapped = explain.one_at_a_time(X[:, ::-1], y, steps=1, learning_rate=0.5)
+    one, other = "one at a time", "one at a time, other order"
+    np.testing.assert_allclose(
+        swapped.series["paths"][one][1], own.series["paths"][other][1][::-1], atol=1e-15
+    )
+    assert found.series["angles"]["simultaneous"] < 1e-6
+    assert found.series["angles"][one] > 1
+    assert np.abs(paths[one] - paths[other]).max() > 0.1
+
+
+def test_one_outlier_on_its_right_side_spoils_least_squares_and_not_logistic_regression() -> None:
+    squared, logistic = explain.outlier(60.0).rows
+    assert squared[3] == logistic[3] == logistic[4] == 10
+    assert squared[4] < 10
+    assert logistic[1] == pytest.approx(logistic[2], abs=1e-6)
+    assert explain.outlier(200.0).rows[0][2] > squared[2]
+    with pytest.raises(ValueError, match="beyond 10"):
+        explain.outlier(5.0)
+
+
+def test_from_zero_the_perceptron_loss_moves_only_if_a_tie_is_a_mistake() -> None:
+    found = explain.zero_start()
+    paths = found.series["paths"]
+    assert not np.any(paths["a tie is right"])
+    assert np.any(paths["a tie is a mistake"][1])
+    assert found.rows[1][3] == found.rows[1][4]
+
+
+def test_rates_below_the_limit_fall_at_every_step_and_above_it_diverge() -> None:
+    found = explain.large_rate(shares=(0.5, 0.99, 1.05), epochs=60)
+    curves = list(found.series["losses"].values())
+    for curve in curves[:2]:
+        assert (np.diff(curve) <= 1e-15).all()
+    assert curves[2][-1] > curves[2][0]
+    assert any("diverged" in sentence for sentence in found.sentences)
+
+
+@pytest.mark.parametrize("name", ["one_at_a_time", "outlier", "zero_start", "large_rate"])
+def test_demonstrations_are_plain_and_fit_their_width(name: str) -> None:
+    found = getattr(explain, name)()
+    assert is_plain(found.to_dict())
+    for width in (60, 80):
+        assert max(map(len, found.to_text(width).splitlines())) <= width
+
+
+# The perceptron.
+
+
+@st.composite
+def separable_rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    seed = draw(st.integers(0, 10_000))
+    n, d = draw(st.integers(2, 25)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((n, d)), rng.standard_normal(d + 1)
+    z = X @ w[:-1] + w[-1]
+    assume(np.abs(z).min() > 0.05)
+    y = (z > 0).astype(int)
+    assume(0 < y.sum() < n)
+    return X, y
+
+
+@given(separable_rows())
+def test_mistakes_never_pass_the_bound_and_the_story_is_the_estimators(rows: tuple) -> None:
+    X, y = rows
+    story = explain.perceptron(X, y, epochs=1000, others=0)
+    assert story.separable
+    assert story.bound is not None
+    assert story.total <= story.bound
+    model = Perceptron(epochs=1000).fit(X, y)
+    np.testing.assert_allclose(story.weights, model.coef_[0], atol=1e-9)
+    assert story.bias == model.intercept_[0]
+    assert len(story.mistakes) == model.n_iter_
+    assert len(story.path) == story.total + 1
+
+
+def test_weights_are_the_signed_sum_of_the_rows_that_taught() -> None:
+    X, y = TUMOURS
+    story = explain.perceptron(X, y)
+    steps = np.diff(np.array(story.path), axis=0)
+    examples = np.column_stack([X, np.ones(4)]) * (2 * y - 1)[:, None]
+    assert all(any(np.array_equal(step, row) for row in examples) for step in steps)
+
+
+def test_the_tumours_are_separable_and_their_angles_lie_on_both_sides_of_ninety() -> None:
+    X, y = TUMOURS
+    story = explain.perceptron(X, y)
+    assert story.ended
+    assert story.separable
+    angles = np.array(story.angles)
+    assert (angles[y == 1] < 90).all()
+    assert (angles[y == 0] > 90).all()
+    assert "A plane separates the classes" in story.to_text(1000)
+    assert is_plain(story.to_dict())
+
+
+def test_the_widest_margin_is_known_and_no_other_plane_has_a_wider_one() -> None:
+    X, y = np.array([[0.0, 0], [0, 1], [4, 0], [4, 3]]), np.array([0, 0, 1, 1])
+    story = explain.perceptron(X, y)
+    planes = {plane.name: plane for plane in story.planes}
+    assert planes["widest margin"].margin == pytest.approx(2.0, rel=1e-3)
+    assert max(plane.margin for plane in story.planes) <= 2.0 + 1e-9
+
+
+def test_rows_that_no_plane_separates_are_said_to_be_so_and_others_settle() -> None:
+    X, y = np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]]), np.array([0, 0, 1, 1])
+    story = explain.perceptron(X, y, epochs=30)
+    assert story.separable is False
+    assert story.bound is None
+    assert not story.ended
+    assert min(story.mistakes) > 0
+    said = story.to_text(1000)
+    assert "No plane separates the classes" in said
+    assert "logistic regression" in said
+    assert "support vector machine" in said
+
+
+def test_rows_with_a_twin_of_the_other_class_are_not_separable() -> None:
+    X, y = np.array([[1.0, 2], [1, 2], [5, 5], [-4, 0]]), np.array([0, 1, 1, 0])
+    assert explain.perceptron(X, y, epochs=10).separable is False
+
+
+def test_without_a_bias_planes_go_through_zero() -> None:
+    X, y = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]]), np.array([1, 1, 0])
+    story = explain.perceptron(X, y, fit_intercept=False)
+    assert all(plane.bias == 0.0 for plane in story.planes)
+    assert story.bound is not None
+    assert story.radius == pytest.approx(math.sqrt(5))
+
+
+def test_a_story_of_other_than_two_classes_is_refused() -> None:
+    with pytest.raises(ValueError, match="of two classes"):
+        explain.perceptron(np.eye(3), [0, 1, 2])
+    with pytest.raises(ValueError, match="rows"):
+        explain.perceptron([1.0, 2.0], [0, 1])
+    with pytest.raises(ValueError, match="finite"):
+        explain.perceptron([[np.inf], [1.0]], [0, 1])
