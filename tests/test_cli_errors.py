@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import warnings
@@ -119,6 +120,21 @@ def test_what_is_read_is_never_overwritten(folder):
         assert "would overwrite what is read from" in call(*words, code=2).stderr
     assert (folder / "people.csv").read_text() == PEOPLE
     assert (folder / "m.sx").read_bytes() == model
+
+
+@pytest.mark.data("libsvm/a5a", "libsvm/a5a.t")
+def test_files_of_a_data_set_are_never_overwritten(data_dir, tmp_path, monkeypatch):
+    shutil.copytree(data_dir / "libsvm", tmp_path / "libsvm", copy_function=shutil.copy)
+    (tmp_path / "libsvm").chmod(0o755)
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    for name in ("a5a", "a5a.t"):
+        here = tmp_path / "libsvm" / name
+        here.chmod(0o644)
+        before = here.read_bytes()
+        for verb in ("fit", "search"):
+            found = call(verb, "a5a", "--out", here, code=2)
+            assert "would overwrite what is read from a5a" in found.stderr
+        assert here.read_bytes() == before
 
 
 def test_a_model_that_cannot_be_saved_is_still_reported(folder):

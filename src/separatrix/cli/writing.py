@@ -17,11 +17,20 @@ def check_out(out: Path | None, *read: str) -> None:
         raise UsageError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
     if not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
         raise UsageError(f"{out} may not be written. Name another file, or change its rights.")
-    for source in map(Path, read):
-        if out.exists() and source.exists() and _is_in(out, source):
+    for source in read if out.exists() else ():
+        if any(_is_in(out, path) for path in _paths(source)):
             raise UsageError(
                 f"--out {out} would overwrite what is read from {source}. Name another file."
             )
+
+
+def _paths(source: str) -> list[Path]:
+    """The files that a source is read from, or the folder of them."""
+    from separatrix.sources import describe, names
+
+    if source in names():
+        return [Path(file["found"]) for file in describe(source)["files"] if file["found"]]
+    return [path for path in [Path(source).expanduser()] if path.exists()]
 
 
 def _is_in(out: Path, source: Path) -> bool:
