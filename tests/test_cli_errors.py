@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from command import PEOPLE, call, facts
-from separatrix import load_model
+from separatrix import LogisticRegression, load_model
 from separatrix.cli.app import app
 from separatrix.cli.options import Preparing, Reading
 from separatrix.cli.screen import Screen
@@ -115,11 +115,24 @@ def test_what_is_read_is_never_overwritten(folder):
         ["predict", "m.sx", "people.csv", "--out", "people.csv"],
         ["predict", "m.sx", "people.csv", "--out", "m.sx"],
         ["evaluate", "m.sx", "people.csv", "--recall", "0.9", "--out", "people.csv"],
+        ["evaluate", "m.sx", "people.csv", "--recall", "0.9", "--out", "m.sx"],
         ["fit", "films", "--out", "films/good.txt"],
     ):
         assert "would overwrite what is read from" in call(*words, code=2).stderr
     assert (folder / "people.csv").read_text() == PEOPLE
     assert (folder / "m.sx").read_bytes() == model
+
+
+def test_what_is_marked_read_only_stays_even_for_a_user_who_may_write_anything(folder):
+    (folder / "kept.sx").write_text("mine")
+    (folder / "kept.sx").chmod(0o444)
+    (folder / "shut").mkdir(mode=0o555)
+    for out in ("kept.sx", "shut/new.sx"):
+        assert "may not be written" in call("fit", "iris", "--out", out, code=2).stderr
+    with pytest.raises(PermissionError, match="is read-only, and was not written"):
+        LogisticRegression().fit([[0.0], [1.0]], [0, 1]).save(folder / "kept.sx")
+    assert (folder / "kept.sx").read_text() == "mine"
+    assert list((folder / "shut").iterdir()) == []
 
 
 @pytest.mark.data("libsvm/a5a", "libsvm/a5a.t")
@@ -250,3 +263,14 @@ def test_columns_of_very_large_numbers_are_standardised_as_others_are(folder):
         (folder / f"{name}.csv").write_text("\n".join(["a,b,label", *rows]) + "\n")
     plain, large = (facts("fit", f"{name}.csv")["verdict"] for name in ("plain", "large"))
     assert large["certificate"]["primal"] == pytest.approx(plain["certificate"]["primal"])
+
+
+def test_rows_that_count_features_otherwise_than_the_model_are_refused(folder):
+    (folder / "zero.svm").write_text(
+        "".join(f"{k % 2 * 2 - 1} {k % 2}:1 2:{k}\n" for k in range(40))
+    )
+    call("fit", "zero.svm", "--out", "m.sx")
+    assert call("predict", "m.sx", "zero.svm").stdout.splitlines()[:3] == ["prediction", "-1", "1"]
+    refused = call("predict", "m.sx", "zero.svm", "--one-based", code=2).stderr
+    assert "count features from 0" in " ".join(refused.split())
+    assert "Leave --one-based out" in " ".join(refused.split())

@@ -222,5 +222,5 @@ def test_the_baseline_suits_the_data():
 
 
 def test_a_source_without_labels_cannot_be_learnt():
-    with pytest.raises(ValueError, match="array has no labels to learn from"):
+    with pytest.raises(ValueError, match="array has no labels"):
         fit_source(load(X))

@@ -62,7 +62,7 @@ def evaluate(
         raise UsageError("Ask for a precision or for a recall, not for both.")
     if out is not None and precision is None and recall is None:
         raise UsageError("--out saves the model with a threshold: ask for --precision or --recall.")
-    check_out(out, source)
+    check_out(out, model, source)
     bundle = open_model(model)
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):

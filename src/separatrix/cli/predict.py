@@ -64,12 +64,16 @@ def predict(
 
 
 def _write(file: TextIO, facts: dict[str, Any]) -> None:
+    from separatrix.cli import tables
+
     writer = csv.writer(file, lineterminator="\n")
     with_probabilities = "probabilities" in facts
-    classes = [f"P({label})" for label in facts["classes"]] if with_probabilities else []
+    classes = [f"P({tables.class_name(c)})" for c in facts["classes"]] if with_probabilities else []
     writer.writerow(["prediction", *classes])
     for k, label in enumerate(facts["predictions"]):
-        writer.writerow([label, *(facts["probabilities"][k] if with_probabilities else [])])
+        writer.writerow(
+            [tables.class_name(label), *(facts["probabilities"][k] if with_probabilities else [])]
+        )
 
 
 def _report(screen: Screen, facts: dict[str, Any]) -> None:

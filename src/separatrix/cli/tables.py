@@ -142,11 +142,14 @@ def _effort(verdict: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def label(value: Any) -> str:
+def class_name(value: Any) -> str:
     """A class as people write it."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def label(value: Any) -> str:
+    """The same, cut where it is very long."""
+    text = class_name(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -11,11 +11,13 @@ def check_out(out: Path | None, *read: str) -> None:
     """Refuse a file that cannot be written, or that is one of those that are read."""
     if out is None:
         return
+    from separatrix.storage import is_protected
+
     if out.is_dir():
         raise UsageError(f"--out takes a file, and {out} is a folder. Name a file in it.")
     if not out.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
-    if not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+    if is_protected(out) or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
         raise UsageError(f"{out} may not be written. Name another file, or change its rights.")
     for source in read if out.exists() else ():
         if any(_is_in(out, path) for path in _paths(source)):

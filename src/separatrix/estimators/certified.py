@@ -37,6 +37,7 @@ from separatrix.fit import (
 )
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
+from separatrix.parameters import ParameterError
 from separatrix.solvers import OnEpoch, Result, Stop
 from separatrix.solvers.epochs import telling
 
@@ -129,7 +130,7 @@ class CertifiedClassifier(LinearClassifier):
         if positive is None:
             return 1
         if positive not in self.classes_.tolist():
-            raise ValueError(
+            raise ParameterError(
                 f"The 'positive' parameter must be one of {in_words(self.classes_)}. "
                 f"Got {positive!r} instead."
             )

@@ -9,8 +9,19 @@ import stat
 from pathlib import Path
 
 
+def is_protected(path: Path) -> bool:
+    """Whether a file, or the folder it would be made in, is marked as not to be written.
+
+    The marks count for everybody, also for a user whom the system would let write.
+    """
+    there = path if path.exists() else path.absolute().parent
+    return there.exists() and not stat.S_IMODE(there.stat().st_mode) & 0o222
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Put data at a path: into a file beside it, to the disk, and then into its place."""
+    if is_protected(path):
+        raise PermissionError(f"{path} is read-only, and was not written. Name another file.")
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         try:

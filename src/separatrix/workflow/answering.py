@@ -12,6 +12,7 @@ from separatrix.arrays import Array
 from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.modelfile import Bundle
+from separatrix.parameters import ParameterError
 from separatrix.sources import Source
 from separatrix.sources.labels import NO_LABELS
 from separatrix.workflow.fitting import require_labels
@@ -147,7 +148,7 @@ def _class_named(classes: Array, name: Any) -> Any:
     known = classes.tolist()
     found = [known[-1]] if name is None else [c for c in known if c == name or str(c) == name]
     if not found:
-        raise ValueError(
+        raise ParameterError(
             f"The 'positive' parameter must be one of the classes, {', '.join(map(str, known))}. "
             f"Got {name!r} instead."
         )

@@ -166,7 +166,7 @@ def require_labels(source: Source) -> None:
     if source.y is None:
         why = "".join(f" {note}" for note in source.notes if note.startswith(NO_LABELS))
         raise ValueError(
-            f"{source.name} has no labels to learn from.{why} Name the column that holds them with "
+            f"{source.name} has no labels.{why} Name the column that holds them with "
             "label=, or give a source that has some."
         )
     if is_quantity(source.y):

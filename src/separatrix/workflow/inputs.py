@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.modelfile import Bundle, load_model
+from separatrix.parameters import ParameterError
 from separatrix.sources import Columns, Source, load, names
 from separatrix.sources.formats import format_of, options_of
 from separatrix.sources.labels import labels_of
@@ -81,6 +82,13 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
         known.setdefault("layout", {"names": list(columns), "label": None})
     if columns is None and "features" in reads:
         known["features"] = int(bundle.estimator.n_features_in_)
+    if "zero_based" in known and given.get("zero_based") not in (None, known["zero_based"]):
+        first, other = (0, 1) if known["zero_based"] else (1, 0)
+        raise ParameterError(
+            f"The model's own rows count features from {first}: rows that count them from {other} "
+            f"would be read one feature off. Leave zero_based={given['zero_based']} out, or count "
+            f"them from {first} in the file."
+        )
     if "size" in known and "size" in given:
         _require_size(known["size"], given["size"])
         known["resize"] = True
