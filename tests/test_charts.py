@@ -157,6 +157,7 @@ def test_labels_do_not_overlap(heights):
     ordered = np.array(out)[np.argsort(heights, kind="stable")]
     assert (np.diff(ordered) >= 12.0 - 1e-9).all()
     assert max(out) <= 300.0
+    assert min(out) >= 0.0
 
 
 def test_rates_are_the_measures_of_the_table(facts, tmp_path):
@@ -265,7 +266,8 @@ def test_a_theme_changes_the_configuration_alone(iris, tmp_path):
         charts.set_theme("light")
     assert light["config"] == charts.config("light")
     assert dark["config"] == charts.config("dark")
-    assert dark["config"] != light["config"]
+    for key in ("background", "axis", "title", "text"):
+        assert dark["config"][key] != light["config"][key]
     assert dark["datasets"] == light["datasets"]
     svg = charts.save(chart, tmp_path / "dark.svg", theme="dark").read_text()
     assert charts.config("dark")["background"] in svg

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from PIL import Image
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -144,16 +145,17 @@ def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
 
 
 def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
-    X, y = iris[0][50:, 2:], iris[1][50:]
-    estimator = GradientDescentClassifier(learning_rate=0.1, epochs=40)
+    X, y = StandardScaler().fit_transform(iris[0][50:, 2:]), iris[1][50:]
+    estimator = GradientDescentClassifier(learning_rate=0.1, epochs=40, init=([[1.0, -1.0]], [0.5]))
     chart = charts.boundary_frames(estimator, X, y, [1, 10, 40])
     drawn(chart, tmp_path)
     (param,) = chart.to_dict()["params"]
     assert (param["name"], param["value"], param["bind"]["max"]) == ("frame", 2, 2)
-    model = GradientDescentClassifier(learning_rate=0.1, epochs=10).fit(X, y)
+    model = clone(estimator).set_params(epochs=10).fit(X, y)
     alone = of(charts.boundary(model, X, y), kind="boundary")
     same = of(chart, kind="boundary", frame=1)
     assert [line | {"frame": 1} for line in alone] == same
+    assert len(same) == 1
     path = charts.save(chart, tmp_path / "moves.gif", scale=1)
     with Image.open(path) as picture:
         assert picture.n_frames == 3
@@ -197,6 +199,31 @@ def test_the_lowest_place_of_a_surface_is_the_optimum(iris):
     (box,) = [row for row in rows_of(chart) if "url" in row]
     cell = np.array([box["right"] - box["left"], box["top"] - box["bottom"]]) / 48
     assert (np.abs([lowest["x"], lowest["y"]] - best.coef_[0]) < cell).all()
+
+
+def test_the_shade_of_a_surface_rises_with_the_objective(iris):
+    X, y = 1.0 + StandardScaler().fit_transform(iris[0][50:, 2:]), iris[1][50:]
+    estimator = GradientDescentClassifier(l2=0.1, learning_rate=0.5, epochs=50)
+    chart = charts.weight_path(estimator, X, y, (1, "bias"))
+    (box,) = [row for row in rows_of(chart) if "url" in row]
+    shade = pixels_of(box)[::20, ::20, 3].astype(int)
+    height, width = pixels_of(box).shape[:2]
+    across = box["left"] + (box["right"] - box["left"]) * (np.arange(0, width, 20) + 0.5) / width
+    up = box["top"] - (box["top"] - box["bottom"]) * (np.arange(0, height, 20) + 0.5) / height
+    first, sign = estimator.fit(X, y).coef_[0, 0], np.where(y == 2, 1, -1)
+    values = np.array(
+        [
+            [
+                np.log1p(np.exp(-sign * (X @ [first, second] + bias))).mean() + 0.05 * second**2
+                for second in across
+            ]
+            for bias in up
+        ]
+    )
+    ordered = shade.ravel()[np.argsort(values.ravel())]
+    one_band = 256 / 14
+    assert (np.maximum.accumulate(ordered) - ordered).max() < one_band
+    assert len(np.unique(ordered)) > 10
 
 
 def test_paths_are_compared_over_one_surface_only(iris, tmp_path):
