@@ -35,6 +35,7 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other librari
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/single_fit.py
 	@$(BIN)/python benchmarks/cross_validation.py
+	@$(BIN)/python benchmarks/kernel.py
 	@$(BIN)/python benchmarks/svmlight.py
 
 docs: $(VENV)/.installed $(VENV)/.docs  ## build the pages into docs/_build/html

@@ -1,9 +1,9 @@
-"""Draw the pictures of the how-to on charts by its own code.
+"""Draw the pictures of the pages on charts and on kernels by their own code.
 
     SEPARATRIX_DATA=FOLDER python docs/pictures.py
 
-The blocks of the page are run in order in a folder of their own; what they save and the page shows
-is copied to docs/_static/charts.
+The blocks of a page are run in order in a folder of their own; what they save and the page shows is
+copied to docs/_static/charts.
 """
 
 import os
@@ -15,14 +15,14 @@ from pathlib import Path
 from PIL import Image
 
 DOCS = Path(__file__).resolve().parent
-PAGE = DOCS / "howto" / "charts.md"
+PAGES = (DOCS / "howto" / "charts.md", DOCS / "kernels.md")
 PICTURES = DOCS / "_static" / "charts"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SHOWN = re.compile(r"\]\(\.\./_static/charts/([^)]*)\)")
+SHOWN = re.compile(r"\]\((?:\.\./)?_static/charts/([^)]*)\)")
 
 
-def main():
-    page = PAGE.read_text(encoding="utf-8")
+def draw(page):
+    """Run the code of a page, and keep the pictures that it shows."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -35,6 +35,11 @@ def main():
             else:
                 shutil.copy(name, PICTURES / name)
             print(f"{name:24} {(PICTURES / name).stat().st_size / 1000:6.1f} kB")
+
+
+def main():
+    for page in PAGES:
+        draw(page.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

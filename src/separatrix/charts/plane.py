@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.arrays import Array
+from separatrix.charts.contours import Segment, class_lines
 from separatrix.charts.drawing import colour, counted, data, image
 from separatrix.charts.look import class_colours, finish
 from separatrix.charts.saving import FRAME
@@ -21,6 +22,7 @@ from separatrix.metrics import measure
 
 _WIDTH, _HEIGHT = 420, 340
 _GRID = (170, 210)  # pixels of the shade, which is smoothed
+_POINTS = (44, 55)  # by which curved boundaries are found
 _AXIS = alt.Axis(grid=False, tickCount=5, format=".6~g")
 _STEPS = 20  # of opacity: steps make small files, and lines of equal probability
 _ON_THE_MARGIN = 1e-3
@@ -31,7 +33,7 @@ def boundary(estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None)
 
     Parameters
     ----------
-    estimator : with linear scores: of separatrix, of scikit-learn, or a pipeline that ends in one
+    estimator : of separatrix, of scikit-learn, or a pipeline that ends in one
     X, y : (n, 2) and (n,), the rows to draw
     names : of the two features
 
@@ -150,13 +152,12 @@ class _Scene:
 
     def frame(self, estimator: Any, number: int, told: str = "") -> _Frame:
         classes = estimator.classes_
-        scores, offsets = self._affine(estimator)
         margin = _margin(estimator)
-        lines = [{"kind": "boundary", **s} for s in _boundaries(scores, offsets, self.box)]
+        where = self._tie(estimator)
+        lines = [{"kind": "boundary", **segment} for segment in where(0.0)]
         if margin > 0.0 and len(classes) == 2:
             for side in (-margin, margin):
-                moved = offsets - np.array([0.0, side])
-                lines += [{"kind": "margin", **s} for s in _boundaries(scores, moved, self.box)]
+                lines += [{"kind": "margin", **segment} for segment in where(side)]
         ringed = _support(estimator, self.X, self.y) if margin > 0.0 else np.zeros(0, int)
         found = measure(self.y, estimator.predict(self.X), classes)
         left, right, bottom, top = self.box
@@ -260,30 +261,35 @@ class _Scene:
         pixels[:, 3] = 0.06 + 0.34 * np.rint(_STEPS * density) / _STEPS
         return image(pixels.reshape(height, width, 4))
 
-    def _affine(self, estimator: Any) -> tuple[Array, Array]:
-        """Scores of the classes as they are over the plane: (C, 2) and (C,).
+    def _tie(self, estimator: Any) -> Callable[[float], list[Segment]]:
+        """Where two classes score alike, or the last of them so much higher.
 
-        Found from the values at three points, so that scaling inside a pipeline is included; a
-        fourth tells whether the scores are linear at all.
+        The scores are known at the points of a grid, so that whatever a pipeline does is included.
+        Where they are linear, their values at three corners tell exact lines.
         """
         left, right, bottom, top = self.box
-        corners = np.array([[left, bottom], [right, bottom], [left, top], [right, top]])
-        Z = np.asarray(estimator.decision_function(self._grid(corners)), np.float64)
-        if Z.ndim == 1:
-            Z = np.stack([np.zeros(4), Z], axis=1)
-        origin, along, up = Z[0], Z[1] - Z[0], Z[2] - Z[0]
-        if not np.allclose(Z[3], origin + along + up, rtol=1e-3, atol=1e-4 * np.abs(Z).max()):
-            raise ValueError(
-                f"{type(estimator).__name__} has scores that are not linear in these two features, "
-                "and its boundary is no line."
-            )
-        scores = np.stack([along / (right - left), up / (top - bottom)], axis=1)
-        return scores, origin - scores @ corners[0]
+        height, width = _POINTS
+        x, y = np.linspace(left, right, width), np.linspace(bottom, top, height)
+        points = np.stack(np.meshgrid(x, y), axis=-1)
+        Z = np.asarray(estimator.decision_function(self._grid(points.reshape(-1, 2))), np.float64)
+        Z = Z.reshape(height, width, -1)
+        if Z.shape[2] == 1:
+            Z = np.concatenate([np.zeros_like(Z), Z], axis=2)
+        last = np.arange(Z.shape[2]) == Z.shape[2] - 1
+        origin = Z[0, 0]
+        along = (Z[0, -1] - origin) / (right - left)
+        up = (Z[-1, 0] - origin) / (top - bottom)
+        flat = origin + (points - points[0, 0]) @ np.stack([along, up])
+        if not np.allclose(Z, flat, rtol=1e-3, atol=1e-4 * np.abs(Z).max()):
+            return lambda side: class_lines(Z - side * last, x, y)
+        scores = np.stack([along, up], axis=1)
+        offsets = origin - scores @ points[0, 0]
+        return lambda side: _boundaries(scores, offsets - side * last, self.box)
 
 
 def _boundaries(
     scores: Array, offsets: Array, box: tuple[float, float, float, float]
-) -> list[dict[str, float]]:
+) -> list[Segment]:
     """The segments within the box on which two classes score alike, and higher than all others."""
     left, right, bottom, top = box
     walls = [
