@@ -419,6 +419,8 @@ def test_a_threshold_moves_decision_and_margin() -> None:
         assert found.decision == model.predict(X[:1])[0]
         assert found.margin == pytest.approx(0.5)
         assert "threshold" in found.verdict
+        *parts, total = (row[-1] for row in found.contribution_rows())
+        assert sum(parts) == pytest.approx(total) == pytest.approx(0.5)
 
 
 def test_the_distance_is_how_far_the_row_must_move_to_the_plane() -> None:

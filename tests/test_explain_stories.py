@@ -254,6 +254,20 @@ def test_rows_with_a_twin_of_the_other_class_are_not_separable() -> None:
     assert explain.perceptron(X, y, epochs=10).separable is False
 
 
+def test_rows_on_the_plane_of_one_feature_do_not_hide_a_plane_without_rows_on_it() -> None:
+    X, y = np.array([[0.0, 0], [1, 0], [1, 3], [2, 3]]), np.array([0, 0, 1, 1])
+    assert explain.perceptron(X[:, ::-1], y, epochs=1, others=0).separable
+    X[:, 1] = [
+        0,
+        0,
+        1e-3,
+        1e-3,
+    ]  # the rule takes long; one feature alone leaves two rows on its plane
+    story = explain.perceptron(X, y, epochs=1, others=0)
+    assert story.separable
+    assert story.bound is not None
+
+
 def test_without_a_bias_planes_go_through_zero() -> None:
     X, y = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]]), np.array([1, 1, 0])
     story = explain.perceptron(X, y, fit_intercept=False)

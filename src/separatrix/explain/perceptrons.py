@@ -26,6 +26,7 @@ MOST_KEPT = 2000  # points of the path
 _STRENGTHS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins
 _HARD = 1e-3  # by which a margin of 1 may be missed
 _SHOWN = 15  # epochs, in text
+_TOL = 1e-7  # relative gap of the models that are compared
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class PerceptronStory:
     weights, bias : at the end
     angles : degrees between the weight vector and every row, both with the bias absorbed: at most
         90 for positive rows that are right, and more for negative ones
-    separable : True or False where it is proven, None where it is not
+    separable : True where a plane proves it, False where a linear programme found none, None where
+        the data is too large for one
     radius, margin, bound : R = max |(x, 1)|, the widest margin found, and (R / margin)^2, which no
         number of mistakes can pass; None where no plane separates the classes
     planes : the boundaries of several models, side by side
@@ -138,7 +140,7 @@ class PerceptronStory:
     def to_text(self, width: int = 80) -> str:
         """The story, the mistakes and the planes."""
         shown = ", ".join(map(str, self.mistakes[:_SHOWN]))
-        more = ", ..." if len(self.mistakes) > _SHOWN else ""
+        more = " and so on" if len(self.mistakes) > _SHOWN else ""
         lines = [line for each in self.sentences for line in wrapped(each, width)]
         lines += ["", *wrapped(f"Mistakes in every epoch: {shown}{more}.", width), ""]
         rows = [(p.name, p.accuracy, p.margin, p.bias, p.weights) for p in self.planes]
@@ -269,8 +271,8 @@ def _other_models(
 ) -> list[Plane]:
     """Logistic regression and a support vector machine, and the widest margin if there is one."""
     models = [
-        ("logistic regression", LogisticRegression(fit_intercept=fit_intercept)),
-        ("support vector machine", LinearSVC(loss="hinge", fit_intercept=fit_intercept)),
+        ("logistic regression", LogisticRegression(fit_intercept=fit_intercept, tol=_TOL)),
+        ("support vector machine", LinearSVC(loss="hinge", fit_intercept=fit_intercept, tol=_TOL)),
     ]
     with _quiet():
         planes = [_plane(name, _both(model.fit(X, y)), X, t) for name, model in models]
@@ -285,7 +287,7 @@ def _widest(X: Array, y: Array, t: Array, *, free: bool) -> Array | None:
     """The plane of the widest margin, bias last if it is free: a hinge with an ever larger C."""
     radius = float(np.linalg.norm(X, axis=1).max()) or 1.0
     for C in _STRENGTHS:
-        model = LinearSVC(C=C, loss="hinge", fit_intercept=free, tol=1e-6)
+        model = LinearSVC(C=C, loss="hinge", fit_intercept=free, tol=_TOL)
         with _quiet():
             model.fit(X / radius, y)
         if (t * model.decision_function(X / radius)).min() >= 1.0 - _HARD:
@@ -306,8 +308,10 @@ def _is_separable(
     found = separating_directions(objective, Model.zeros(X.shape[1], 1, 1))[0]
     if found is not None:
         scores = X @ found.W[:, 0, 0] + found.b[0, 0]
-        # Some rows may lie on the plane: then there is a direction, and no margin.
-        return bool((t * scores > 0.0).all())
+        if (t * scores > 0.0).all():
+            return True
+        # Some rows lie on that plane. Another one may have none on it.
+        return _widest(X, y, t, free=fit_intercept) is not None
     small = len(X) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE
     return False if small else None
 

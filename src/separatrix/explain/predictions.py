@@ -133,14 +133,16 @@ class Prediction:
         return [(str(c), z, p) for c, z, p in zip(self.classes, self.scores, chances)]
 
     def contribution_rows(self) -> list[tuple[Any, ...]]:
-        """A row for every contribution, one for the bias, and their sum."""
+        """A row for every contribution, one for the bias, and their sum, the margin."""
         rows: list[tuple[Any, ...]] = [
             (each.feature, each.value, each.towards / each.value, each.towards)
             for each in self.contributions
         ]
-        total = self.bias_towards + math.fsum(each.towards for each in self.contributions)
         rows.append(("bias", None, None, self.bias_towards))
-        return rows if self.hidden else [*rows, ("sum", None, None, total)]
+        if self.threshold:
+            sign = -1.0 if self.decision == self.classes[1] else 1.0
+            rows.append(("threshold", None, None, sign * self.threshold))
+        return rows if self.hidden else [*rows, ("sum", None, None, self.margin)]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
