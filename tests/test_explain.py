@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -15,6 +16,7 @@ from forms import FORMS, Form
 from separatrix import (
     Bundle,
     GradientDescentClassifier,
+    KernelClassifier,
     LinearSVC,
     LogisticRegression,
     Perceptron,
@@ -444,6 +446,20 @@ def test_a_sparse_row_is_explained_as_the_dense_one_and_top_leaves_out_the_rest(
     assert part.hidden == 3
 
 
+def test_a_row_of_a_frame_is_explained_by_its_columns_and_others_are_refused() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)), columns=["a", "b"])
+    y = (X["a"] > 0).to_numpy()
+    model = LogisticRegression().fit(X, y)
+    whole = explain.prediction(model, X.iloc[[3]])
+    assert explain.prediction(model, X.iloc[3]) == whole
+    assert explain.prediction(model, X.to_numpy()[3]) == whole
+    assert {part.feature for part in whole.contributions} == {"a", "b"}
+    dense, sparse = (explain.likelihood(model, rows, y) for rows in (X, sp.csr_array(X)))
+    assert dense.log_likelihood == pytest.approx(sparse.log_likelihood)
+    with pytest.raises(ValueError, match="columns must be those of training, a, b"):
+        explain.prediction(model, X[["b", "a"]].iloc[[3]])
+
+
 def test_words_of_a_text_are_named_and_the_text_is_shown() -> None:
     texts = ["free money now", "lunch at noon", "free phone offer", "see you at lunch"] * 5
     y = np.array(["spam", "ham"] * 10)
@@ -472,7 +488,7 @@ def test_an_image_has_a_template_whose_pixels_sum_to_the_margin() -> None:
 
 def test_a_row_that_is_none_is_refused_in_a_sentence() -> None:
     model, X, _ = models()[0]
-    with pytest.raises(ValueError, match="One row"):
+    with pytest.raises(ValueError, match="One row is explained"):
         explain.prediction(model, X[:2])
     with pytest.raises(ValueError, match="has 4 features"):
         explain.prediction(model, X[0, :3])
@@ -480,6 +496,9 @@ def test_a_row_that_is_none_is_refused_in_a_sentence() -> None:
         explain.prediction(model, [1, 2, 3, np.nan])
     with pytest.raises(TypeError, match="fitted classifier"):
         explain.prediction("model.sx", X[0])
+    bent = KernelClassifier(kernel="linear").fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="no weights of features"):
+        explain.prediction(bent, X[0])
     assert "none of the classes" in explain.prediction(model, X[0], label="dog").notes[0]
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.explain.layout import number, table, wrapped
 from separatrix.explain.weights import weights_of
@@ -80,8 +79,7 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
     (0.4623, 0.4623, True)
     """
     seen = weights_of(model)
-    X = model.transform(X, []) if isinstance(model, Bundle) else X
-    X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    X = seen.rows_of(model.transform(X, []) if isinstance(model, Bundle) else X)
     P = seen.probabilities(X)
     if P is None:
         raise ValueError(
@@ -89,16 +87,19 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
             "a logistic or softmax model, or LinearSVC(probability=5)."
         )
     labels = np.array([seen.number_of(label) for label in np.asarray(y).tolist()], np.int32)
-    if len(labels) != len(X) or not len(X):
-        raise ValueError(f"There must be a label for every row. Got {len(X)} and {len(labels)}.")
-    own = P[np.arange(len(X)), labels]
+    if len(labels) != X.shape[0] or not len(labels):
+        raise ValueError(
+            f"There must be a label for every row. Got {X.shape[0]} and {len(labels)}."
+        )
+    n = len(labels)
+    own = P[np.arange(n), labels]
     with np.errstate(divide="ignore"):
         log = float(np.log(own).sum())
     losses = seen.loss.value(labels, seen.scores(X))[:, 0]
     # A mean of the loss that is minimised, where that is minus the logarithm of a probability.
     is_cross_entropy = np.allclose(np.exp(-losses), own, rtol=1e-6, atol=1e-12)
-    mean = float(losses.mean()) if is_cross_entropy else -log / len(X)
-    return Likelihood(len(X), math.prod(own.tolist()), log / math.log(10.0), log, mean)
+    mean = float(losses.mean()) if is_cross_entropy else -log / n
+    return Likelihood(n, math.prod(own.tolist()), log / math.log(10.0), log, mean)
 
 
 def _close(a: float, b: float) -> bool:

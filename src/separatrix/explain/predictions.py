@@ -182,11 +182,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     """
     seen = weights_of(model)
     notes: list[str] = []
-    x, raw, own = _read(model, row, notes)
-    if x.shape[1] != len(seen.names):
-        raise ValueError(
-            f"The model has {len(seen.names)} features. Got a row of {x.shape[1]} instead."
-        )
+    x, raw, own = _read(model, seen, row, notes)
     label = own if label is None else plain(label)
     if label is not None and label not in seen.classes:
         notes.append(f"The label {label!r} is none of the classes of the model.")
@@ -227,24 +223,21 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     )
 
 
-def _read(model: Any, row: Any, notes: list[str]) -> tuple[Array, dict[str, Any], Any]:
+def _read(
+    model: Any, seen: Weights, row: Any, notes: list[str]
+) -> tuple[Array, dict[str, Any], Any]:
     """One row as numbers (1, d), the raw values of a table's row, and its label if it has one."""
     source = row if hasattr(row, "table") and hasattr(row, "y") else None
     own = None if source is None or source.y is None else source.y.tolist()
-    single = isinstance(row, list | tuple) or getattr(row, "ndim", 2) == 1
-    given = [row] if single else row
-    X: Any = model.transform(given, notes) if isinstance(model, Bundle) else given
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
-    if X.ndim != 2 or X.shape[0] != 1 or X.dtype.kind not in "biuf":
-        raise ValueError(
-            "One row of numbers is explained at a time, of shape (d,) or (1, d). "
-            f"Got an array of shape {X.shape} and type {X.dtype} instead."
-        )
-    if not np.isfinite(X).all():
-        raise ValueError("The row must hold finite numbers only.")
+    if isinstance(row, list | tuple) or getattr(row, "ndim", 2) == 1:
+        row = row.to_frame().T if hasattr(row, "to_frame") else [row]
+    X = seen.rows_of(model.transform(row, notes) if isinstance(model, Bundle) else row)
+    if X.shape[0] != 1:
+        raise ValueError(f"One row is explained at a time. Got {X.shape[0]} instead.")
+    X = X.toarray() if sp.issparse(X) else X
     table = row if source is None else source.table
     raw = {name: plain(table[name])[0] for name in table} if isinstance(table, Columns) else {}
-    return X.astype(np.float64), raw, None if own is None else own[0]
+    return X, raw, None if own is None else own[0]
 
 
 def _runner_up(scores: Array, decided: int) -> int:

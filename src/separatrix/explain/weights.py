@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.arrays import Array
+from separatrix.estimators.kernel_classifier import KernelClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.explain.steps import classes_of
 from separatrix.losses import Loss, make_loss
@@ -36,6 +39,29 @@ class Weights:
         """(n, 1, K) of rows (n, d)."""
         return (X @ self.W.T + self.b)[:, None, :]
 
+    def rows_of(self, X: Any) -> Any:
+        """Rows (n, d) as numbers, dense or CSR; a frame must have the columns of training."""
+        given = getattr(X, "columns", None)
+        trained = getattr(self.estimator, "feature_names_in_", None)
+        if given is not None and trained is not None and list(given) != list(trained):
+            raise ValueError(
+                f"The columns must be those of training, {', '.join(map(str, trained[:9]))}. "
+                f"Got {', '.join(map(str, list(given)[:9]))} instead."
+            )
+        rows = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+        if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+            raise ValueError(
+                "Rows are numbers, of shape (n, d). "
+                f"Got an array of shape {rows.shape} and type {rows.dtype} instead."
+            )
+        if rows.shape[1] != len(self.names):
+            raise ValueError(
+                f"The model has {len(self.names)} features. Got rows of {rows.shape[1]} instead."
+            )
+        if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+            raise ValueError("Rows must hold finite numbers only.")
+        return rows.astype(np.float64)
+
     def probabilities(self, X: Array) -> Array | None:
         """(n, C), or None where there are none."""
         if self.estimator is None:
@@ -43,13 +69,15 @@ class Weights:
             return None if found is None else np.asarray(found[:, 0])
         if not hasattr(self.estimator, "predict_proba"):
             return None
-        return np.asarray(self.estimator.predict_proba(X), np.float64)
+        with _without_names():
+            return np.asarray(self.estimator.predict_proba(X), np.float64)
 
     def predict(self, X: Array) -> list[int]:
         """The number of the class of every row."""
         if self.estimator is None:
             return [int(k) for k in self.loss.predict(self.scores(X))[:, 0]]
-        return [self.number_of(label) for label in self.estimator.predict(X).tolist()]
+        with _without_names():
+            return [self.number_of(label) for label in self.estimator.predict(X).tolist()]
 
     def number_of(self, label: Any) -> int:
         """The number of a class; a ValueError if it is none."""
@@ -112,6 +140,11 @@ def weights_of(model: Any) -> Weights:
             "What is explained must be a fitted classifier of separatrix, a Bundle, or "
             f"explain.weights(...). Got {type(estimator).__name__} instead."
         )
+    if isinstance(estimator, KernelClassifier):
+        raise ValueError(
+            "A KernelClassifier has no weights of features: its scores are sums over training rows. "
+            "Explain a linear model, such as LogisticRegression."
+        )
     coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_
     prepared = getattr(getattr(model, "preparation", None), "feature_names_out", None)
     names = getattr(estimator, "feature_names_in_", None) if prepared is None else prepared
@@ -124,6 +157,14 @@ def weights_of(model: Any) -> Weights:
         float(getattr(estimator, "threshold_", 0.0)),
         estimator,
     )
+
+
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """No warning that rows have no names: `rows_of` has looked at them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 def _named(names: Any, d: int) -> tuple[str, ...]:
