@@ -142,7 +142,7 @@ def weights_of(model: Any) -> Weights:
         )
     if isinstance(estimator, KernelClassifier):
         raise ValueError(
-            "A KernelClassifier has no weights of features: its scores are sums over training rows. "
+            "A KernelClassifier has no weights of features: it sums over training rows. "
             "Explain a linear model, such as LogisticRegression."
         )
     coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_
