@@ -1,7 +1,8 @@
 """Separatrix trains, studies and explains linear classifiers: many models, one pass."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from separatrix.lazy import lazily
 
 if TYPE_CHECKING:
     from separatrix.arrays import get_threads, set_threads
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name is. A module is imported when one of its names is first asked for: scikit-learn
-# alone takes two seconds, which a command line that only prints its help need not wait for.
+# Where each name is. A module is imported when one of its names is first asked for.
 _PLACES = {
     "separatrix.arrays": ("get_threads", "set_threads"),
     "separatrix.certificate": ("Certificate",),
@@ -67,7 +67,6 @@ _PLACES = {
     "separatrix.sources": ("Source", "load"),
     "separatrix.study": ("Study",),
 }
-_MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
     "LOSSES",
@@ -106,13 +105,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _PLACES)

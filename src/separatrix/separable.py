@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from separatrix.arrays import Array
 from separatrix.data import Block
@@ -177,6 +176,8 @@ def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
 
 def _solve(cost: Array, A: Array, low: float, high: float) -> Array | None:
     """w that minimises cost.w with low <= A w <= high, if there is one."""
+    from scipy.optimize import linprog  # it takes long to import, and few need it
+
     upper = [-np.full(len(A), low)] + ([np.full(len(A), high)] if np.isfinite(high) else [])
     sides = np.concatenate([-A, A][: len(upper)])
     found = linprog(cost, A_ub=sp.csr_array(sides), b_ub=np.concatenate(upper), bounds=(None, None))

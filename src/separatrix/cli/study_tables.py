@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from rich.console import RenderableType
@@ -12,8 +13,10 @@ from separatrix.cli import tables
 from separatrix.cli.screen import Screen
 from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
+from separatrix.study.words import in_words
 
 MOST_ROWS, MOST_SEEN = 40, 6
+_HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
 _SPARED = (2, 2, 2, 4, 1)  # columns to leave out where there is no room, counted from the last
 _NAMES = {
@@ -145,9 +148,10 @@ def verdict_text(facts: StudyFacts) -> RenderableType:
 
 def report_seen(screen: Screen, facts: StudyFacts, rows: Sequence[Row]) -> None:
     """Print the observations of some configurations."""
-    from separatrix.study.plan import in_words
-
+    text = Text()
     for row in rows:
-        screen.say(Text(in_words(row.parameters) or "the only configuration", "bold"))
+        text.append(f"{in_words(row.parameters) or 'the only configuration'}\n", "bold")
         for sentence in row.observations:
-            screen.say(tables.hanging(Text(sentence), Text("·", "dim")))
+            text.append(f"{fill(sentence, screen.out.width, **_HANGING)}\n")
+    text.rstrip()
+    screen.say(text)

@@ -1,14 +1,39 @@
 """A grid of configurations over the same data, trained together, kept, compared and judged."""
 
-from separatrix.study.csv_log import CsvLog
-from separatrix.study.facts import Comparison, DataFacts, Row, StudyFacts, Verdict, Weights
-from separatrix.study.grid import Between, log_range
-from separatrix.study.logs import About, Log, LogTrouble, LogWarning
-from separatrix.study.mlflow_log import MlflowLog
-from separatrix.study.reading import read_facts
-from separatrix.study.runner import Standing
-from separatrix.study.store import Store, StoreError
-from separatrix.study.study import Study
+from typing import TYPE_CHECKING
+
+from separatrix.lazy import lazily
+
+if TYPE_CHECKING:
+    from separatrix.study.csv_log import CsvLog
+    from separatrix.study.facts import Comparison, DataFacts, Row, StudyFacts, Verdict, Weights
+    from separatrix.study.grid import Between, log_range
+    from separatrix.study.logs import About, Log, LogTrouble, LogWarning
+    from separatrix.study.mlflow_log import MlflowLog
+    from separatrix.study.reading import read_facts
+    from separatrix.study.runner import Standing
+    from separatrix.study.store import Store, StoreError
+    from separatrix.study.study import Study
+
+# Where each name is: what only reads a store does not import what trains.
+_PLACES = {
+    "separatrix.study.csv_log": ("CsvLog",),
+    "separatrix.study.facts": (
+        "Comparison",
+        "DataFacts",
+        "Row",
+        "StudyFacts",
+        "Verdict",
+        "Weights",
+    ),
+    "separatrix.study.grid": ("Between", "log_range"),
+    "separatrix.study.logs": ("About", "Log", "LogTrouble", "LogWarning"),
+    "separatrix.study.mlflow_log": ("MlflowLog",),
+    "separatrix.study.reading": ("read_facts",),
+    "separatrix.study.runner": ("Standing",),
+    "separatrix.study.store": ("Store", "StoreError"),
+    "separatrix.study.study": ("Study",),
+}
 
 __all__ = [
     "About",
@@ -31,3 +56,5 @@ __all__ = [
     "log_range",
     "read_facts",
 ]
+
+__getattr__, __dir__ = lazily(__name__, _PLACES)

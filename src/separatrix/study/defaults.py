@@ -18,7 +18,8 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.spectrum import smoothness
-from separatrix.study.plan import Rows, value_words
+from separatrix.study.plan import Rows
+from separatrix.study.words import value_words
 
 # The grid of the homework that hands out these data, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")

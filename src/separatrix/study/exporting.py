@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from separatrix.study.facts import MEASURES, Row, StudyFacts
-from separatrix.study.plan import value_words
+from separatrix.study.words import value_words
 
 SHORT = ("train loss", "train %", "val. loss", "val. %")
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from separatrix.solvers import Epoch
 from separatrix.study.logs import About, LogTrouble
-from separatrix.study.plan import in_words
+from separatrix.study.words import in_words
 
 EXPERIMENT, VARIABLE = "separatrix", "MLFLOW_EXPERIMENT_NAME"
 AT_ONCE, PARAMETERS = 1000, 100  # metrics and tags, and parameters, of one request at most

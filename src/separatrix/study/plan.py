@@ -21,6 +21,8 @@ from separatrix.sources import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
 from separatrix.study.store import to_text
+from separatrix.study.words import in_words as in_words
+from separatrix.study.words import value_words as value_words
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 
@@ -191,22 +193,6 @@ class Work:
                 )
             tasks.append(task)
         return cls(estimators, tasks, data, validation)
-
-
-def in_words(configuration: Mapping[str, Any]) -> str:
-    """A configuration as people read it.
-
-    >>> in_words({"learning_rate": 0.1, "batch_size": None})
-    'learning rate 0.1, batch size None'
-    """
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value_words(value)}" for name, value in configuration.items()
-    )
-
-
-def value_words(value: Any) -> str:
-    """A value of a parameter as people write it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def require_name(name: str) -> None:

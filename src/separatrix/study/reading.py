@@ -180,7 +180,7 @@ def _means(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float | 
     for name in MEASURES:
         values = [one.get(name) for one in measures]
         known = [value for value in values if value is not None]
-        out[name] = float(np.mean(known)) if len(known) == len(values) else None
+        out[name] = sum(known) / len(known) if len(known) == len(values) else None
     return out
 
 
@@ -223,7 +223,7 @@ def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array 
         return None
     arrays = [store.array(run[column], f"the {column} of run {run['id']}") for run in runs]
     with np.errstate(invalid="ignore"):
-        return np.mean(np.stack(arrays).astype(np.float64), axis=0)
+        return sum(arrays[1:], arrays[0].astype(np.float64)) / len(arrays)
 
 
 def _marked(rows: Sequence[Row], verdict: Verdict) -> list[Row]:

@@ -13,7 +13,7 @@ from scipy.special import bdtr, stdtr
 from separatrix.arrays import Array
 from separatrix.diagnose import rounded_down
 from separatrix.study.facts import Comparison, Row, Verdict
-from separatrix.study.plan import in_words, value_words
+from separatrix.study.words import in_words, value_words
 
 LEVEL = 0.05  # of the tests
 # Values below which nothing lies, so that being there asks for no wider grid.
