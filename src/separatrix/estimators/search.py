@@ -31,10 +31,12 @@ class GridSearchCV(PlainGridSearchCV):
     Parameters, attributes and methods are those of scikit-learn's class. What differs is how the
     models are trained. The folds are weights of the rows, so that all models of the search share
     their passes over X, which is neither copied nor cut. This is done for LogisticRegression,
-    LinearSVC and full-batch GradientDescentClassifier, alone or at the end of a Pipeline:
+    LinearSVC, KernelClassifier and full-batch GradientDescentClassifier, alone or at the end of a
+    Pipeline:
 
-    - a StandardScaler before the classifier becomes a factor of the penalty, for every fold from
-      its own training rows;
+    - a StandardScaler before a linear classifier becomes a factor of the penalty, for every fold
+      from its own training rows;
+    - the candidates with the same kernel share one factor of its matrix, made of all rows;
     - any other transformers are fitted once for every fold and for every combination of their own
       parameters, and the candidates that share them are one batch;
     - `class_weight="balanced"` is balanced for every fold by its own training rows.
