@@ -255,15 +255,10 @@ def test_rows_with_a_twin_of_the_other_class_are_not_separable() -> None:
 
 
 def test_rows_on_the_plane_of_one_feature_do_not_hide_a_plane_without_rows_on_it() -> None:
-    X, y = np.array([[0.0, 0], [1, 0], [1, 3], [2, 3]]), np.array([0, 0, 1, 1])
-    assert explain.perceptron(X[:, ::-1], y, epochs=1, others=0).separable
-    X[:, 1] = [
-        0,
-        0,
-        1e-3,
-        1e-3,
-    ]  # the rule takes long; one feature alone leaves two rows on its plane
+    """x1 = 1 has a row of each class on it; 20 x1 + x2 = 20.5 has none."""
+    X, y = np.array([[0.0, 5], [1, 0], [1, 1], [2, -5]]), np.array([0, 0, 1, 1])
     story = explain.perceptron(X, y, epochs=1, others=0)
+    assert not story.ended
     assert story.separable
     assert story.bound is not None
 
