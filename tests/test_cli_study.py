@@ -134,6 +134,54 @@ def test_words_that_are_no_grid_are_refused(options):
         Sweep(**options).grid()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--epochs", "0"), "The 'epochs' parameter must be a whole number >= 1"),
+        (("--epochs", "5,0"), "epochs 0: The 'epochs' parameter must be a whole number >= 1"),
+        (("--loss", "nonsense"), "--loss must be one of"),
+        (("--learning-rate", "1..0.1/3"), "--learning-rate 1..0.1/3: A range needs 0 < low < high"),
+        (("--learning-rate", "0.1..1/1"), "--learning-rate 0.1..1/1: A range needs at least 2"),
+        (("--patience", "3", "--split", "100/0/0"), "this study has none"),
+        (("--name", ""), "Got '' instead"),
+        (("--name", "a/b"), "Got 'a/b' instead"),
+        (("--name", "ü" * 60), "has at most 100 bytes"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_sentence_and_exit_code_2(folder, words, said):
+    assert said in call("study", "wine", *words, code=2).stderr
+    for store in folder.glob("*.db"):
+        with Store(store) as opened:
+            assert opened.names() == []
+
+
+def test_names_and_files_may_have_letters_of_any_alphabet(folder):
+    words = [word for word in QUICK if word != "--no-report"]
+    call("study", "wine", *words, "--name", "Übung 1")
+    assert (folder / "reports" / "Übung 1.html").exists()
+    assert facts("studies", "show", "Übung 1")["name"] == "Übung 1"
+    rows = "".join(f"{k},{k % 3},{'ja' if k % 2 else 'nein'}\n" for k in range(40))
+    (folder / "données.csv").write_text(f"länge,breite,süß\n{rows}", encoding="utf-8")
+    found = facts("study", "données.csv", "--label", "süß", *QUICK)
+    assert found["name"] == "données"
+    assert found["data"]["classes"] == ["ja", "nein"]
+
+
+def test_fewer_configurations_than_were_to_be_drawn_are_told(folder):
+    found = facts("study", "wine", *QUICK, "--draws", "50", "--l2", "0")
+    assert any("fewer than 50 different configurations: 4 were drawn" in n for n in found["notes"])
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_study_fits_into_the_width_of_the_terminal(folder, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words = ("--loss", "hinge,softmax", "--seeds", "2", "--batch-size", "16,all", "--l2", "0,0.1")
+    shown = call("study", "wine", *QUICK, *words).stdout
+    for verb in ("list", "show", "table"):
+        shown += call("studies", verb).stdout
+    assert max(map(len, shown.splitlines())) <= columns
+
+
 # the store
 
 
@@ -147,6 +195,22 @@ def test_resume_begins_goes_on_and_leaves_alone(folder):
     twice = call("study", "wine", *QUICK, "--name", "wine", code=1)
     assert "already, finished" in twice.stderr
     assert [row["name"] for row in facts("studies", "list")] == ["wine"]
+
+
+def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
+    def write(first):
+        rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(1, 40))
+        (folder / "a.csv").write_text(f"x,z,y\n{first},0,1\n{rows}")
+
+    words = ("study", "a.csv", "--label", "y", *QUICK, "--l2", "0")
+    write(5)
+    call(*words)
+    assert call(*words, "--resume").stderr == ""
+    write(6)
+    warned = " ".join(call(*words, "--resume").stderr.split())
+    assert warned.startswith("Warning: This study is not there to be resumed, and is begun: a has ")
+    assert "other data (fingerprint" in warned
+    assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
 
 
 def test_a_killed_command_goes_on_by_resume(folder):

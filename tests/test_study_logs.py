@@ -107,6 +107,21 @@ def test_a_callback_that_raises_ends_the_study_which_goes_on_later(folder):
     assert [epochs[0].epoch for epochs in told] == [9, 10, 11, 12]
 
 
+def test_interrupted_ends_a_study_without_calling_its_runs_done(folder):
+    """What keeps the model of a single fit would leave a study with runs cut short."""
+
+    def enough(epochs):
+        if epochs[0].epoch == 8:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        quick().run(*iris(), on_epoch=enough)
+    assert not quick().facts().finished
+    quick(store="whole.db").run(*iris())
+    quick().run(*iris(), resume=True)
+    assert_same(facts_of("whole.db", "a"), facts_of("separatrix.db", "a"))
+
+
 # CSV
 
 
@@ -309,6 +324,7 @@ def test_the_command_logs(tracking, folder):
     assert len(runs_of(tracking)[2]) == 4
 
 
+@pytest.mark.filterwarnings("default::separatrix.study.LogWarning")
 def test_the_command_says_in_a_sentence_what_it_could_not_log(folder):
     found = call(*WORDS, "--mlflow", "http://127.0.0.1:9", "--json")
     assert found.stderr.startswith("Warning: MLflow cannot be used at http://127.0.0.1:9: ")

@@ -2,7 +2,6 @@
 
 import json as json_module
 import math
-import warnings as warnings_module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,20 +73,6 @@ class Screen:
         if not self.quiet:
             text = Text.assemble(("Warning: ", "bold yellow"), sentence)
             self.err.print(text, soft_wrap=not self.err.is_terminal)
-
-    @contextmanager
-    def warnings(self) -> Iterator[None]:
-        """Say what is warned of as sentences."""
-        from rich.text import Text
-
-        def say(message: Warning | str, *_: Any) -> None:
-            text = Text.assemble(("Warning: ", "bold yellow"), str(message))
-            self.err.print(text, soft_wrap=not self.err.is_terminal)
-
-        with warnings_module.catch_warnings():
-            warnings_module.simplefilter("always", UserWarning)
-            warnings_module.showwarning = say  # type: ignore[assignment]
-            yield
 
     @contextmanager
     def busy(self, sentence: str) -> Iterator[None]:

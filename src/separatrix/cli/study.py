@@ -121,7 +121,7 @@ def study(
         estimator = sweep.estimator(given)
         choice = choose_grid(estimator, rows, given)
     made = Study(
-        keeping.name or "new",
+        "new" if keeping.name is None else keeping.name,
         estimator,
         choice.grid,
         seeds=sweep.seeds,
@@ -132,7 +132,9 @@ def study(
         notes=[*choice.notes, *sweep.notes(estimator)],
     )
     if keeping.name is None:
-        made.name = name_for(made.plan, rows, keeping.store, keeping.resume)
+        made.name, differs = name_for(made.plan, rows, keeping.store, keeping.resume)
+        if differs is not None:
+            screen.warn(f"This study is not there to be resumed, and is begun: {differs}.")
     made.command = shlex.join(
         [
             *("separatrix", "study", source),
@@ -144,7 +146,7 @@ def study(
         ]
     )
     try:
-        with watching_study(screen) as watch, screen.warnings():
+        with watching_study(screen) as watch:
             made.run(rows, resume=keeping.resume, on_standing=watch, logs=keeping.logs())
     except KeyboardInterrupt:
         keeping.name, keeping.resume = made.name, True

@@ -132,14 +132,18 @@ def _parsed(name: str, given: str, read: Callable[[str], Any], drawn: bool) -> A
         raise _usage(name, given, read) from None
     if read is not float:
         raise _usage(name, given, read)
-    if found["count"] is not None:
-        return log_range(low, high, int(found["count"]))
-    if not drawn:
+    option = f"--{name.replace('_', '-')} {given}"
+    if found["count"] is None and not drawn:
         raise UsageError(
-            f"--{name.replace('_', '-')} {given} is a range: say of how many values, as in "
-            f"{given}/5, or draw from it with --draws."
+            f"{option} is a range: say of how many values, as in {given}/5, or draw from it with "
+            "--draws."
         )
-    return Between(low, high)
+    try:
+        if found["count"] is not None:
+            return log_range(low, high, int(found["count"]))
+        return Between(low, high)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
 
 
 def _usage(name: str, given: str, read: Callable[[str], Any]) -> UsageError:

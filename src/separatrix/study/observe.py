@@ -98,7 +98,7 @@ def _more(
         times = 2.0 / smoothness / rate
         return (
             "The fall has hardly slowed yet, so that its end cannot be told; the stable rate "
-            f"2/L = {rounded_down(2 / smoothness)} is {times:.2g} times this one."
+            f"2/L = {rounded_down(2 / smoothness)} is {_digits(times)} times this one."
         )
     return "The fall has hardly slowed yet, so that its end cannot be told."
 
@@ -140,6 +140,15 @@ def _law(x: Array, y: Array) -> tuple[float, float]:
     """The slope of the line through points, and the sum of its squared misfits."""
     line = np.polyfit(x, y, 1)
     return float(line[0]), float(np.square(y - np.polyval(line, x)).sum())
+
+
+def _digits(number: float) -> str:
+    """Two digits of a number, without an exponent.
+
+    >>> _digits(1.234), _digits(357.1)
+    ('1.2', '360')
+    """
+    return f"{float(f'{number:.2g}'):,g}" if number < 1e6 else f"{number:.2g}"
 
 
 def _rounded(number: int) -> str:

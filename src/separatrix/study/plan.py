@@ -17,6 +17,7 @@ from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import prepare, prepare_validation
 from separatrix.fit import Task, refuse_illegal
+from separatrix.parameters import ParameterError
 from separatrix.sources import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
@@ -24,7 +25,8 @@ from separatrix.study.store import to_text
 from separatrix.study.words import in_words as in_words
 from separatrix.study.words import value_words as value_words
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
+NAME = re.compile(r"[^\W_][\w. -]*")
+LONGEST_NAME = 100  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +187,12 @@ class Work:
                 task = estimators[k]._task(data.select(np.array([k])))
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
-                raise ValueError(f"{in_words(plan.chosen[configuration])}: {error}") from None
+                kind = ParameterError if isinstance(error, ParameterError) else ValueError
+                raise kind(f"{in_words(plan.chosen[configuration])}: {error}") from None
             if validation is None and (task.stop.patience >= 0).any():
-                raise ValueError(
-                    "patience watches a validation set, and this study has none. Give X_val and "
-                    "y_val, or set patience=None."
+                raise ParameterError(
+                    "patience watches validation rows, and this study has none. Give it some "
+                    "(X_val and y_val, or --split 80/20/0), or leave patience out."
                 )
             tasks.append(task)
         return cls(estimators, tasks, data, validation)
@@ -197,10 +200,11 @@ class Work:
 
 def require_name(name: str) -> None:
     """Raise unless a study may have this name: reports are files of the same name."""
-    if not NAME.fullmatch(name):
-        raise ValueError(
+    if not (NAME.fullmatch(name) and len(name.encode()) <= LONGEST_NAME):
+        raise ParameterError(
             "The name of a study is made of letters, digits, dots, dashes, underscores and spaces, "
-            f"begins with a letter or digit, and has at most 100 of them. Got {name!r} instead."
+            f"begins with a letter or digit, and has at most {LONGEST_NAME} bytes. Got {name!r} "
+            "instead."
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.diagnose import DIVERGED_TIMES
 from separatrix.fit import train
-from separatrix.solvers import Progress
+from separatrix.solvers import Interrupted, Progress
 from separatrix.solvers.epochs import Told, epochs_of
 from separatrix.study.grid import Configuration
 from separatrix.study.logs import Logs
@@ -54,6 +54,14 @@ class Standing:
 OnStanding = Callable[[Standing], None]
 
 
+class _End(Exception):  # noqa: N818 (nothing is wrong)
+    """A callback wants the study to end: its runs are not done, unlike those of a fit."""
+
+    def __init__(self, by: Interrupted) -> None:
+        super().__init__()
+        self.by = by
+
+
 def make_runs(
     plan: Plan,
     work: Work,
@@ -64,8 +72,11 @@ def make_runs(
 ) -> None:
     """Make all runs of a study that its store lacks."""
     session = _Session(plan, work, writer, logs, on_standing, every)
-    for batch, runs in stored_batches(writer.store, writer.study, plan).items():
-        session.train(batch, runs)
+    try:
+        for batch, runs in stored_batches(writer.store, writer.study, plan).items():
+            session.train(batch, runs)
+    except _End as end:
+        raise end.by from None
     writer.finish()
 
 
@@ -121,8 +132,10 @@ class _Session:
                 if self.logs:
                     self.logs.tell(epochs_of(progress, told))
                 self._watch(progress, runs)
-            except BaseException:  # who watches wants it to end: nothing of it shall be lost
+            except BaseException as error:  # who watches wants it to end: nothing shall be lost
                 self._checkpoint(batch, progress)
+                if isinstance(error, Interrupted):  # by which a fit alone would keep its model
+                    raise _End(error) from None
                 raise
             if time.perf_counter() >= self.next_checkpoint:
                 self._checkpoint(batch, progress)

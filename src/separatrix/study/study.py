@@ -229,10 +229,18 @@ class Study:
         return {
             "command": self.command,
             "python": self._python(rows),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self._told()],
             "data": facts_of(rows),
             "versions": _versions(),
         }
+
+    def _told(self) -> list[str]:
+        if self.draws is None or len(self.plan.chosen) >= self.draws:
+            return []
+        return [
+            f"The grid has fewer than {self.draws} different configurations: "
+            f"{len(self.plan.chosen)} were drawn."
+        ]
 
     def _python(self, rows: Rows) -> str:
         """The lines that make this study again."""
@@ -257,25 +265,29 @@ def _versions() -> dict[str, str]:
     }
 
 
-def name_for(plan: Plan, rows: Rows, store: str | os.PathLike[str] | None, resume: bool) -> str:
+def name_for(
+    plan: Plan, rows: Rows, store: str | os.PathLike[str] | None, resume: bool
+) -> tuple[str, str | None]:
     """A name for a study that was given none: that of its data, with a number if that is taken.
 
-    To resume, it is the name of the latest study that is this very one, whatever its name.
+    To resume, it is the name of the latest study that is this very one, whatever its name. If there
+    is none, the second value says in what the latest study of these data differs, if there is one.
     """
-    base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(rows.facts.name).with_suffix("").as_posix())
-    base = base.strip("-._")[:80] or "study"
-    identity = plan.identity(rows)
+    base = re.sub(r"[^\w.-]+", "-", Path(rows.facts.name).with_suffix("").as_posix())
+    base = base.encode()[:80].decode(errors="ignore").strip("-._") or "study"
+    identity, differs = plan.identity(rows), None
     with Store(store, write=True) as opened:
-        if resume:
-            for row in opened.rows("SELECT name, plan FROM studies ORDER BY id DESC"):
-                if difference(opened.values(row["plan"], "a plan"), identity) is None:
-                    return str(row["name"])
         taken = set(opened.names())
-    return next(
-        name
-        for name in (base, *(f"{base}-{k}" for k in range(2, len(taken) + 3)))
-        if name not in taken
-    )
+        found = "SELECT name, plan, about FROM studies ORDER BY id DESC"
+        for row in opened.rows(found) if resume else ():
+            told = difference(opened.values(row["plan"], "a plan"), identity)
+            if told is None:
+                return str(row["name"]), None
+            about = opened.values(row["about"], "a description")
+            if differs is None and about["data"]["name"] == rows.facts.name:
+                differs = f"{row['name']} has {told}"
+    names = (base, *(f"{base}-{k}" for k in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken), differs
 
 
 def rows_of(prepared: Prepared, call: str) -> Rows:
