@@ -74,6 +74,12 @@ def test_draws_are_inside_the_ranges_and_repeatable():
     assert len(draw({"momentum": [0.0, 0.9]}, 10)) == 2
 
 
+def test_an_empty_grid_is_one_configuration_and_no_grid_is_none(small):
+    assert len(Study("a", GradientDescentClassifier(), {})) == 1
+    with pytest.raises(ValueError, match="at least one grid"):
+        Study("a", GradientDescentClassifier(), [])
+
+
 @pytest.mark.parametrize(
     ("grid", "words"),
     [
@@ -88,6 +94,18 @@ def test_draws_are_inside_the_ranges_and_repeatable():
 def test_a_grid_that_cannot_be_meant_is_refused_in_words(grid, words):
     with pytest.raises(ValueError, match=words):
         Study("a", GradientDescentClassifier(), grid)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1.5, True, [], [1, 1], [1, 2.5], "ab"])
+def test_seeds_that_cannot_be_meant_are_refused_in_words(seeds):
+    with pytest.raises(ValueError, match=r"seeds is a whole number of at least 1, or a list"):
+        Study("a", GradientDescentClassifier(), {"epochs": [5]}, seeds=seeds)
+
+
+def test_several_values_in_a_tuple_are_refused_with_a_hint(small):
+    study = Study("a", GradientDescentClassifier(), {"learning_rate": (0.1, 0.2)})
+    with pytest.raises(ValueError, match=r"A grid takes several values as a list\."):
+        study.run(*iris())
 
 
 def test_a_wrong_value_is_refused_before_anything_is_trained_and_names_its_configuration(small):

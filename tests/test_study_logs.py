@@ -233,6 +233,13 @@ def test_a_log_that_fails_is_left_behind_and_harms_nothing(folder, duty):
     assert len(lines("a.csv")) == 68
 
 
+def test_what_is_no_log_is_refused_before_the_study_begins(folder):
+    with pytest.raises(TypeError, match=r"such as \[CsvLog\('log.csv'\)\]. It holds 'a.csv' of"):
+        quick().run(*iris(), logs=["a.csv"])
+    with pytest.raises(OSError, match="no study"):
+        quick().facts()
+
+
 # MLflow
 
 

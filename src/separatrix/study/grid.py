@@ -69,6 +69,8 @@ def configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
         for chosen in product(*values.values()):
             found = dict(zip(values, chosen))
             out.setdefault(repr(sorted(found.items())), found)
+    if not out:
+        raise ValueError("A study needs at least one grid. Got an empty list instead.")
     return list(out.values())
 
 

@@ -69,6 +69,12 @@ class Logs:
     def __init__(self, about: About, logs: Sequence[Log], on_epoch: OnEpoch | None) -> None:
         self.about, self.on_epoch = about, on_epoch
         self.logs = list(logs)
+        for log in self.logs:
+            if not hasattr(log, "tell"):
+                raise TypeError(
+                    "logs is a list of logs, such as [CsvLog('log.csv')]. It holds "
+                    f"{log!r} of type {type(log).__name__}."
+                )
 
     def __bool__(self) -> bool:
         return bool(self.logs) or self.on_epoch is not None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,10 @@ class Work:
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
-                raise kind(f"{in_words(plan.chosen[configuration])}: {error}") from None
+                chosen = plan.chosen[configuration]
+                tuples = any(isinstance(value, tuple) for value in chosen.values())
+                hint = " A grid takes several values as a list." if tuples else ""
+                raise kind(f"{in_words(chosen)}: {error}{hint}") from None
             if validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "
@@ -252,10 +256,16 @@ def _require_plain(parameters: Mapping[str, Any]) -> None:
 
 
 def _seeds(given: int | Sequence[int], first: int) -> list[int]:
-    seeds = list(range(first, first + given)) if isinstance(given, int) else [int(s) for s in given]
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise ValueError(f"seeds is a number of at least 1, or different seeds. Got {given!r}.")
-    return seeds
+    numbers = [given] if not isinstance(given, Sequence | np.ndarray) else list(given)
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in numbers)
+    if whole and isinstance(given, Integral):
+        numbers = list(range(first, first + int(given)))
+    if not whole or not numbers or len(set(numbers)) != len(numbers):
+        raise ParameterError(
+            "seeds is a whole number of at least 1, or a list of different whole numbers. Got "
+            f"{given!r} instead."
+        )
+    return [int(n) for n in numbers]
 
 
 def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:
