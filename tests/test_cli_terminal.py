@@ -27,8 +27,11 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-def run(words, folder, *, columns=80, interrupt_at=None):
-    """Run the program in a terminal; press Ctrl-C when it has shown `interrupt_at`."""
+def run(words, folder, *, columns=80, interrupt_at=None, again=None):
+    """Run the program in a terminal; press Ctrl-C when it has shown `interrupt_at`.
+
+    As people do, press it `again` after so many seconds if nothing has happened.
+    """
     terminal, inside = os.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
@@ -42,11 +45,12 @@ def run(words, folder, *, columns=80, interrupt_at=None):
         start_new_session=True,
     )
     os.close(inside)
-    shown, pressed, began = b"", False, time.monotonic()
+    shown, pressed, began = b"", None, time.monotonic()
     while time.monotonic() - began < SECONDS:
-        if interrupt_at and not pressed and interrupt_at in shown.decode(errors="ignore"):
+        due = pressed is None or (again is not None and time.monotonic() - pressed > again)
+        if interrupt_at and due and interrupt_at in shown.decode(errors="ignore"):
             os.write(terminal, b"\x03")
-            pressed = True
+            pressed = time.monotonic()
         if not select.select([terminal], [], [], 0.05)[0]:
             continue
         try:
@@ -119,9 +123,10 @@ def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
 
 
 def test_ctrl_c_while_reading_writes_nothing(tmp_path):
-    rows = "".join(f"{k},{k * k % 97},{'xyz'[k % 3]}\n" for k in range(300_000))
+    rows = "".join(f"{k},{k * k % 97},{'xyz'[k % 3]}\n" for k in range(1_500_000))
     (tmp_path / "long.csv").write_text(rows)
-    shown, code = run(["fit", "long.csv", "--out", "m.sx"], tmp_path, interrupt_at="Reading")
+    words = ["fit", "long.csv", "--out", "m.sx"]
+    shown, code = run(words, tmp_path, interrupt_at="Reading", again=0.5)
     assert code == 130
     assert "Interrupted: nothing was written." in CONTROL.sub("", shown)
     assert not (tmp_path / "m.sx").exists()

@@ -265,5 +265,5 @@ def test_precision_and_recall_are_those_of_the_class_that_is_meant(folder):
         chosen = scores > sign * point["threshold"]
         assert point["recall"] == (chosen & positive).sum() / positive.sum()
     assert "'benign' if score <" in call(*words, "--positive", "benign").stdout
-    refused = call(*words, "--positive", "neither", code=1).stderr
-    assert "must be one of the classes, benign, malignant" in refused
+    refused = call(*words, "--positive", "neither", code=2).stderr
+    assert "--positive must be one of the classes, benign, malignant" in refused

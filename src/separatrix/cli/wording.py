@@ -20,7 +20,7 @@ _OTHER_NAMES = {
     "n_hashes": "hashes",
     "word_lists": "word_list",
 }
-_OF_SINGLE_VERBS = ("folds", "scoring", "precision", "recall")
+_OF_SINGLE_VERBS = ("folds", "scoring", "precision", "recall", "positive")
 _SETTINGS = {"text": "words"}  # of a preparation, where `text` of a reader is something else
 _OTHER_VALUES = {
     ("label", "False"): "--label none",
