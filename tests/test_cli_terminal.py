@@ -126,7 +126,7 @@ def test_ctrl_c_while_reading_writes_nothing(tmp_path):
     rows = "".join(f"{k},{k * k % 97},{'xyz'[k % 3]}\n" for k in range(1_500_000))
     (tmp_path / "long.csv").write_text(rows)
     words = ["fit", "long.csv", "--out", "m.sx"]
-    shown, code = run(words, tmp_path, interrupt_at="Reading", again=0.5)
+    shown, code = run(words, tmp_path, interrupt_at="Reading", again=2.0)
     assert code == 130
     assert "Interrupted: nothing was written." in CONTROL.sub("", shown)
     assert not (tmp_path / "m.sx").exists()
