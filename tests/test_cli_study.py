@@ -337,3 +337,27 @@ def test_a_report_that_cannot_be_written_costs_nothing_else(folder):
     assert "Best: learning rate" in failed.stdout
     assert "reports" in failed.stderr
     assert facts("studies", "list")[0]["finished"]
+
+
+def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "100"]
+    found = facts("study", "wine", *words, "--batch-size", "all,8,16", "--no-report")
+    assert [row["batch_size"] for row in found["rows"]] == [None, 8, 16]
+    assert found["verdict"]["best"] is not None
+
+
+def test_the_python_that_is_told_makes_the_same_study(folder):
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--batch-size", "8"]
+    words += ["--epochs", "3", "--seed", "3", "--split", "60/20/20", "--no-report"]
+    made = facts("study", "wine", *words)
+    told = made["python"].replace("Study('wine', ", "Study('again', ")
+    exec(told, {})
+    again = facts("studies", "show", "again")
+    assert without_seconds(again["rows"]) == without_seconds(made["rows"])
+
+
+def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):
+    call("study", "wine", *QUICK)
+    assert "or say --yes for the latest, 'wine'." in call("studies", "delete", code=2).stderr
+    call("studies", "delete", "--yes")
+    assert facts("studies", "list") == []

@@ -4,6 +4,7 @@ import csv
 import os
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from command import call
 from separatrix import GradientDescentClassifier, LogisticRegression, Perceptron, Study
 from separatrix.solvers import Interrupted
-from separatrix.study import CsvLog, LogWarning, MlflowLog
+from separatrix.study import CsvLog, LogWarning, MlflowLog, StoreError
 from studies import assert_same, facts_of, iris, run_in_process, study_of
 
 QUICK = {"learning_rate": [0.1, 0.01], "epochs": [5, 12]}
@@ -338,3 +339,19 @@ def test_the_command_says_in_a_sentence_what_it_could_not_log(folder):
     assert found.stdout.startswith("{")
     (folder / "a.csv").write_text("other\n")
     assert "is not a log" in call(*WORDS, "--log", "a.csv", code=1).stderr
+
+
+def test_a_second_writer_leaves_the_log_of_the_first_alone(folder):
+    before = []
+
+    def meddle(_):
+        if before:
+            return
+        before.append(Path("a.csv").read_bytes())
+        with pytest.raises(StoreError, match="is being written"):
+            quick("a").run(*iris(), resume=True, logs=[CsvLog("a.csv")])
+        assert Path("a.csv").read_bytes() == before[0]
+
+    quick("a").run(*iris(), logs=[CsvLog("a.csv")], on_epoch=meddle)
+    assert before
+    assert Counter(row["study"] for row in lines("a.csv")) == {"a": 68}

@@ -150,7 +150,13 @@ def export(
 
 
 @verb
-def delete(screen: Screen, common: Common, name: Name = None, store: StoreFile = None) -> None:
+def delete(
+    screen: Screen,
+    common: Common,
+    name: Name = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreFile = None,
+) -> None:
     """Delete a study and all that belongs to it.
 
     [b]separatrix studies delete iris-2[/b]
@@ -161,8 +167,13 @@ def delete(screen: Screen, common: Common, name: Name = None, store: StoreFile =
     Store(store).close()  # a file that is not there is not made
     with Store(store, write=True) as opened:
         meant = opened.study(name)["name"]
-        if name is None and screen.live and not typer.confirm(f"Delete the study {meant!r}?"):
-            return
+        if name is None and not yes:
+            if not screen.live:
+                raise UsageError(
+                    f"Name the study to delete, or say --yes for the latest, {meant!r}."
+                )
+            if not typer.confirm(f"Delete the study {meant!r}?"):
+                return
         remove(opened, meant)
     screen.facts({"deleted": meant})
     screen.say(f"Deleted the study {meant}.")

@@ -110,14 +110,13 @@ def study(
     from separatrix.workflow.fitting import prepare
 
     given = sweep.grid()
-    loaded = read_source(
-        screen, source, seed=common.seed, split=preparing.shares(), **reading.options()
-    )
+    options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
+    loaded = read_source(screen, source, **options)
     if preparing.standardise is None and loaded.name in COURSE:
         preparing.standardise = False  # as the homework has it
     with screen.busy("Preparing"):
         prepared = prepare(loaded, preparing.settings(loaded.table))
-        rows = rows_of(prepared, _call(source, preparing.standardise))
+        rows = rows_of(prepared, _call(source, options, preparing.standardise))
         estimator = sweep.estimator(given)
         choice = choose_grid(estimator, rows, given)
     made = Study(
@@ -162,5 +161,11 @@ def study(
     return NOT_CONVERGED if facts.verdict.best is None else 0
 
 
-def _call(source: str, standardise: bool | None) -> str:
-    return repr(source) + ("" if standardise is None else f", standardise={standardise}")
+def _call(source: str, options: dict[str, Any], standardise: bool | None) -> str:
+    """What `Study.run` is given for the same rows."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if given.get("seed") == 0:
+        del given["seed"]
+    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    rows = f"load({source!r}, {words})" if words else repr(source)
+    return rows + ("" if standardise is None else f", standardise={standardise}")

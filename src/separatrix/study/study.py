@@ -7,6 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,14 +129,29 @@ class Study:
         rows = _rows(X, y, X_val, y_val, standardise)
         with Store(self.store, write=True) as store:
             if self._to_be_made(store, rows, resume):
-                work = Work.of(self.plan, rows)
-                with (
-                    Logs(self._to_log(store, rows), logs, on_epoch) as told,
-                    self._writer(store, rows, work) as writer,
-                    showing(progress, on_standing) as watch,
-                ):
-                    make_runs(self.plan, work, writer, told, watch, every)
+                kept = Logs(self._to_log(store, rows), logs, on_epoch)
+                self._make(store, rows, kept, showing(progress, on_standing), every)
         return self
+
+    def _make(
+        self,
+        store: Store,
+        rows: Rows,
+        logs: Logs,
+        watching: AbstractContextManager[OnStanding | None],
+        every: float,
+    ) -> None:
+        """Make the runs that are lacking."""
+        work = Work.of(self.plan, rows)
+        with self._writer(store, rows, work) as writer, ExitStack() as opened:
+            # Logs touch their files only when nobody else writes this study.
+            try:
+                told = opened.enter_context(logs)
+            except BaseException:
+                if not logs.about.resumed:
+                    writer.forget()
+                raise
+            make_runs(self.plan, work, writer, told, opened.enter_context(watching), every)
 
     def facts(self, *, histories: bool | Collection[int] = True) -> StudyFacts:
         """All that is known of the study, from its store alone.
@@ -246,10 +262,11 @@ class Study:
         """The lines that make this study again."""
         given = ", ".join(f"{k}={v!r}" for k, v in self.plan.parameters().items())
         made = f"{type(self.estimator).__name__}({given})"
-        more = "" if len(self.plan.seeds) == 1 else f", seeds={self.plan.seeds!r}"
+        more = "" if self.plan.seeds == [0] else f", seeds={self.plan.seeds!r}"
+        loads = ", load" if rows.call.startswith("load(") else ""
         grid = repr(self.grid) if self.draws is None else repr(self.plan.chosen)
         return (
-            f"from separatrix import {type(self.estimator).__name__}, Study\n\n"
+            f"from separatrix import {type(self.estimator).__name__}, Study{loads}\n\n"
             f"study = Study({self.name!r}, {made}, {grid}{more})\n"
             f"study.run({rows.call})\n"
         )

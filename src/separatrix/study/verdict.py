@@ -192,7 +192,8 @@ def _edge_sentences(
         inner = {
             one.row.parameters[name]
             for one in same
-            if name in one.row.parameters and min(values) < one.row.parameters[name] < max(values)
+            if _is_number(one.row.parameters.get(name))
+            and min(values) < one.row.parameters[name] < max(values)
         }
         also = ""
         if inner:

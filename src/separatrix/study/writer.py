@@ -172,6 +172,12 @@ class Writer:
             self._hold(connection, 0.0)
             connection.execute("UPDATE studies SET finished = 1 WHERE id = ?", (self.study,))
 
+    def forget(self) -> None:
+        """Remove the study, of which nothing was made."""
+        with self.store.writing() as connection:
+            self._hold(connection, 0.0)
+            connection.execute("DELETE FROM studies WHERE id = ?", (self.study,))
+
     def let_go(self) -> None:
         """Let others write the study."""
         with self.store.writing() as connection:
