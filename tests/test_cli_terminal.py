@@ -19,8 +19,8 @@ from separatrix import load_model
 PROGRAM = Path(sys.executable).with_name("separatrix")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECONDS = 60.0
-# Ctrl-C reaches the processes whose controlling terminal it was pressed in, unless they were told to
-# ignore it, as all are that a script starts in the background.
+# Ctrl-C reaches the processes whose controlling terminal it was pressed in, unless they were told
+# to ignore it, as all are that a script starts in the background.
 TAKE_OVER = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
