@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from command import call
 from separatrix import GradientDescentClassifier, LogisticRegression, Perceptron, Study
 from separatrix.solvers import Interrupted
-from separatrix.study import CsvLog, LogWarning, MlflowLog, StoreError
+from separatrix.study import CsvLog, LogWarning, MlflowLog, Store, StoreError
 from studies import assert_same, facts_of, iris, run_in_process, study_of
 
 QUICK = {"learning_rate": [0.1, 0.01], "epochs": [5, 12]}
@@ -162,6 +163,66 @@ def test_a_resumed_study_doubles_no_line_of_its_log_and_leaves_none_out(folder, 
         return sorted(sorted((k, v) for k, v in r.items() if k != "seconds") for r in lines(path))
 
     assert without_seconds("a.csv") == without_seconds("whole.csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "mlflow"])
+def test_a_log_that_is_ahead_of_the_store_is_told_nothing_twice(tracking, folder, kind):
+    """As after a crash: the store is that of epoch 4, the log has epoch 8."""
+    log = (lambda: CsvLog("a.csv")) if kind == "csv" else (lambda: MlflowLog(tracking))
+    for epoch in (4, 8):
+        with pytest.raises(EnoughError):
+            quick().run(*iris(), resume=True, logs=[log()], on_epoch=end_at(epoch))
+        if epoch == 4:
+            shutil.copy("separatrix.db", "then.db")
+    shutil.copy("then.db", "separatrix.db")
+    told = []
+    study = quick().run(*iris(), resume=True, logs=[log()], on_epoch=told.append)
+    assert told[0][0].epoch == 5
+    if kind == "mlflow":
+        assert_logged(tracking, study)
+    else:
+        epochs = Counter((r["configuration"], r["seed"], r["epoch"]) for r in lines("a.csv"))
+        assert (len(epochs), set(epochs.values())) == (68, {1})
+
+
+class Buffering:
+    """A log that keeps nothing before it is asked to, and looks what the store has by then."""
+
+    place = "memory"
+
+    def __init__(self):
+        self.pending, self.kept = [], []
+
+    def begin(self, about):
+        pass
+
+    def tell(self, epochs):
+        self.pending += [(e.number, e.seed, e.epoch) for e in epochs]
+
+    def flush(self):
+        with Store() as store:
+            found = store.rows("SELECT configuration, seed FROM runs WHERE found IS NOT NULL")
+            there = store.rows("SELECT max(epoch) AS epoch FROM checkpoints")[0]["epoch"] or 0
+        done = {(row["configuration"], row["seed"]) for row in found}
+        for number, seed, epoch in self.pending:
+            assert (number, seed) not in done
+            assert epoch > there
+        self.kept += self.pending
+        self.pending = []
+
+    def end(self, finished):
+        pass
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 30], ids=["many batches", "one batch"])
+def test_logs_are_flushed_before_the_store_goes_on(folder, memory):
+    """So that whatever the store does not tell again is in the log."""
+    log = Buffering()
+    quick(memory=memory).run(*iris(), logs=[log], every=0.0)
+    assert log.pending == []
+    assert Counter((number, seed) for number, seed, _ in log.kept) == {
+        (number, seed): epochs for number, epochs in RUNS for seed in (0, 1)
+    }
 
 
 def test_killed_studies_have_whole_logs(tmp_path):
