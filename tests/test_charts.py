@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from charting import channels, drawn, of, rows_of
 from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing import spread, thinned
-from separatrix.study.plan import in_words
+from separatrix.study.words import in_words
 
 
 @pytest.fixture(scope="module")

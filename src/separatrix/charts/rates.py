@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.charts.drawing import counted, data, share, short
 from separatrix.charts.look import CHOSEN, WRONG, finish
 from separatrix.study.facts import MEASURES, Row, StudyFacts
-from separatrix.study.plan import value_words
+from separatrix.study.words import value_words
 
 _TEXT = 16  # columns up to which the cells have their numbers written in
 

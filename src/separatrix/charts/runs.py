@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.solvers.history import History
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.plan import in_words, value_words
+from separatrix.study.words import in_words, value_words
 
 
 @dataclass(frozen=True, eq=False)

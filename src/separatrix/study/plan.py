@@ -23,8 +23,7 @@ from separatrix.sources import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
 from separatrix.study.store import to_text
-from separatrix.study.words import in_words as in_words
-from separatrix.study.words import value_words as value_words
+from separatrix.study.words import in_words, value_words
 
 NAME = re.compile(r"[^\W_][\w. -]*")
 LONGEST_NAME = 100  # bytes

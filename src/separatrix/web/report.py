@@ -17,7 +17,7 @@ from separatrix import charts
 from separatrix.storage import replace_file
 from separatrix.study.exporting import cells, to_csv
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.plan import in_words
+from separatrix.study.words import in_words
 
 _MOST_ROWS = 1000  # of the table; the CSV has them all
 _MOST_SEEN = 50
