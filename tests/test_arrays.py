@@ -499,15 +499,15 @@ def test_other_python_threads_run_during_compiled_code(name: str) -> None:
 def test_the_second_copy_of_a_sparse_matrix_changes_no_bit(
     columns: int, dtype: str, threads: int
 ) -> None:
-    X = sp.csr_array(values(3000, 70, density=0.2))
+    X = sp.csr_array(values(3000, 240, density=0.1))
     U = np.random.default_rng(columns).standard_normal((3000, columns, 1)).astype(dtype)
     set_threads(threads)
     copied = Matrix(X)
     copied.by_both()
     once = Matrix(X)
-    for product in range(12):  # on the way it makes its own copy
+    for product in range(12):  # on the way it makes its own copy, if there are many sums
         np.testing.assert_array_equal(once.transpose_times(U), copied.transpose_times(U))
-        assert once.by_sample().has_features == (product >= 8)
+        assert once.by_sample().has_features == (product >= 8 and columns > 16)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -63,13 +63,20 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
         V sum[width];
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) sum[v] = load_as<T, V>(sums + v * step);
-        for (index_t k = begin; k < end; ++k) {
-            if (k + look_ahead < end) __builtin_prefetch(B + index_t(index[k + look_ahead]) * ldb);
+        const auto add = [&](index_t k) {
             const V x = spread<T, V>(static_cast<T>(value[k]));
             const T* other = B + index_t(index[k]) * ldb;
 #pragma GCC unroll 4
-            for (int v = 0; v < width; ++v) sum[v] += x * load_as<T, V>(other + v * step);
+            for (int v = 0; v < width; ++v)
+                sum[v] = add_product<V>(sum[v], x, load_as<T, V>(other + v * step));
+        };
+        index_t k = begin;
+        for (; k < end - look_ahead; ++k) {
+            __builtin_prefetch(B + index_t(index[k + look_ahead]) * ldb);
+            add(k);
         }
+#pragma GCC unroll 2
+        for (; k < end; ++k) add(k);
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) store_as<T, V>(sums + v * step, sum[v]);
         if (!whole) std::memcpy(at, edge, present * sizeof(T));
@@ -93,21 +100,27 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
         V r[width];
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) r[v] = load_as<T, V>(B + i * ldb + c + v * step);
-        for (index_t k = begin; k < end; ++k) {
-            if (k + look_ahead < end)
-                __builtin_prefetch(C + index_t(index[k + look_ahead]) * ldc + c, 1);
+        const auto add = [&](index_t k) {
             const V x = spread<T, V>(static_cast<T>(value[k]));
             T* at = C + index_t(index[k]) * ldc + c;
 #pragma GCC unroll 4
             for (int v = 0; v < width - !whole; ++v)
-                store_as<T, V>(at + v * step, load_as<T, V>(at + v * step) + x * r[v]);
+                store_as<T, V>(at + v * step,
+                               add_product<V>(load_as<T, V>(at + v * step), x, r[v]));
             if constexpr (!whole) {
                 constexpr index_t last = (width - 1) * step;
                 const int left = int(present - last);
                 store_partial<T>(at + last,
                                  load_partial<T>(at + last, left, T(0)) + x * r[width - 1], left);
             }
+        };
+        index_t k = begin;
+        for (; k < end - look_ahead; ++k) {
+            __builtin_prefetch(C + index_t(index[k + look_ahead]) * ldc + c, 1);
+            add(k);
         }
+#pragma GCC unroll 2
+        for (; k < end; ++k) add(k);
     }
 }
 

@@ -28,12 +28,14 @@ template <class V, int width, class Index, class Source>
 SX_INLINE void add_products(const V (&r)[width], const Index* index, const Source* value,
                             index_t count, double* sums) {
     constexpr index_t step = sizeof(V) / sizeof(double);
+#pragma GCC unroll 4
     for (index_t k = 0; k < count; ++k) {
         const V x = spread<double, V>(double(value[k]));
         double* at = sums + index_t(index[k]) * (width * step);
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v)
-            store_as<double, V>(at + v * step, load_as<double, V>(at + v * step) + r[v] * x);
+            store_as<double, V>(at + v * step,
+                                add_product<V>(load_as<double, V>(at + v * step), r[v], x));
     }
 }
 

@@ -183,6 +183,12 @@ class Pass {
         return best;
     }
 
+    // One row of sums for each feature, between rows of different lengths.
+    void copy_rows(const T* from, index_t from_row, T* to, index_t to_row, index_t N) const {
+        for (index_t j = 0; j < X_.columns; ++j)
+            std::copy_n(from + j * from_row, N, to + j * to_row);
+    }
+
     // Copies B (depth, N) to rows padded to whole vectors; N = 1 stays as it is.
     const T* pad_rows(const T* B, index_t depth, index_t N, Buffer<T>& buffer, index_t& ldb) const {
         ldb = N == 1 ? 1 : k_.padded(N);
@@ -222,7 +228,10 @@ class Pass {
         char* space = static_cast<char*>(scratch());
         engine_.loop((count + block - 1) / block, work(count, N), [&](index_t task, int worker) {
             const index_t i0 = task * block, i1 = std::min(count, i0 + block);
-            for (index_t i = i0; i < i1; ++i) std::copy_n(w.b, N, Z + i * N);
+            if (N == 1)
+                std::fill(Z + i0, Z + i1, *w.b);
+            else
+                for (index_t i = i0; i < i1; ++i) std::copy_n(w.b, N, Z + i * N);
             if (X_.sparse)
                 k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N,
                           N, Z, N);
@@ -252,11 +261,17 @@ class Pass {
             const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             const index_t parts = engine_.threads;
             const Data::Bounds kept = X_.range_bounds(parts);
+            // A sum that ends within a vector is slow to be read again: where they are few, whole
+            // vectors of them are kept.
+            const bool whole = ldu == ldg || X_.columns * ldu > few_sums;
+            T* sums = whole ? G : space_.sums.reserve(X_.columns * ldu);
+            if (!whole) copy_rows(G, ldg, sums, ldu, N);
             engine_.loop(parts, work(count, N), [&](index_t part, int) {
                 const index_t* from = kept->data() + part * X_.rows;
                 k_.scatter({X_.by_sample, nullptr, first, from, from + X_.rows, 0}, count, other,
-                           ldu, 0, N, N, G, ldg);
+                           ldu, 0, N, N, sums, whole ? ldg : ldu);
             });
+            if (!whole) copy_rows(sums, ldu, G, ldg, N);
         } else if (X_.sparse) {
             index_t ldu;
             const Data::Bounds kept = X_.feature_bounds(chunk(N));
@@ -282,6 +297,8 @@ class Pass {
         }
     }
 
+    static constexpr index_t few_sums = 1 << 16;  // of features times columns
+
     const Engine engine_;
     const Kernels<T>& k_;
     const Data& X_;
@@ -290,7 +307,7 @@ class Pass {
     index_t ldw_ = 0;
     // What a pass works in is kept from call to call: fresh pages cost a twentieth of a pass.
     struct Workspace {
-        Buffer<T> Z, weights, gradients, loss_scratch;
+        Buffer<T> Z, weights, gradients, sums, loss_scratch;
         Buffer<double> row_value, row_hit, listed_s;
         Buffer<std::int32_t> listed_y;
         Buffer<char> scratch;

@@ -23,10 +23,18 @@ class RowSums {
         const double work = double(count) * width_;
         engine.loop((width_ + block - 1) / block, work, [&](index_t task, int) {
             const index_t c0 = task * block, c1 = std::min(width_, c0 + block);
-            for (index_t i = 0; i < count; ++i) {
+            const auto add_row = [&](index_t i) {
                 double* to = parts_.data() + (first + i) % ways * width_;
                 for (index_t c = c0; c < c1; ++c) to[c] += double(A[i * width_ + c]);
+            };
+            index_t i = 0;
+            if (width_ == 1) {  // one row to each part is one run of numbers
+                double* to = parts_.data();
+                for (; i < count && (first + i) % ways != 0; ++i) add_row(i);
+                for (; i + ways <= count; i += ways)
+                    for (index_t k = 0; k < ways; ++k) to[k] += double(A[i + k]);
             }
+            for (; i < count; ++i) add_row(i);
         });
     }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #if defined(__AVX512F__)
@@ -108,6 +109,17 @@ SX_INLINE void store_partial(T* to, vec<T> x, int count) {
 template <class M, class V>
 SX_INLINE V select(M where, V yes, V no) {
     return where ? yes : no;
+}
+
+// sum + a b, rounded once where the instruction set can. Said by name for single numbers: what the
+// compiler makes of an unrolled loop of them may be rounded twice.
+template <class V>
+SX_INLINE V add_product(V sum, V a, V b) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    if constexpr (std::is_same_v<V, float>) return __builtin_fmaf(a, b, sum);
+    if constexpr (std::is_same_v<V, double>) return __builtin_fma(a, b, sum);
+#endif
+    return sum + a * b;
 }
 
 // Of a NaN and a number, max and min return the second argument.

@@ -34,6 +34,7 @@ _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it t
 _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
 _COPY_PAYS = 8  # products with X^T; a copy takes as long as some of them
+_NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
 
 
 MOST_THREADS = 1024
@@ -87,13 +88,13 @@ class Matrix:
         self._with("csr")
         return self._with("csc")
 
-    def for_transpose(self) -> _core.Matrix:
-        """The native matrix for one more product with X^T.
+    def for_transpose(self, columns: int) -> _core.Matrix:
+        """The native matrix for one more product of X^T with so many columns.
 
         A sparse X gives the same bits with or without its entries by features, but products with
-        X^T are slower without: the second copy is made once it would have paid.
+        X^T that have many sums are slower without: the second copy is made once it would have paid.
         """
-        self._products += 1
+        self._products += self.shape[1] * columns > _NEAR_SUMS
         return self.by_both() if self._products > _COPY_PAYS else self.by_sample()
 
     def _with(self, form: str) -> _core.Matrix:
@@ -128,7 +129,7 @@ class Matrix:
             )
         G = np.zeros((d, *U.shape[1:]), U.dtype)
         if G.size:
-            _core.transpose_times(self.for_transpose(), U, G)
+            _core.transpose_times(self.for_transpose(U.shape[1] * U.shape[2]), U, G)
         return G
 
     def gram(self, h: Array, origin: Array | None = None) -> Array:
@@ -161,10 +162,11 @@ class Matrix:
                 self._full = np.diff(self.X.indptr) == n
             else:
                 # Mostly a few rows tell that there is none.
-                some = self.X[: min(n, 16)]
-                self._full = np.bincount(some.indices, minlength=d) == some.shape[0]
-                if self._full.any():
-                    self._full = np.bincount(self.X.indices, minlength=d) == n
+                for rows in (min(n, 16), min(n, 1024), n):
+                    index = self.X.indices[: self.X.indptr[rows]]
+                    self._full = np.bincount(index, minlength=d) == rows
+                    if not self._full.any():
+                        break
         return self._full
 
     def largest(self) -> Array:

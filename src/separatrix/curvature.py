@@ -191,7 +191,7 @@ class Curvature:
             return block.X.transpose_times(U), sum_samples(U)
         GW, gb = np.zeros_like(V.W), np.zeros(V.b.shape)
         _core.hessian_times(
-            block.X.for_transpose(),
+            block.X.for_transpose(V.b.size),
             block.y,
             block.s,
             self.scale,
