@@ -15,6 +15,7 @@
 #include <string>
 #include <tuple>
 
+#include "core/canonical.hpp"
 #include "core/cholesky_pass.hpp"
 #include "core/coordinate_pass.hpp"
 #include "core/descent.hpp"
@@ -457,6 +458,20 @@ void bind_dual(nb::module_& m, const char* name) {
              "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(), "estimate"_a.noconvert());
 }
 
+template <class Index, class Value>
+void bind_order(nb::module_& m) {
+    m.def(
+        "put_in_order",
+        [](In<Index> start, In<Index> index, In<Value> value, Out<Index> new_start,
+           Out<Index> new_index, Out<Value> new_value) {
+            nb::gil_scoped_release release;
+            return put_in_order(index_t(start.size()) - 1, start.data(), index.data(), value.data(),
+                                new_start.data(), new_index.data(), new_value.data());
+        },
+        "start"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(),
+        "new_start"_a.noconvert(), "new_index"_a.noconvert(), "new_value"_a.noconvert());
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* rules) {
     m.def("scores", &scores<T>, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
@@ -573,6 +588,10 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "origin"_a.none().noconvert(),
           "H"_a.noconvert());
+    bind_order<std::int32_t, float>(m);
+    bind_order<std::int32_t, double>(m);
+    bind_order<std::int64_t, float>(m);
+    bind_order<std::int64_t, double>(m);
     bind_type<float>(m, "RulesF32");
     bind_type<double>(m, "RulesF64");
     bind_dual<float>(m, "DualF32");

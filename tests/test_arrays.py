@@ -368,6 +368,33 @@ def test_entries_unsorted_behind_the_back_of_scipy_are_sorted(kind: Any) -> None
     assert_products(X)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rows=st.integers(1, 12),
+    columns=st.integers(1, 200),
+    long=st.integers(0, 150),
+    dtype=st.sampled_from(["float32", "float64"]),
+    wide=st.sampled_from(["int32", "int64"]),
+)
+def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_of_them(
+    seed: int, rows: int, columns: int, long: int, dtype: str, wide: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    start = np.concatenate([[0], rng.integers(0, long + 1, rows).cumsum()]).astype(wide)
+    index = rng.integers(0, columns, start[-1]).astype(wide)
+    value = rng.integers(-4, 5, start[-1]).astype(dtype)
+    X = sp.csr_array((value, index, start), shape=(rows, columns))
+    expected = X.copy()
+    expected.sum_duplicates()
+    ours = Matrix(X).X
+    assert ours.dtype == X.dtype
+    np.testing.assert_array_equal(ours.indptr, expected.indptr)
+    np.testing.assert_array_equal(ours.indices, expected.indices)
+    np.testing.assert_array_equal(ours.data, expected.data)
+    np.testing.assert_array_equal(X.indices, index)  # the user's arrays are as they were
+
+
 def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
     X = sp.csr_array(values(50, 20, density=0.3))
     expected = X.toarray()

@@ -345,11 +345,16 @@ def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
     """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
-        wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
-        # The kernels know no strides of these.
-        start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
-        native.set(X.format == "csc", start, index, np.require(X.data, None, ["C", "A"]))
+        native.set(X.format == "csc", *_arrays_of(X))
     return forms, native
+
+
+def _arrays_of(X: Any) -> tuple[Array, Array, Array]:
+    """Where the rows of a compressed matrix start, its indices and values, as kernels read them."""
+    wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
+    # The kernels know no strides of these.
+    start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
+    return start, index, np.require(X.data, None, ["C", "A"])
 
 
 def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -483,10 +488,17 @@ def _canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    if not view.has_canonical_format:
-        view = view.copy()
-        view.sum_duplicates()
-    return view
+    return view if view.has_canonical_format else _in_order(view)
+
+
+def _in_order(X: Any) -> Any:
+    """A copy of a compressed matrix with the indices of each row sorted, equal ones added up."""
+    given = _arrays_of(X)
+    start, index, value = (np.empty_like(a) for a in given)
+    count = _core.put_in_order(*given, start, index, value)
+    out = type(X)((value[:count], index[:count], start), shape=X.shape, copy=False)
+    out.has_canonical_format = True
+    return out
 
 
 def _pieces(X: Array) -> Iterator[slice]:
