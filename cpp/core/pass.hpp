@@ -212,6 +212,9 @@ class Pass {
     }
 
     void prepare(const Columns<T>& w) {
+        // Most models start from zero, and X need not be read to know its scores there.
+        nothing_ = std::all_of(w.W, w.W + X_.columns * w.N(), [](T weight) { return weight == 0; });
+        if (nothing_) return;
         if (X_.sparse)
             W_ = pad_rows(w.W, X_.columns, w.N(), space_.weights, ldw_);
         else
@@ -228,19 +231,17 @@ class Pass {
         char* space = static_cast<char*>(scratch());
         engine_.loop((count + block - 1) / block, work(count, N), [&](index_t task, int worker) {
             const index_t i0 = task * block, i1 = std::min(count, i0 + block);
-            if (N == 1)
-                std::fill(Z + i0, Z + i1, *w.b);
-            else
-                for (index_t i = i0; i < i1; ++i) std::copy_n(w.b, N, Z + i * N);
-            if (X_.sparse)
+            for (index_t i = i0; i < i1; ++i)
+                for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
+            if (!nothing_ && X_.sparse)
                 k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N,
                           N, Z, N);
-            else
+            if (!nothing_ && !X_.sparse)
                 k_.multiply({X_.dense, rows, first, false}, i0, i1, X_.columns, W_, N, Z, N,
                             space + worker * k_.scratch);
             then(i0, i1, worker);
         });
-        engine_.read->forward += count;
+        if (!nothing_) engine_.read->forward += count;
     }
 
     // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).
@@ -303,6 +304,7 @@ class Pass {
     const Kernels<T>& k_;
     const Data& X_;
     double per_row_ = 1;
+    bool nothing_ = false;  // all weights are 0
     const T* W_ = nullptr;
     index_t ldw_ = 0;
     // What a pass works in is kept from call to call: fresh pages cost a twentieth of a pass.
