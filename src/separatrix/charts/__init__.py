@@ -8,6 +8,7 @@ from separatrix.charts.answers import calibration, confusion, precision_recall, 
 from separatrix.charts.curves import curves
 from separatrix.charts.descent import batches
 from separatrix.charts.functions import losses
+from separatrix.charts.learning import learning_curves
 from separatrix.charts.look import config, set_theme
 from separatrix.charts.plane import boundary, boundary_frames
 from separatrix.charts.rates import rates
@@ -25,6 +26,7 @@ __all__ = [
     "config",
     "confusion",
     "curves",
+    "learning_curves",
     "losses",
     "precision_recall",
     "rates",
