@@ -300,7 +300,7 @@ def test_templates_are_the_weights(tmp_path):
     chart = charts.templates(model.coef_, (8, 8), model.classes_)
     drawn(chart, tmp_path)
     rows = rows_of(chart)
-    assert [row["class"] for row in rows] == [str(k) for k in range(10)]
+    assert [row["panel"] for row in rows] == [str(k) for k in range(10)]
     seen, weights = pixels_of(rows[3]), model.coef_[3].reshape(8, 8)
     largest = np.quantile(np.abs(model.coef_), 0.998)
     expected = np.clip(np.abs(weights) / largest, 0, 1)

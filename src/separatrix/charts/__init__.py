@@ -5,11 +5,21 @@
 """
 
 from separatrix.charts.answers import calibration, confusion, precision_recall, roc
+from separatrix.charts.contributions import contributions
+from separatrix.charts.curvature import curvature
 from separatrix.charts.curves import curves
 from separatrix.charts.descent import batches
 from separatrix.charts.functions import losses
+from separatrix.charts.graph import graph
 from separatrix.charts.learning import learning_curves
 from separatrix.charts.look import config, set_theme
+from separatrix.charts.perceptron import (
+    perceptron_angles,
+    perceptron_mistakes,
+    perceptron_path,
+    perceptron_planes,
+)
+from separatrix.charts.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.plane import boundary, boundary_frames
 from separatrix.charts.rates import rates
 from separatrix.charts.saving import save, to_svg
@@ -25,9 +35,19 @@ __all__ = [
     "coefficient_path",
     "config",
     "confusion",
+    "contributions",
+    "curvature",
     "curves",
+    "graph",
+    "large_rate",
     "learning_curves",
     "losses",
+    "one_at_a_time",
+    "outlier",
+    "perceptron_angles",
+    "perceptron_mistakes",
+    "perceptron_path",
+    "perceptron_planes",
     "precision_recall",
     "rates",
     "roc",
@@ -38,4 +58,5 @@ __all__ = [
     "templates",
     "to_svg",
     "weight_path",
+    "zero_start",
 ]

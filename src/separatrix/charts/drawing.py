@@ -146,6 +146,36 @@ def colour(name: str) -> Array:
     return np.array([int(name[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
 
 
+def padded(values: Array, share_of: float = 0.05) -> tuple[float, float]:
+    """The range of finite values with some room at both ends.
+
+    >>> padded(np.array([0.0, 10.0]))
+    (-0.5, 10.5)
+    """
+    low, high = float(np.min(values)), float(np.max(values))
+    room = share_of * (high - low) or 0.5
+    return low - room, high + room
+
+
+def powers(low: float, high: float) -> list[float]:
+    """The powers of ten in a range: a logarithmic axis has too many lines otherwise.
+
+    >>> powers(0.05, 120.0)
+    [0.1, 1.0, 10.0, 100.0]
+    """
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    return [10.0**k for k in range(first, last + 1)]
+
+
+def turned(across: float, up: float) -> float:
+    """The angle of a triangle that points in a direction, in degrees clockwise from upwards.
+
+    >>> turned(1.0, 0.0), turned(0.0, -1.0)
+    (90.0, 180.0)
+    """
+    return math.degrees(math.atan2(across, up))
+
+
 def _chunk(kind: bytes, content: bytes) -> bytes:
     check = zlib.crc32(kind + content)
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)

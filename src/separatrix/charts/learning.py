@@ -63,7 +63,7 @@ def learning_curves(
     hue = hue.scale(domain=names, range=class_colours(len(names)))
     dash = alt.StrokeDash("model:N").legend(None)
     dash = dash.scale(domain=names, range=[DASHES[k % len(DASHES)] for k in range(len(names))])
-    points = [
+    points: list[dict[str, Any]] = [
         {"model": name, "samples": size, "repeats": len(curve[size]), **_point(curve[size])}
         for name, curve in curves.items()
         for size in sorted(curve)

@@ -31,17 +31,18 @@ MEASURED = "Arial, Helvetica, Liberation Sans, sans-serif"
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of the page behind a picture: paper, text, quiet text and thin lines."""
+    """The colours of the page behind a picture: paper, text, quiet text, thin lines, blue text."""
 
     paper: str
     ink: str
     quiet: str
     rule: str
+    accent: str
 
 
 THEMES = {
-    "light": Theme("#ffffff", "#1c2430", "#5b6573", "#e3e7ec"),
-    "dark": Theme("#14181f", "#e6e9ee", "#a3adba", "#2c343f"),
+    "light": Theme("#ffffff", "#1c2430", "#5b6573", "#e3e7ec", TRAINING),
+    "dark": Theme("#14181f", "#e6e9ee", "#a3adba", "#2c343f", "#56B4E9"),
 }
 _current = "light"
 
@@ -115,8 +116,10 @@ def config(theme: str | None = None) -> dict[str, Any]:
         },
         "text": {"color": chosen.ink, "fontSize": 11},
         "style": {
+            "accent": {"color": chosen.accent},
             "ink": {"color": chosen.ink},
             "quiet": {"color": chosen.quiet},
+            "outline": {"stroke": chosen.quiet, "fill": chosen.paper},
             "paper": {"color": chosen.paper},
             "paper edge": {"stroke": chosen.paper},
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -166,37 +166,49 @@ def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None =
             "many pixels. Give lines and columns whose product is the number of features."
         )
     names = [str(name) for name in (range(K) if classes is None else list(classes)[-K:])]
+    full = full_shade(weights)
+    panels = {name: signed(own.reshape(shape), full) for name, own in zip(names, weights)}
+    chart = images(panels, 120 if K > 1 else 240, columns=5)
     largest = float(np.abs(weights).max())
-    # A few pixels at the rim may have weights beyond all others.
-    full = float(np.quantile(np.abs(weights), 0.998)) or largest or 1.0
-    rows = []
-    for name, own in zip(names, weights):
-        pixels = np.empty((*shape, 4))
-        positive = own.reshape(shape) > 0.0
-        pixels[..., :3] = np.where(positive[..., None], colour(TRAINING), colour(VALIDATION))
-        pixels[..., 3] = np.abs(own.reshape(shape)) / full
-        right, low = shape[1], shape[0]
-        corner = {"left": 0, "right": right, "top": 0, "low": low}
-        rows.append({"class": name, "url": image(pixels), **corner})
-    side = 120 if K > 1 else 240
-    height, width = (int(side * part / max(shape)) for part in shape)
-    picture = (
-        alt.Chart()
-        .mark_image(aspect=False, smooth=False)
-        .encode(
-            x=alt.X("left:Q").scale(domain=[0, shape[1]], nice=False).axis(None),
-            x2="right:Q",
-            y=alt.Y("top:Q").scale(domain=[shape[0], 0], nice=False).axis(None),
-            y2="low:Q",
-            url="url:N",
-        )
-        .properties(width=width, height=height)
-    )
-    facet = alt.Facet("class:N").title(None).sort(names)
-    chart = picture.facet(facet, columns=5, data=data(rows), spacing=12)
     description = (
         f"Weights of {counted(K, 'class', 'classes')} as images of {shape[0]} x {shape[1]} pixels, "
         f"the largest {short(largest)}."
     )
     subtitle = ["Blue pixels speak for the class, orange ones against it."]
     return finish(chart, "Templates of the classes", subtitle, description)
+
+
+def full_shade(weights: Array) -> float:
+    """The weight of the densest shade: a few at the rim may lie beyond all others."""
+    sizes = np.abs(weights)
+    return float(np.quantile(sizes, 0.998)) or float(sizes.max()) or 1.0
+
+
+def signed(weights: Array, full: float) -> Array:
+    """Pixels (h, w, 4): blue for weights above 0, orange below, the denser the larger."""
+    out = np.empty((*weights.shape, 4))
+    out[..., :3] = np.where(weights[..., None] > 0.0, colour(TRAINING), colour(VALIDATION))
+    out[..., 3] = np.abs(weights) / full
+    return out
+
+
+def images(panels: Mapping[str, Array], side: int, columns: int) -> Any:
+    """Pixels (h, w, 4) of one shape, by name, side by side."""
+    height, width = next(iter(panels.values())).shape[:2]
+    corner = {"left": 0, "right": width, "top": 0, "low": height}
+    rows = [{"panel": name, "url": image(pixels), **corner} for name, pixels in panels.items()]
+    scale = side / max(height, width)
+    picture = (
+        alt.Chart()
+        .mark_image(aspect=False, smooth=False)
+        .encode(
+            x=alt.X("left:Q").scale(domain=[0, width], nice=False).axis(None),
+            x2="right:Q",
+            y=alt.Y("top:Q").scale(domain=[height, 0], nice=False).axis(None),
+            y2="low:Q",
+            url="url:N",
+        )
+        .properties(width=int(width * scale), height=int(height * scale))
+    )
+    facet = alt.Facet("panel:N").title(None).sort(list(panels))
+    return picture.facet(facet, columns=columns, data=data(rows), spacing=14)

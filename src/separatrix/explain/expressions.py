@@ -123,6 +123,7 @@ def graph(expression: str, **variables: float) -> Graph:
             values[place],
             derivatives[place],
             slopes[place].value if place in slopes else None,
+            tuple(partial for _, partial in _partials(step, values[place], values)),
         )
         for place, step in enumerate(steps)
     )
@@ -320,21 +321,25 @@ def _backwards(
     derivatives = [0.0] * len(steps)
     derivatives[-1] = 1.0
     for place in reversed(range(len(steps))):
-        step, at = steps[place], _operands(steps[place], values)
-        for j, k in enumerate(step.operands):
-            if isinstance(k, int):
-                partial = (
-                    _computed(step.operation.partials[j], [values[place], *at])
-                    if step.operation
-                    else 1.0
+        step = steps[place]
+        for k, partial in _partials(step, values[place], values):
+            derivatives[k] += derivatives[place] * partial
+            if not math.isfinite(derivatives[k]):
+                raise ValueError(
+                    f"{_formula(step, names)} has no finite derivative by {names[k]} at "
+                    f"{', '.join(map(number, _operands(step, values)))}: choose other numbers."
                 )
-                derivatives[k] += derivatives[place] * partial
-                if not math.isfinite(derivatives[k]):
-                    raise ValueError(
-                        f"{_formula(step, names)} has no finite derivative by {names[k]} at "
-                        f"{', '.join(map(number, at))}: choose other numbers."
-                    )
     return derivatives
+
+
+def _partials(step: _Step, value: float, values: Sequence[float]) -> list[tuple[int, float]]:
+    """The places of the steps that one is made of, and its derivatives by them."""
+    at = _operands(step, values)
+    return [
+        (k, _computed(step.operation.partials[j], [value, *at]) if step.operation else 1.0)
+        for j, k in enumerate(step.operands)
+        if isinstance(k, int)
+    ]
 
 
 def _along(

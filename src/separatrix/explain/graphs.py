@@ -20,6 +20,7 @@ class Node:
     - `value`: what it is
     - `derivative`: of the output by it; None where the output does not hang on it
     - `numeric`: the same derivative by finite differences, for what is given and differentiated by
+    - `partials`: of it by each of its inputs, where these are numbers, else ()
     """
 
     name: str
@@ -28,6 +29,7 @@ class Node:
     value: Any
     derivative: Any = None
     numeric: Any = None
+    partials: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
