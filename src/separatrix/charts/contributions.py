@@ -100,7 +100,7 @@ def _images(template: Template) -> Any:
     shade[..., 3] = (pixels - least) / ((most - least) or 1.0)
     weights, products = np.array(template.weights), np.array(template.products)
     panels = {
-        "the image": shade,
+        "the image, as prepared": shade,
         "the weights": signed(weights, full_shade(weights)),
         "image × weights": signed(products, full_shade(products)),
     }

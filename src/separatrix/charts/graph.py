@@ -147,7 +147,12 @@ def _chart(cards: dict[str, _Card], placed: Layered, partials: dict[tuple[str, s
     frame = {"x": x, "y": y, "x2": "x2:Q", "y2": "y2:Q"}
     arrow = alt.Angle("angle:Q").scale(None)
     text = alt.Chart(data(words))
-    styles = (("name", "ink", "bold"), ("value", "ink", "bold"), ("formula", "quiet", "normal"))
+    written: dict[str, dict[str, Any]] = {
+        "name": {"style": "ink", "fontWeight": "bold", "fontSize": 12},
+        "formula": {"style": "quiet"},
+        "value": {"style": "ink", "fontWeight": "bold"},
+        "slope": {"style": "accent", "fontWeight": "bold"},
+    }
     return alt.layer(
         alt.Chart(data(lines))
         .mark_line(style="quiet", strokeWidth=1.2)
@@ -165,13 +170,10 @@ def _chart(cards: dict[str, _Card], placed: Layered, partials: dict[tuple[str, s
         ).encode(**frame),
         *(
             text.transform_filter(alt.datum.kind == kind)
-            .mark_text(style=style, fontWeight=weight, fontSize=12 if kind == "name" else 11)
+            .mark_text(**look)
             .encode(x=x, y=y, text="text:N")
-            for kind, style, weight in styles
+            for kind, look in written.items()
         ),
-        text.transform_filter(alt.datum.kind == "slope")
-        .mark_text(style="accent", fontWeight="bold")
-        .encode(x=x, y=y, text="text:N"),
     ).properties(width=math.ceil(placed.width), height=math.ceil(placed.height))
 
 

@@ -1,5 +1,6 @@
 """separatrix explain: why a model gives a row its class."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,9 @@ from separatrix.cli.options import ModelFile, Reading, SourceArgument
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
+from separatrix.cli.writing import check_out, written
+
+PICTURES = (".png", ".svg", ".html")
 
 
 @verb
@@ -21,17 +25,26 @@ def explain(
         int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
     ] = 1,
     top: Annotated[int, typer.Option(min=1, help="So many contributions, the largest.")] = 10,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
+    ] = None,
 ) -> None:
     """Take the prediction for one row apart: features times weights, scores, probabilities.
 
     [b]separatrix explain mail.sx new.tsv --row 17[/b]
-    [b]separatrix explain digits.sx digits --row 3 --top 5[/b]
+    [b]separatrix explain digits.sx digits --row 3 --out why.png[/b]
 
     With a label in the source, its loss is shown, too.
     """
     from separatrix.explain import prediction
     from separatrix.workflow.inputs import load_for, open_model
 
+    if out is not None and out.suffix.lower() not in PICTURES:
+        raise UsageError(
+            f"--out takes a file that ends in {', '.join(PICTURES)}. Got {out.name!r}."
+        )
+    check_out(out, model, source)
     bundle = open_model(model)
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
@@ -39,9 +52,22 @@ def explain(
     if not 1 <= row <= len(rows):
         raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
     found = prediction(bundle, rows.rows([row - 1]), top=top)
-    screen.facts({"model": model, "source": rows.name, "row_number": row} | found.to_dict())
+    failed = written(out, lambda path: _draw(found, path))
+    named = {"model": model, "source": rows.name, "row_number": row}
+    drawn = None if out is None or failed else str(out)
+    screen.facts(named | found.to_dict() | {"out": drawn})
     if screen.talks:
         _report(screen, found, f"{rows.name}, row {row}")
+    if drawn:
+        screen.say(f"Picture: {drawn}")
+    if failed:
+        raise failed
+
+
+def _draw(found: Any, path: Path) -> None:
+    from separatrix import charts
+
+    charts.save(charts.contributions(found), path)
 
 
 def _report(screen: Screen, found: Any, title: str) -> None:
