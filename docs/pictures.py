@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages on charts and on kernels by their own code.
+"""Draw the pictures of the pages by their own code.
 
     SEPARATRIX_DATA=FOLDER python docs/pictures.py
 
@@ -6,6 +6,9 @@ The blocks of a page are run in order in a folder of their own; what they save a
 copied to docs/_static/charts.
 """
 
+import contextlib
+import doctest
+import io
 import os
 import re
 import shutil
@@ -15,10 +18,20 @@ from pathlib import Path
 from PIL import Image
 
 DOCS = Path(__file__).resolve().parent
-PAGES = (DOCS / "howto" / "charts.md", DOCS / "kernels.md")
+PAGES = [
+    DOCS / f"{name}.md"
+    for name in ("howto/charts", "kernels", "gradient-step", "squared-error", "perceptron")
+]
 PICTURES = DOCS / "_static" / "charts"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"\]\((?:\.\./)?_static/charts/([^)]*)\)")
+
+
+def code_of(block):
+    """The code of a block, that of a session without what it prints."""
+    if not block.startswith(">>>"):
+        return block
+    return "".join(each.source for each in doctest.DocTestParser().get_examples(block))
 
 
 def draw(page):
@@ -27,8 +40,9 @@ def draw(page):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         namespace = {}
-        for block in BLOCK.finditer(page):
-            exec(block[1], namespace)
+        with contextlib.redirect_stdout(io.StringIO()):
+            for block in BLOCK.finditer(page):
+                exec(code_of(block[1]), namespace)
         for name in SHOWN.findall(page):
             if name.endswith(".png"):  # few colours are all it has, and a tenth of the size
                 Image.open(name).convert("RGB").quantize(128).save(PICTURES / name, optimize=True)

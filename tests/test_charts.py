@@ -17,6 +17,8 @@ from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing import spread, thinned
 from separatrix.study.words import in_words
 
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
@@ -291,14 +293,21 @@ def test_the_library_does_not_load_the_drawing_programs():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_page_on_charts_shows_what_its_code_saves():
-    docs = Path(__file__).resolve().parent.parent / "docs"
-    page = (docs / "howto" / "charts.md").read_text(encoding="utf-8")
-    shown = re.findall(r"\]\(\.\./_static/charts/([^)]*)\)", page)
+PAGES = ["howto/charts", "kernels", "gradient-step", "squared-error", "perceptron"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_what_its_code_saves(name):
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\]\((?:\.\./)?_static/charts/([^)]*)\)", page)
     saved = set(re.findall(r'charts\.save\(.*"([^"\n]+)".*\)', page))
     assert shown
     assert set(shown) <= saved
+    for picture in shown:
+        assert (DOCS / "_static" / "charts" / picture).stat().st_size < 100_000
+
+
+def test_the_page_on_charts_has_all_of_them():
+    page = (DOCS / "howto" / "charts.md").read_text(encoding="utf-8")
     functions = set(charts.__all__) - {"config", "save", "set_theme", "to_svg"}
     assert functions == {name for name in functions if f"charts.{name}(" in page}
-    for name in shown:
-        assert (docs / "_static" / "charts" / name).stat().st_size < 100_000
