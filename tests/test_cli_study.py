@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -271,6 +272,10 @@ def test_exports(folder):
     assert latex.count(r"\\") == 5
     assert r"train \%" in latex
     call("studies", "export", "--out", "a.xyz", code=2)
+    assert json.loads(call("studies", "export", "--json").stdout) == found
+    refused = call("studies", "export", "--json", "--format", "csv", code=2)
+    assert "--json prints JSON, and --format csv something else" in refused.stderr
+    assert facts("studies", "export", "--format", "csv", "--out", "b.csv") == {"out": "b.csv"}
 
 
 @pytest.mark.parametrize("verb", ["list", "show", "table", "export", "delete"])
@@ -301,7 +306,7 @@ def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
     shown, code = run(words, folder, interrupt_at="best ")
     plain = CONTROL.sub("", shown)
     assert code == 130
-    assert "runs, best" in plain
+    assert re.search(r"left · 0 of 2 runs, best \d+\.\d %: rate 0\.0[12]\b", plain)
     assert "Interrupted: what is done is kept. Go on with: separatrix study digits" in " ".join(
         plain.split()
     )
@@ -344,6 +349,26 @@ def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
     found = facts("study", "wine", *words, "--batch-size", "all,8,16", "--no-report")
     assert [row["batch_size"] for row in found["rows"]] == [None, 8, 16]
     assert found["verdict"]["best"] is not None
+    text = call("studies", "table").stdout + call("studies", "show").stdout
+    for form in ("csv", "markdown", "latex"):
+        text += call("studies", "export", "--format", form).stdout
+    call("studies", "report", "--out", "a.html")
+    page = (folder / "a.html").read_text()
+    assert "None" not in text
+    assert all(words in text for words in ("batch size all", "\nall,", "| all |", "\nall &"))
+    assert "<td>all</td>" in page
+    assert "<td>None</td>" not in page
+
+
+def test_no_two_columns_of_a_table_have_the_same_head(folder):
+    words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
+    call("study", "wine", *words, "--epochs", "3", "--no-report")
+    head = call("studies", "table").stdout.split("\n")[0].split()
+    assert head == ["loss", "t.loss", "t.right", "v.loss", "v.right", "best", "b.loss", "b.right",
+                    "end"]  # fmt: skip
+    table = call("studies", "export", "--format", "markdown").stdout.split("\n")[0]
+    names = [name.strip() for name in table.strip("|").split("|")]
+    assert len(set(names)) == len(names)
 
 
 def test_the_python_that_is_told_makes_the_same_study(folder):

@@ -178,7 +178,9 @@ def test_oscillating_counts_the_epochs_in_which_the_objective_rose():
     values = np.r_[np.log(2), model.history_["objective"]]
     rises = np.flatnonzero(np.diff(values) > 0) + 1
     message = the("oscillating", model).message
-    assert f"rose in {len(rises)} of 60 epochs, last in {rises[-1]}." in message
+    above = values[-1] / values.min() - 1
+    told = f"rose in {len(rises)} of 60 epochs, last in {rises[-1]}, and ended {above:.2%} above"
+    assert told in message
 
 
 @pytest.mark.parametrize(("rising", "told"), [(4, False), (5, True)])
@@ -190,6 +192,25 @@ def test_rises_in_a_twentieth_of_the_epochs_are_an_oscillation(rising, told):
     trace = Trace({"objective": values}, 2.0, "epochs", None, nothing)
     assert len(trace.rises()) == rising
     assert trace.oscillates() is told
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([3.0, 1.5, 1.0, 0.9], []),  # one rise, made good again
+        ([1.5, 1.0, 0.8, 0.9], ["oscillating"]),  # one rise, which lasts
+        ([3.0, 1.5, 2.5, 1.4], ["oscillating"]),  # several
+        ([3.0, 2.9, 2.8, 2.7], ["ended_higher"]),  # never below its start again
+    ],
+)
+def test_one_rise_is_an_oscillation_only_if_it_lasts(values, told):
+    history = {"objective": np.array(values), "gradient_norm": np.ones(4)}
+    history |= {"val_loss": np.full(4, np.nan), "train_loss": np.array(values)}
+    proven = Certificate("gap", 1.0, 1.0, 0.0, 0.0, 0.0)
+    trace = Trace(history, 2.0, "epochs", None, proven)
+    objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.1))
+    (found,) = diagnose(objective, Model.zeros(3, 1, 1), [trace], whole=False)
+    assert [d.kind for d in found] == told
 
 
 def test_an_oscillation_of_mini_batches_is_blamed_on_the_noise():

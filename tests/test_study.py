@@ -1,5 +1,7 @@
 """Studies: grids, batches, the verdict and its sentences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,10 +104,12 @@ def test_seeds_that_cannot_be_meant_are_refused_in_words(seeds):
         Study("a", GradientDescentClassifier(), {"epochs": [5]}, seeds=seeds)
 
 
-def test_several_values_in_a_tuple_are_refused_with_a_hint(small):
-    study = Study("a", GradientDescentClassifier(), {"learning_rate": (0.1, 0.2)})
-    with pytest.raises(ValueError, match=r"A grid takes several values as a list\."):
-        study.run(*iris())
+@pytest.mark.parametrize("values", [(0.1, 0.2), {0.1, 0.2}, tuple(range(1000))])
+def test_several_values_in_a_tuple_are_refused_with_a_hint(values):
+    for more in ({}, {"draws": 2}):
+        with pytest.raises(ValueError, match=r"'learning_rate' is a .* are a list, \[") as refused:
+            Study("a", GradientDescentClassifier(), {"learning_rate": values}, **more)
+        assert len(str(refused.value)) < 300
 
 
 def test_a_wrong_value_is_refused_before_anything_is_trained_and_names_its_configuration(small):
@@ -229,6 +233,20 @@ def test_the_table_has_last_and_best_epoch(small):
             assert row.best[name] == history[name][best]
 
 
+def test_epochs_of_several_seeds_are_their_medians_in_table_and_row(small):
+    X, y, X_val, y_val = two_classes(noise=1.5, n=60)
+    estimator = GradientDescentClassifier(batch_size=5, learning_rate=0.5, epochs=40, patience=6)
+    facts = Study("a", estimator, {"l2": [0.0, 0.01]}, seeds=4).run(X, y, X_val, y_val).facts()
+    for row, told in zip(facts.rows, facts.table()):
+        best = sorted(int(h["val_loss"].argmin()) + 1 for h in facts.histories[row.number])
+        made = sorted(h.epochs for h in facts.histories[row.number])
+        assert len(set(best)) > 1
+        assert (row.best_epoch, row.epochs) == (best[1], made[1])
+        assert (told["best_epoch"], told["epochs_made"]) == (best[1], made[1])
+        each = [h["val_loss"].min() for h in facts.histories[row.number]]
+        assert told["best_val_loss"] == pytest.approx(np.mean(each))
+
+
 def test_histories_of_fewer_epochs_are_the_beginnings_of_longer_ones(small):
     grid = {"learning_rate": [0.1, 0.01], "epochs": [3, 8]}
     facts = Study("a", GradientDescentClassifier(), grid).run(*iris()).facts()
@@ -277,7 +295,7 @@ def test_a_study_of_this_name_is_not_overwritten(small):
         Study("study", GradientDescentClassifier(init="random"), GRID, seeds=3, store="a.db").run(
             *iris(), resume=True
         )
-    with pytest.raises(StoreError, match=r"another grid .*1 configurations of epochs 5 here"):
+    with pytest.raises(StoreError, match=r"another grid .*1 configuration of epochs 5 here"):
         Study(
             "study", GradientDescentClassifier(init="random"), {"epochs": 5}, seeds=2, store="a.db"
         ).run(*iris(), resume=True)
@@ -375,7 +393,7 @@ def judged(number, right, losses, parameters=None, **more):
     right, losses = np.asarray(right, float), np.asarray(losses, float)
     kept = {"val_accuracy": right.mean(), "val_loss": losses.mean(), "train_loss": 0.0}
     row = Row(number, parameters or {"learning_rate": float(number)}, "done", **more)
-    return Judged(row, kept, {}, right, losses, "logistic", frozenset())
+    return Judged(row, kept, {}, right, losses, "logistic")
 
 
 def test_mcnemar_is_exact():
@@ -422,6 +440,60 @@ def test_the_verdict_names_the_edge_and_what_cannot_be_told_apart():
     assert "0.1, inside the grid" in verdict.sentences[3]
     inner = judge([*done[:2], judged(2, np.zeros(40), losses, {"learning_rate": 1.0})], grid, 1, 0)
     assert inner.edges == {}
+
+
+def unsettled(*whys, **more):
+    """The sentence about configurations that have not converged for these reasons."""
+    done = [
+        replace(judged(k, np.ones(4), np.full(4, k), **more), unsettled=why, needs=times)
+        for k, (why, times) in enumerate(whys)
+    ]
+    found = judge(done, {}, 1, 0).sentences
+    return [sentence for sentence in found if "not converged" in sentence]
+
+
+def test_what_has_not_converged_is_counted_by_its_reasons():
+    slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
+    assert unsettled(fast, fast) == []
+    assert unsettled(slow, fast, swings, swings, ("ended_higher", None)) == [
+        "4 of 5 configurations have not converged: 1 still on the way (it needs about 3 times the "
+        "epochs), 2 oscillating, 1 ended above its start."
+    ]
+    assert unsettled(swings) == ["1 of 1 configuration has not converged: oscillating."]
+
+
+def test_swings_that_died_out_have_converged_and_those_that_last_have_not(small):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    grid = {"learning_rate": [0.5], "momentum": [0.9], "epochs": [60, 600]}
+    study = Study("a", GradientDescentClassifier(l2=0.01), grid)
+    facts = study.run(X, y, X_val, y_val).facts()
+    _, long = (row.observations for row in facts.rows)
+    assert long[0].startswith("Converged: proven")
+    kinked = Study("b", GradientDescentClassifier("hinge"), {"learning_rate": [3.0]})
+    verdict = kinked.run(X, y, X_val, y_val).verdict()
+    assert "1 of 1 configuration has not converged: oscillating." in verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ([1.0], "No other configuration is as good, as far as 40 validation rows tell; 1 is worse "
+                "by loss (paired t-test), at the 5 % level."),
+        ([1.0, 2.0, 0.0], "One other configuration cannot be told apart from it, as far as 40 "
+                          "validation rows tell; 2 are worse by loss (paired t-test)"),
+    ],
+)  # fmt: skip
+def test_one_is_and_several_are(others, told):
+    losses = np.random.default_rng(0).random(40)
+    done = [judged(k, np.ones(40), losses + gap) for k, gap in enumerate([0.0, *others])]
+    assert judge(done, {}, 1, 0).sentences[2].startswith(told)
+
+
+def test_the_only_configuration_is_no_plural(small):
+    X, y, X_val, y_val = two_classes()
+    study = Study("a", GradientDescentClassifier(l2=1.0), {"learning_rate": [1e5]})
+    verdict = study.run(X, y, X_val, y_val).verdict()
+    assert verdict.sentences[0].startswith("The only configuration that is done diverged")
 
 
 def test_several_losses_are_compared_by_accuracy_alone(small):

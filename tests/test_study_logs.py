@@ -261,10 +261,18 @@ def test_two_studies_share_a_log_and_an_earlier_one_of_the_same_name_is_not_mixe
 
 
 def test_a_file_that_is_no_log_is_refused_and_left_alone(folder):
-    (folder / "a.csv").write_text("my,own,table\n1,2,3\nno end")
-    with pytest.raises(ValueError, match="is not a log of this study's parameters"):
-        quick().run(*iris(), logs=[CsvLog("a.csv")])
-    assert (folder / "a.csv").read_text() == "my,own,table\n1,2,3\nno end"
+    for text in ("my,own,table\n1,2,3\nno end", "one line without an end", "x" * 100_000 + "\n"):
+        (folder / "a.csv").write_text(text)
+        with pytest.raises(ValueError, match="is not a log of this study's parameters") as refused:
+            quick().run(*iris(), logs=[CsvLog("a.csv")])
+        assert len(str(refused.value)) < 600  # whatever there is to quote
+        assert (folder / "a.csv").read_text() == text
+
+
+def test_a_batch_of_all_rows_is_told_as_on_the_command_line(folder):
+    grid = {"batch_size": [None, 20], "epochs": 1}
+    Study("a", GradientDescentClassifier(), grid).run(*iris(), logs=[CsvLog("a.csv")])
+    assert [row["batch_size"] for row in lines("a.csv")] == ["all", "20"]
 
 
 # logs that fail

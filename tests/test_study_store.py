@@ -326,6 +326,16 @@ def make_in_little_room(path, size, told):
         told.put(str(error))
 
 
+def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
+    def judge(*_):
+        raise ValueError("a slip of the program")
+
+    monkeypatch.setattr("separatrix.study.reading.judge", judge)
+    with pytest.raises(ValueError, match="a slip of the program") as slip:
+        facts_of(stored)
+    assert not isinstance(slip.value, OSError)
+
+
 def test_a_full_disk_is_told_and_what_was_stored_is_there(tmp_path):
     study_of(tmp_path / "b.db").run(*iris())
     path, told = tmp_path / "a.db", CONTEXT.Queue()

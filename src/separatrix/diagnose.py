@@ -19,7 +19,8 @@ from separatrix.spectrum import local_curvature, smoothness
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
 DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
-RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises
+RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises ...
+SEVERAL = 2  # ... and no fewer: one rise that is made good again is no oscillation
 STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
 STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
 RISEN = 0.01  # relative rise of the validation loss above its lowest
@@ -83,10 +84,7 @@ class Trace:
 
     def rises(self) -> Array:
         """Epochs, from 1, in which the objective rose by more than rounding."""
-        values = self.objective
-        with np.errstate(invalid="ignore"):
-            rose = values[1:] - values[:-1] > ROUNDING * np.abs(values[:-1])
-        return np.flatnonzero(rose) + 1
+        return rises(self.objective) + 1
 
     def ended_higher(self) -> bool:
         """Whether a run that did not diverge ended above its start."""
@@ -98,14 +96,48 @@ class Trace:
         )
 
     def still_swings(self) -> bool:
-        """Whether an oscillating run rose in the second half of its epochs, too."""
-        return self.oscillates() and self.rises()[-1] > len(self.history["objective"]) // 2
+        """Whether an oscillating run has not settled."""
+        return self.oscillates() and not settled(self.history["objective"])
 
     def oscillates(self) -> bool:
-        """Whether the objective rose in at least a twentieth of the epochs."""
-        if not self.descends or self.stop_reason == "diverged":
+        """Whether the objective rose in several epochs, a twentieth of all, or rose to stay.
+
+        A run that never came below its start has another name: it ended higher.
+        """
+        if not self.descends or self.stop_reason == "diverged" or not len(self.rises()):
             return False
-        return len(self.rises()) >= max(RISING_SHARE * len(self.history["objective"]), 1)
+        several = len(self.rises()) >= max(RISING_SHARE * len(self.history["objective"]), SEVERAL)
+        return several or (self.rise_lasts() and not self.ended_higher())
+
+    def rise_lasts(self) -> bool:
+        """Whether the objective ended above its lowest by more than a converged one still falls."""
+        return _ended_above(self.objective)
+
+
+def rises(objective: Array) -> Array:
+    """Positions in a sequence of objectives after which the next is higher by more than rounding.
+
+    >>> rises(np.array([3.0, 2.0, 2.5, 2.4])).tolist()
+    [1]
+    """
+    with np.errstate(invalid="ignore"):
+        rose = objective[1:] - objective[:-1] > ROUNDING * np.abs(objective[:-1])
+    return np.flatnonzero(rose)
+
+
+def settled(objective: Array) -> bool:
+    """Whether the swings of a run have died out: none in the second half of its epochs (T,).
+
+    >>> settled(np.array([3.0, 4.0, 2.0, 1.0, 0.9, 0.8])), settled(np.array([2.0, 1.0, 2.0, 1.0]))
+    (True, False)
+    """
+    late = objective[max(len(objective) // 2 - 1, 0) :]
+    return not len(rises(late)) and not _ended_above(objective)
+
+
+def _ended_above(objective: Array) -> bool:
+    lowest = objective.min()
+    return bool(objective[-1] - lowest > STILL_FALLING * abs(lowest))
 
 
 def diagnose(
@@ -213,8 +245,12 @@ def _diverged(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
 def _oscillating(trace: Trace, speed: _Limits, m: int) -> Diagnosis | None:
     if not trace.oscillates():
         return None
-    rises, epochs = trace.rises(), len(trace.history["objective"])
-    seen = f"The training objective rose in {len(rises)} of {epochs} epochs, last in {rises[-1]}."
+    rose, epochs = trace.rises(), len(trace.history["objective"])
+    seen = f"The training objective rose in {len(rose)} of {epochs} epochs, last in {rose[-1]}"
+    values = trace.objective
+    if trace.rise_lasts() and values.min() > 0.0:
+        seen += f", and ended {values[-1] / values.min() - 1.0:.2%} above its lowest"
+    seen += "."
     cause, remedy = _rate_words(trace, speed, m), f"{speed.lower(m, trace.pace)}."
     pace = trace.pace
     if pace is not None and not speed.exceeded(m, pace):

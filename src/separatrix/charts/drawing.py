@@ -14,6 +14,7 @@ import altair as alt
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.study.words import counted as counted
 
 _DIGITS = 6  # of a number in a file: more than a picture shows
 
@@ -48,15 +49,6 @@ def short(value: float, digits: int = 3) -> str:
     """
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if 1e3 <= abs(rounded) < 1e9 else f"{rounded:g}"
-
-
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int] = ()) -> Array:

@@ -119,8 +119,8 @@ def _cells(grid: _Grid, rows: Sequence[Row]) -> list[dict[str, Any]]:
             {
                 "column": column,
                 "line": line,
-                "x": value_words(grid.columns[column]),
-                "y": value_words(grid.lines[line]),
+                "x": value_words(grid.x, grid.columns[column]),
+                "y": value_words(grid.y, grid.lines[line]),
                 "value": value,
                 "text": "diverged" if value is None else _shown(value, grid.measure),
                 "best": any(row.mark == "best" for row in same),
@@ -195,7 +195,8 @@ def _numbers(grid: _Grid, cells: Sequence[dict[str, Any]]) -> list[Any]:
 
 
 def _axis(channel: Any, values: list[Any], name: str) -> Any:
-    labels = [value_words(float(f"{v:.3g}") if isinstance(v, float) else v) for v in values]
+    rounded = [float(f"{v:.3g}") if isinstance(v, float) else v for v in values]
+    labels = [value_words(name, value) for value in rounded]
     axis = alt.Axis(
         values=list(range(len(values))),
         labelExpr=f"{json.dumps(labels)}[datum.value]",

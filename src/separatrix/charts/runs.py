@@ -94,10 +94,10 @@ def _of_study(facts: StudyFacts) -> list[Run]:
         out.append(
             Run(
                 number=told.number,
-                label=" · ".join(_short(value) for value in own.values()) or "the run",
+                label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
                 words=in_words(own) or "the only configuration",
                 histories=facts.histories[longest.number],
-                best_epoch=told.best_epoch,
+                best_epoch=_best_epoch(facts.histories[told.number][0]),
                 best=told.mark == "best",
                 diverged=longest.stopped if longest.diverged else "",
             )
@@ -105,8 +105,8 @@ def _of_study(facts: StudyFacts) -> list[Run]:
     return out
 
 
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else value_words(value)
+def _short(name: str, value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else value_words(name, value)
 
 
 def _of_histories(given: Mapping[str, History]) -> list[Run]:

@@ -134,6 +134,13 @@ def export(
     from separatrix.study.exporting import ENDINGS, FORMATS
 
     chosen = format or ENDINGS.get("" if out is None else out.suffix.lower())
+    if screen.json and out is None:
+        if chosen not in (None, "json"):
+            raise UsageError(
+                f"--json prints JSON, and --format {chosen} something else: leave one of them out, "
+                "or write the table to a file with --out."
+            )
+        chosen = "json"
     if chosen is None:
         raise UsageError(
             "Say in which form: --format csv, json, markdown or latex, or a file that ends in "

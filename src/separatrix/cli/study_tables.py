@@ -13,18 +13,13 @@ from separatrix.cli import tables
 from separatrix.cli.screen import Screen
 from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import in_words
+from separatrix.study.words import counted, in_words, short_name
 
 MOST_ROWS, MOST_SEEN = 40, 6
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
 _SPARED = (2, 2, 2, 4, 1)  # columns to leave out where there is no room, counted from the last
-_NAMES = {
-    "learning_rate": "rate",
-    "momentum": "mom.",
-    "batch_size": "batch",
-    "multiclass": "multi",
-}
+_MEASURES = ["t.loss", "t.right", "v.loss", "v.right", "best", "b.loss", "b.right", "end"]
 
 
 def plain_facts(facts: StudyFacts) -> dict[str, Any]:
@@ -85,18 +80,16 @@ def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
 def heading(facts: StudyFacts) -> RenderableType:
     """The name and the size of a study."""
     runs = len(facts.rows) * len(facts.seeds)
-    work = f"{runs:,} runs · {tables.seconds(facts.seconds)}"
+    work = f"{counted(runs, 'run')} · {tables.seconds(facts.seconds)}"
     state = "" if facts.finished else " · not finished"
     return Text.assemble((facts.name, "bold"), f" · {work}{state}")
 
 
 def about(facts: StudyFacts) -> list[tuple[str, RenderableType]]:
     """The data and the objective."""
-    rows = ", ".join(f"{count:,} {part}" for part, count in facts.data.rows.items())
-    size = f"{rows} rows, {facts.data.features:,} features, {len(facts.data.classes)} classes"
     mark = f"fingerprint {facts.data.fingerprint[:12]}"
     return [
-        ("Data", f"{facts.data.name}: {size}, {mark}"),
+        ("Data", f"{facts.data.in_words()}, {mark}"),
         ("Objective", "\n".join(facts.objective_words)),
     ]
 
@@ -104,12 +97,11 @@ def about(facts: StudyFacts) -> list[tuple[str, RenderableType]]:
 def study_table(facts: StudyFacts, width: int) -> RenderableType:
     """One row a configuration, of very many the best ones; as many columns as there is room for.
 
-    The first measures are of the training rows, those with a v of the validation rows, and those
-    after the best epoch of that epoch.
+    Measures with a t are of the training rows, those with a v of the validation rows, and those
+    with a b of the validation rows at the best epoch.
     """
     rows = best_rows(facts.rows, MOST_ROWS)
-    names = [_NAMES.get(name, name.replace("_", " ")) for name in facts.varied]
-    head = [*names, "loss", "right", "v.loss", "v.right", "best", "v.loss", "v.right", "end"]
+    head = [*map(short_name, facts.varied), *_MEASURES]
     shown = [[*cells(facts, row)[:-1], row.stopped.replace(" at epoch", "")] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
     columns[0] = [

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from separatrix.cli.wording import in_options
+from separatrix.study.words import counted as counted
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table
@@ -161,15 +162,6 @@ def clipped(text: str, most: int = 200) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def counted(count: int, thing: str, things: str = "") -> str:
-    """So many things.
-
-    >>> counted(1, "class", "classes"), counted(1234, "row")
-    ('1 class', '1,234 rows')
-    """
-    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def share(value: float | None) -> str:

@@ -13,8 +13,10 @@ from typing import Any
 from separatrix.solvers import Epoch
 from separatrix.solvers.history import FIELDS
 from separatrix.study.logs import About
+from separatrix.study.words import value_cell
 
 KEYS = ("study", "configuration", "seed", "epoch")
+MOST_QUOTED = 60  # characters of a file that is no log: its first line may be all of it
 
 
 class CsvLog:
@@ -45,14 +47,14 @@ class CsvLog:
         self.name, self.names = about.name, list(about.names)
         head = _line([*KEYS, *self.names, *FIELDS])
         there = self.path.read_bytes() if self.path.exists() else b""
-        there = there[: there.rfind(b"\n") + 1]  # a line that a crash cut short is written again
-        if there and not there.startswith(head):
-            first = there.partition(b"\n")[0].decode(errors="replace").strip()
+        if not (there.startswith(head) or head.startswith(there)):
+            first = there[: 4 * MOST_QUOTED].partition(b"\n")[0].decode(errors="replace").strip()
             raise ValueError(
-                f"{self.path} is not a log of this study's parameters: it begins with {first!r}, "
-                f"and should with {head.decode().strip()!r}. Name another file; this one was left "
-                "as it is."
+                f"{self.path} is not a log of this study's parameters: it begins with "
+                f"{_quoted(first)}, and should with {head.decode().strip()!r}. Name another file; "
+                "this one was left as it is."
             )
+        there = there[: there.rfind(b"\n") + 1]  # a line that a crash cut short is written again
         self.last = _last_epochs(there, about.name)
         if self.last and not about.resumed:
             raise ValueError(
@@ -79,10 +81,14 @@ class CsvLog:
         self.flush()
 
     def _cells(self, e: Epoch) -> list[Any]:
-        parameters = [e.parameters.get(name) for name in self.names]
+        parameters = [value_cell(name, e.parameters.get(name, "")) for name in self.names]
         measures = [e.measures[name] for name in FIELDS]
         known = [None if math.isnan(value) else value for value in measures]
         return [self.name, e.number, e.seed, e.epoch, *parameters, *known]
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]!r}..."
 
 
 def _line(cells: Sequence[Any]) -> bytes:

@@ -19,7 +19,6 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.spectrum import smoothness
 from separatrix.study.plan import Rows
-from separatrix.study.words import value_words
 
 # The grid of the homework that hands out these data, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")
@@ -101,7 +100,7 @@ def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
         return [0.0]
     strengths = [0.0, *(float(rounded_down(times * largest)) for times in PENALTIES)]
     notes.append(
-        f"Penalties l2 of {', '.join(map(value_words, strengths))} were chosen: from l2 = "
+        f"Penalties l2 of {', '.join(f'{l2:g}' for l2 in strengths)} were chosen: from l2 = "
         f"{largest:.2g} on, no model can be more than 1 % better than a constant one."
     )
     return strengths

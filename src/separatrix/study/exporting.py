@@ -10,20 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from separatrix.study.facts import MEASURES, Row, StudyFacts
-from separatrix.study.words import value_words
+from separatrix.study.words import value_cell, value_words
 
 SHORT = ("train loss", "train %", "val. loss", "val. %")
 
 
 def to_csv(facts: StudyFacts) -> str:
-    """All columns of the table, all digits; observations as one text."""
+    """All columns of the table, all digits; observations as one text, no batch size as "all"."""
     table = facts.table()
     out = io.StringIO()
     columns = list(dict.fromkeys(name for row in table for name in row))
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
-    for row in table:
-        writer.writerow(row | {"observations": " ".join(row["observations"])})
+    for row, told in zip(facts.rows, table):
+        given = {name: value_cell(name, value) for name, value in row.parameters.items()}
+        writer.writerow(told | given | {"observations": " ".join(told["observations"])})
     return out.getvalue()
 
 
@@ -109,7 +110,7 @@ def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
 
 def cells(facts: StudyFacts, row: Row) -> list[str]:
     """A row as it is read: what varies, the last epoch, the best one, and how it ended."""
-    shown = [value_words(row.parameters.get(name, "")) for name in facts.varied]
+    shown = [value_words(name, row.parameters.get(name, "")) for name in facts.varied]
     last = [_cell(name, row.last.get(name)) for name in MEASURES]
     best = [_cell(name, row.best.get(name)) for name in MEASURES[2:]]
     epoch = "" if row.best_epoch is None else str(row.best_epoch)

@@ -8,6 +8,7 @@ from typing import Any
 
 from separatrix.arrays import Array
 from separatrix.solvers.history import History
+from separatrix.study.words import counted
 
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 
@@ -34,13 +35,25 @@ class DataFacts:
     fingerprint: str
     notes: list[str] = field(default_factory=list)
 
+    def in_words(self) -> str:
+        """Name and size.
+
+        >>> DataFacts("iris", {"train": 100, "validation": 25}, 4, [0, 1, 2], None, "").in_words()
+        'iris: 100 train, 25 validation rows, 4 features, 3 classes'
+        """
+        *parts, (last, count) = self.rows.items()
+        rows = [*(f"{n:,} {part}" for part, n in parts), counted(count, f"{last} row")]
+        size = counted(self.features, "feature"), counted(len(self.classes), "class", "classes")
+        return f"{self.name}: {', '.join([*rows, *size])}"
+
 
 @dataclass(frozen=True)
 class Row:
     """One configuration of the grid: a line of the table.
 
-    Numbers are means over the seeds that are done; `deviation` has the standard deviations over
-    them, empty for one seed. What is not known is None: nothing is while `state` is "waiting", and
+    Measures are means over the seeds that are done; `deviation` has the standard deviations over
+    them, empty for one seed. Epochs are medians over the seeds (of an even number the lower of the
+    two in the middle, so that it is some seed's); those of each are in its history. What is not known is None: nothing is while `state` is "waiting", and
     validation measures are not without validation rows. Numbers beyond what a float holds are inf.
 
     Attributes
@@ -49,10 +62,10 @@ class Row:
     parameters : what varies, by name, in the order of the grid
     state : "waiting" or "done"
     last, best : measures by the names in MEASURES, at the last epoch and at that of the lowest
-        validation loss
-    best_epoch : the latter, of the first seed
-    kept_epoch : the epoch whose weights were kept, of the first seed
-    epochs : epochs made, of the first seed
+        validation loss, of every seed its own
+    best_epoch : the latter
+    kept_epoch : the epoch whose weights were kept
+    epochs : epochs made
     stopped : why training ended, in words: "epochs", "diverged at epoch 3"
     diverged : number of seeds that diverged
     smoothness : L, from the data: a rate of 2/L is stable; None where the loss has kinks

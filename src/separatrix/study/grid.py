@@ -9,7 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from separatrix.parameters import ParameterError
+
 LARGEST = 100_000  # configurations
+MOST_QUOTED = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ def log_range(low: float, high: float, count: int) -> list[float]:
 def configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
     """All combinations of the values, the last parameter varying fastest; of each grid in turn.
 
-    A value that is no list stands for itself. What occurs twice is taken once.
+    Several values are a list, an array or a range; a word, a number or a mapping stands for itself,
+    and a tuple is refused, since it may be meant either way. What occurs twice is taken once.
 
     >>> configurations({"learning_rate": [0.1, 0.01], "momentum": 0.9})
     [{'learning_rate': 0.1, 'momentum': 0.9}, {'learning_rate': 0.01, 'momentum': 0.9}]
@@ -108,6 +112,11 @@ def _values(name: str, given: Any) -> list[Any]:
             f"The grid's {name!r} is a range without a number of values. Use log_range, which has "
             "one, or draw configurations at random with draws=N."
         )
+    if isinstance(given, tuple | set | frozenset):
+        raise ParameterError(
+            f"The grid's {name!r} is a {type(given).__name__}, {_quoted(given)}. Several values are "
+            f"a list, {_quoted(list(given))}; one value that is a tuple stands in a list of its own."
+        )
     listed = _listed(given)
     if not listed:
         raise ValueError(f"The grid's {name!r} has no values. Give at least one.")
@@ -123,6 +132,12 @@ def _draw(name: str, given: Any, rng: np.random.Generator) -> Any:
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | np.ndarray | range) else [given]
+
+
+def _quoted(value: Any) -> str:
+    """The beginning of a value, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 1]}…"
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ from separatrix.penalty import ElasticNet
 from separatrix.solvers import History, Result
 from separatrix.spectrum import smoothness
 from separatrix.study.facts import MEASURES
-from separatrix.study.observe import OF_THE_DATA, epochs_needed, observations
+from separatrix.study.observe import OF_THE_DATA, epochs_needed, observations, unsettled
 from separatrix.study.plan import Plan, Work
 from separatrix.study.writer import Found
 
@@ -97,6 +97,7 @@ def _facts(
             needed=needed,
         ),
         "kinds": [d.kind for d in diagnoses],
+        "unsettled": unsettled(diagnoses, history["objective"]),
         "epochs_needed": needed,
         "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in OF_THE_DATA],
         "seconds": float(history["seconds"][-1]),

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from separatrix.solvers import Epoch
 from separatrix.study.logs import About, LogTrouble
-from separatrix.study.words import in_words
+from separatrix.study.words import in_words, value_cell
 
 EXPERIMENT, VARIABLE = "separatrix", "MLFLOW_EXPERIMENT_NAME"
 AT_ONCE, PARAMETERS = 1000, 100  # metrics and tags, and parameters, of one request at most
@@ -136,7 +136,7 @@ class MlflowLog:
 
         made = self.client.create_run(self.where, run_name=name, tags={**self.tags, **tags})
         run: str = made.info.run_id
-        given = [Param(key, str(value)) for key, value in parameters.items()]
+        given = [Param(key, str(value_cell(key, value))) for key, value in parameters.items()]
         for start in range(0, len(given), PARAMETERS):
             self.client.log_batch(run, params=given[start : start + PARAMETERS])
         return run

@@ -9,9 +9,10 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.certificate import CERTIFIED
-from separatrix.diagnose import STILL_FALLING, Diagnosis, rounded_down
+from separatrix.diagnose import STILL_FALLING, Diagnosis, rounded_down, settled
+from separatrix.study.words import counted
 
-UNSETTLED = frozenset({"diverged", "oscillating", "ended_higher", "not_converged"})
+UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
 # Said of the data or the objective, once for all runs, and not of how a run went.
 OF_THE_DATA = ("separable", "scales", "rare_class")
 SLOWING = -0.05  # the power of the epoch by which the fall must shrink for its end to be told
@@ -36,7 +37,7 @@ def observations(
     """
     found = [d for d in diagnoses if d.kind not in OF_THE_DATA]
     out = []
-    if not any(d.kind in UNSETTLED for d in found):
+    if not unsettled(diagnoses, history["objective"]):
         out.append(_settled(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
@@ -53,27 +54,42 @@ def observations(
     return out
 
 
+def unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
+    """Why a run has not converged, by its diagnosis; "" if it has: swings may have died out.
+
+    >>> swings = [Diagnosis("oscillating", "", "")]
+    >>> unsettled(swings, np.array([1.0, 2.0, 1.0, 2.0])), unsettled(swings, np.ones(4))
+    ('oscillating', '')
+    """
+    kinds = {d.kind for d in diagnoses}
+    if "oscillating" in kinds and settled(objective):
+        kinds.remove("oscillating")
+    return next((kind for kind in UNSETTLED if kind in kinds), "")
+
+
 def _settled(
     history: Mapping[str, Array], stop_reason: str, kept_epoch: int, relative_gap: float | None
 ) -> str:
     epochs = len(history["objective"])
     if stop_reason == "patience":
         return (
-            f"Stopped by patience after {epochs} epochs: the validation measure was best at epoch "
+            f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was best at epoch "
             f"{kept_epoch}, whose weights were kept."
         )
     if relative_gap is not None and relative_gap <= CERTIFIED:
         return f"Converged: proven to be within {relative_gap:.1e} of the optimum, relatively."
     if stop_reason == "no mistakes":
-        return f"Converged: a whole epoch without a mistake, after {epochs}."
+        return (
+            f"Converged: a whole epoch without a mistake, the last of {counted(epochs, 'epoch')}."
+        )
     values, norm = history["objective"], history["gradient_norm"][-1]
     window = max(epochs // 10, 1)
     if epochs <= window:
         return f"Ended after {epochs} epoch: too few to tell whether it converged."
     fall = (values[-1 - window] - values[-1]) / abs(values[-1 - window] or 1.0)
     return (
-        f"Converged: the objective fell by {max(fall, 0.0):.2%} over the last {window} epochs; "
-        f"gradient norm {norm:.2g}."
+        f"Converged: the objective fell by {max(fall, 0.0):.2%} over the last "
+        f"{'epoch' if window == 1 else f'{window} epochs'}; gradient norm {norm:.2g}."
     )
 
 
@@ -92,7 +108,8 @@ def _more(
     made: int, needed: int | None, parameters: Mapping[str, Any], smoothness: float | None
 ) -> str:
     if needed is not None:
-        return f"It needs about {_rounded(needed - made)} more epochs."
+        more = _rounded(needed - made)
+        return f"It needs about {more} more epoch{'' if more == '1' else 's'}."
     rate = parameters.get("learning_rate")
     if rate is not None and smoothness and rate < 2.0 / smoothness:
         times = 2.0 / smoothness / rate

@@ -23,7 +23,7 @@ from separatrix.sources import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
 from separatrix.study.store import to_text
-from separatrix.study.words import in_words, value_words
+from separatrix.study.words import counted, in_words, value_words
 
 NAME = re.compile(r"[^\W_][\w. -]*")
 LONGEST_NAME = 100  # bytes
@@ -188,10 +188,7 @@ class Work:
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
-                chosen = plan.chosen[configuration]
-                tuples = any(isinstance(value, tuple) for value in chosen.values())
-                hint = " A grid takes several values as a list." if tuples else ""
-                raise kind(f"{in_words(chosen)}: {error}{hint}") from None
+                raise kind(f"{in_words(plan.chosen[configuration])}: {error}") from None
             if validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "
@@ -237,8 +234,9 @@ def facts_of(rows: Rows) -> dict[str, Any]:
 
 def _grid_words(chosen: list[Configuration]) -> str:
     values = values_of(chosen)
-    return f"{len(chosen)} configurations of " + "; ".join(
-        f"{name} {', '.join(map(value_words, each))}" for name, each in values.items()
+    return f"{counted(len(chosen), 'configuration')} of " + "; ".join(
+        f"{name} {', '.join(value_words(name, value) for value in each)}"
+        for name, each in values.items()
     )
 
 

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from separatrix.study.runner import OnStanding, Standing
+from separatrix.study.words import counted
+from separatrix.study.words import in_words as configuration_in_words
 
 
 class Bar(Protocol):
@@ -25,10 +27,13 @@ class TerminalBar:
     def __init__(self, console: Any = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
 
-        columns = BarColumn(16), TextColumn("{task.description}"), TimeRemainingColumn()
+        # The line is never broken into two: the end of the best configuration gives way.
+        where = TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1))
+        columns = BarColumn(12), TimeRemainingColumn(), TextColumn("left ·"), where
         console = Console(stderr=True) if console is None else console
-        self.bar = Progress(*columns, console=console, transient=True)
+        self.bar = Progress(*columns, console=console, transient=True, expand=True)
         self.task = self.bar.add_task("", total=1.0)
         self.bar.start()
 
@@ -68,14 +73,16 @@ class NotebookBar:
 def in_words(standing: Standing) -> str:
     """Where a study stands, in a few words.
 
-    >>> in_words(Standing(0.5, 8, 4, 4, 2, ({}, 0.96, 0.1), 3.0))
-    '4 of 8 runs, best 96.0 %, 25% diverged'
+    >>> in_words(Standing(0.5, 8, 4, 4, 2, ({"learning_rate": 0.1, "l2": 0.0}, 0.96, 0.1), 3.0))
+    '4 of 8 runs, 25% diverged, best 96.0 %: rate 0.1, l2 0'
     """
-    parts = [f"{standing.done} of {standing.runs} runs"]
-    if standing.best is not None:
-        parts.append(f"best {100 * standing.best[1]:.1f} %")
+    parts = [f"{standing.done:,} of {counted(standing.runs, 'run')}"]
     if standing.diverged:
         parts.append(f"{standing.diverged / standing.runs:.0%} diverged")
+    if standing.best is not None:
+        chosen, accuracy, _ = standing.best
+        words = configuration_in_words(chosen, short=True)
+        parts.append(f"best {100 * accuracy:.1f} %{f': {words}' if words else ''}")
     return ", ".join(parts)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -33,18 +34,34 @@ def read_facts(
             (study["id"],),
         )
         try:
-            return _facts(store, study, runs, _histories(store, _wanted(runs, histories)))
+            stored = _stored(store, study, runs, _histories(store, _wanted(runs, histories)))
         except (KeyError, IndexError, TypeError, ValueError) as error:
             told = f"the study {study['name']!r} has {type(error).__name__}: {error}"
             raise StoreError(damaged(store.path, told)) from error
+        return _judge(store, stored)
 
 
-def _facts(
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """A study as it was read, before it is judged: only in here can a store show its damage.
+
+    `facts` are arguments of `StudyFacts`, `told` sentences about its data, `runs` the numbers of
+    the runs of every configuration.
+    """
+
+    rows: list[Row]
+    done: list[Judged]
+    told: list[str]
+    runs: dict[int, list[int]]
+    facts: dict[str, Any]
+
+
+def _stored(
     store: Store,
     study: sqlite3.Row,
     runs: Sequence[sqlite3.Row],
     histories: Mapping[int, tuple[History, ...]],
-) -> StudyFacts:
+) -> _Stored:
     plan = store.values(study["plan"], f"the plan of {study['name']}")
     about = store.values(study["about"], f"the description of {study['name']}")
     chosen, grid = plan["grid"], values_of(plan["grid"])
@@ -52,7 +69,7 @@ def _facts(
     for run in runs:
         by_configuration[run["configuration"]].append(run)
     varied = [key for key, values in grid.items() if len(values) > 1]
-    rows, done, words, told = [], [], [], []
+    rows, done, told = [], [], []
     for number, parameters in enumerate(chosen):
         shown = {key: parameters[key] for key in varied if key in parameters}
         ended = [run for run in by_configuration[number] if run["found"] is not None]
@@ -63,30 +80,37 @@ def _facts(
         row = _row(number, shown, found)
         rows.append(row)
         done.append(_judged(store, row, found, ended))
-        words += [row.objective]
         told += [sentence for one in found for sentence in one["of_the_data"]]
-    verdict = judge(done, grid, len(plan["seeds"]), sum(row.state == "waiting" for row in rows))
-    verdict = replace(verdict, sentences=[*verdict.sentences, *dict.fromkeys(told)])
-    data = about["data"]
+    facts = {
+        "name": study["name"],
+        "created": study["created"],
+        "finished": bool(study["finished"]),
+        "seconds": study["seconds"],
+        "estimator": plan["estimator"],
+        "parameters": plan["parameters"],
+        "grid": grid,
+        "seeds": plan["seeds"],
+        "data": DataFacts(**about["data"]),
+        "command": about["command"],
+        "python": about["python"],
+        "versions": about["versions"],
+        "objective_words": list(dict.fromkeys(one.row.objective for one in done)),
+        "notes": about["notes"],
+        "histories": histories,
+    }
+    numbers = {number: [run["id"] for run in own] for number, own in by_configuration.items()}
+    return _Stored(rows, done, list(dict.fromkeys(told)), numbers, facts)
+
+
+def _judge(store: Store, stored: _Stored) -> StudyFacts:
+    grid, seeds = stored.facts["grid"], len(stored.facts["seeds"])
+    verdict = judge(stored.done, grid, seeds, len(stored.rows) - len(stored.done))
+    verdict = replace(verdict, sentences=[*verdict.sentences, *stored.told])
     return StudyFacts(
-        name=study["name"],
-        created=study["created"],
-        finished=bool(study["finished"]),
-        seconds=study["seconds"],
-        estimator=plan["estimator"],
-        parameters=plan["parameters"],
-        grid=grid,
-        seeds=plan["seeds"],
-        data=DataFacts(**data),
-        command=about["command"],
-        python=about["python"],
-        versions=about["versions"],
-        objective_words=list(dict.fromkeys(words)),
-        notes=about["notes"],
-        rows=_marked(rows, verdict),
-        histories=histories,
+        **stored.facts,
+        rows=_marked(stored.rows, verdict),
         verdict=verdict,
-        weights=_weights(store, verdict, by_configuration),
+        weights=_weights(store, verdict, stored.runs),
     )
 
 
@@ -147,9 +171,9 @@ def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, A
         last=_means([one["last"] for one in found]),
         best=_means([one["best"] for one in found]),
         deviation=_deviations([one["last"] for one in found]),
-        best_epoch=first["best_epoch"],
-        kept_epoch=first["kept_epoch"],
-        epochs=first["epochs"],
+        best_epoch=_median([one["best_epoch"] for one in found]),
+        kept_epoch=_median([one["kept_epoch"] for one in found]),
+        epochs=_median([one["epochs"] for one in found]),
         stopped=", ".join(ends),
         diverged=sum(one["stop_reason"] == "diverged" for one in found),
         smoothness=first["smoothness"],
@@ -197,6 +221,12 @@ def _deviations(measures: Sequence[Mapping[str, float | None]]) -> dict[str, flo
     return out
 
 
+def _median(epochs: Sequence[int | None]) -> int | None:
+    """One of the epochs: the middle one, or the lower of the two in the middle."""
+    known = [epoch for epoch in epochs if epoch is not None]
+    return median_low(known) if len(known) == len(epochs) else None
+
+
 def _largest(gaps: Sequence[float | None]) -> float | None:
     known = [gap for gap in gaps if gap is not None]
     return max(known) if len(known) == len(gaps) else None
@@ -213,9 +243,15 @@ def _judged(
         right=_mean_rows(store, runs, "val_right"),
         losses=_mean_rows(store, runs, "val_loss"),
         loss=found[0]["loss"],
-        kinds=frozenset(kind for one in found for kind in one["kinds"]),
+        unsettled=next(filter(None, map(_unsettled, found)), ""),
         needs=max(needs) if needs else None,
     )
+
+
+def _unsettled(found: Mapping[str, Any]) -> str:
+    """Why a run has not converged; stores of before tell it by its diagnoses alone."""
+    slow = "not_converged" if "not_converged" in found["kinds"] else ""
+    return str(found.get("unsettled", slow))
 
 
 def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:
@@ -233,12 +269,10 @@ def _marked(rows: Sequence[Row], verdict: Verdict) -> list[Row]:
     return [replace(row, mark=marks.get(row.number, "")) for row in rows]
 
 
-def _weights(
-    store: Store, verdict: Verdict, runs: Mapping[int, Sequence[sqlite3.Row]]
-) -> Weights | None:
+def _weights(store: Store, verdict: Verdict, runs: Mapping[int, Sequence[int]]) -> Weights | None:
     if verdict.best is None:
         return None
-    number = runs[verdict.best][0]["id"]
+    number = runs[verdict.best][0]
     (run,) = store.rows("SELECT coef, intercept FROM runs WHERE id = ?", (number,))
     coef, intercept = (
         store.array(run[column], f"the {column} of run {number}")

@@ -17,7 +17,7 @@ from separatrix.diagnose import DIVERGED_TIMES
 from separatrix.fit import train
 from separatrix.solvers import Interrupted, Progress
 from separatrix.solvers.epochs import Told, epochs_of
-from separatrix.study.grid import Configuration
+from separatrix.study.grid import Configuration, values_of
 from separatrix.study.logs import Logs
 from separatrix.study.measuring import measure
 from separatrix.study.plan import Plan, Work
@@ -37,8 +37,8 @@ class Standing:
     ----------
     share : of the work that is done, 0 to 1
     runs, running, done, diverged : how many there are, are being trained, are over, have diverged
-    best : the best configuration so far, its validation accuracy and loss (training, if there are
-        no validation rows); None before there is one
+    best : what varies of the best configuration so far, its validation accuracy and loss (training,
+        if there are no validation rows); None before there is one
     seconds : since this session began
     """
 
@@ -121,6 +121,9 @@ class _Session:
         self.wild = np.zeros(len(lengths), bool)
         self.next_watch = 0.0
         self.best: tuple[Configuration, float, float] | None = None
+        values = values_of(self.plan.chosen)
+        # Runs that differ in their epochs alone are one until they end.
+        self.varied = [name for name in values if len(values[name]) > 1 and name != "epochs"]
 
     def train(self, batch: int, runs: list[int]) -> None:
         """Train one batch, from its checkpoint if there is one, and store what it finds."""
@@ -205,5 +208,6 @@ class _Session:
         merit = float(accuracy[k]), -float(loss[k])
         if self.best is None or merit > (self.best[1], -self.best[2]):
             member = runs[progress.members[progress.running[k]][0]]
-            configuration = self.plan.runs()[member][0]
-            self.best = self.plan.chosen[configuration], float(accuracy[k]), float(loss[k])
+            chosen = self.plan.chosen[self.plan.runs()[member][0]]
+            shown = {name: chosen[name] for name in self.varied if name in chosen}
+            self.best = shown, float(accuracy[k]), float(loss[k])

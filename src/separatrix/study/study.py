@@ -45,8 +45,9 @@ class Study:
     ----------
     name : of the study in its store
     estimator : of separatrix, with the parameters that all configurations share
-    grid : for each parameter that varies a list of values, or several such grids. A value that is
-        no list is the same for all; `log_range` makes a list; `Between` is for draws
+    grid : for each parameter that varies a list of values (or an array, or a range), or several
+        such grids. A single value is the same for all; a tuple is refused, since it may be meant
+        either way; `log_range` makes a list; `Between` is for draws
     seeds : how many repeats of every configuration, or their random states
     draws : so many configurations are drawn from the grid at random, instead of all
     store : the file; None for SEPARATRIX_STORE, or separatrix.db here
@@ -255,7 +256,7 @@ class Study:
             return []
         return [
             f"The grid has fewer than {self.draws} different configurations: "
-            f"{len(self.plan.chosen)} were drawn."
+            f"{len(self.plan.chosen)} {'was' if len(self.plan.chosen) == 1 else 'were'} drawn."
         ]
 
     def _python(self, rows: Rows) -> str:

@@ -13,7 +13,7 @@ from scipy.special import bdtr, stdtr
 from separatrix.arrays import Array
 from separatrix.diagnose import rounded_down
 from separatrix.study.facts import Comparison, Row, Verdict
-from separatrix.study.words import in_words, value_words
+from separatrix.study.words import counted, in_words, value_words
 
 LEVEL = 0.05  # of the tests
 # Values below which nothing lies, so that being there asks for no wider grid.
@@ -32,7 +32,7 @@ class Judged:
     right, losses : (n,), of every validation row the share of seeds that predict it right, and the
         mean of its losses; None without validation rows
     loss : the name of the loss
-    kinds : the kinds of the diagnoses of all seeds
+    unsettled : why it has not converged, in the first seed that has not; "" if all have
     """
 
     row: Row
@@ -41,7 +41,7 @@ class Judged:
     right: Array | None
     losses: Array | None
     loss: str
-    kinds: frozenset[str]
+    unsettled: str = ""
     needs: float | None = None  # times its epochs, until it would have converged
 
 
@@ -70,7 +70,8 @@ def judge(
         *_unconverged(done),
     ]
     if waiting:
-        sentences.append(f"{waiting} configurations are not done yet: this is the verdict so far.")
+        more = f"{counted(waiting, 'configuration')} {_are(waiting)} not done yet"
+        sentences.append(f"{more}: this is the verdict so far.")
     score = "train_loss" if best.right is None else "val_accuracy"
     return Verdict(best.row.number, score, sentences, comparisons, edges, diverged, runs)
 
@@ -136,7 +137,8 @@ def _score(best: Judged, seeds: int) -> str:
     n = len(best.right)
     accuracy = 100.0 * (kept["val_accuracy"] or 0.0)
     deviation = f" ± {100.0 * spread['val_accuracy']:.1f}" if "val_accuracy" in spread else ""
-    count = f" ({int(best.right.sum())} of {n} rows)" if seeds == 1 else f" of {n} rows"
+    rows = counted(n, "row")
+    count = f" ({int(best.right.sum())} of {rows})" if seeds == 1 else f" of {rows}"
     loss = _number(kept["val_loss"], spread.get("val_loss"))
     return f"Validation accuracy {accuracy:.1f}{deviation} %{count}, loss {loss}{over}."
 
@@ -156,10 +158,18 @@ def _told_apart(comparisons: Sequence[Comparison], best: Judged) -> list[str]:
         0: "No other configuration is as good, as far as",
         1: "One other configuration cannot be told apart from it, as far as",
     }.get(same, f"{same} others cannot be told apart from it, as far as")
+    rows = f"{counted(n, 'validation row')} tell{'s' if n == 1 else ''}"
     tests = {"accuracy": "exact McNemar or sign test", "loss": "paired t-test"}
-    worse = [f"{by[name]} by {name} ({test})" for name, test in tests.items() if by[name]]
-    told = f"; worse are {' and '.join(worse)}, at the 5 % level" if worse else ""
-    return [f"{words} {n} validation rows tell{told}."]
+    worse = [(by[name], f"by {name} ({test})") for name, test in tests.items() if by[name]]
+    if not worse:
+        return [f"{words} {rows}."]
+    (first, how), *rest = worse
+    others = "".join(f" and {count} {how}" for count, how in rest)
+    return [f"{words} {rows}; {first} {_are(first)} worse {how}{others}, at the 5 % level."]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _edges(best: Judged, grid: Mapping[str, list[Any]]) -> dict[str, str]:
@@ -197,11 +207,11 @@ def _edge_sentences(
         }
         also = ""
         if inner:
-            listed = ", ".join(value_words(v) for v in sorted(inner))
+            listed = ", ".join(value_words(name, v) for v in sorted(inner))
             also = f"; {listed}, inside the grid, cannot be told apart from it"
         shown = "number of epochs" if name == "epochs" else name.replace("_", " ")
         out.append(
-            f"The best {shown}, {value_words(best.row.parameters[name])}, is the {word} tried: "
+            f"The best {shown}, {value_words(name, best.row.parameters[name])}, is the {word} tried: "
             f"extend the grid {way}{limit}{also}."
         )
     return out
@@ -226,23 +236,36 @@ def _diverged(diverged: int, runs: int, done: Sequence[Judged]) -> list[str]:
         if one.row.diverged and _is_number(one.row.parameters.get("learning_rate"))
     ]
     above = f", at rates of {min(rates):g} and more" if rates else ""
-    return [f"{diverged} of {runs} runs diverged ({diverged / runs:.0%}){above}."]
+    return [f"{diverged} of {counted(runs, 'run')} diverged ({diverged / runs:.0%}){above}."]
 
 
 def _all_diverged(done: Sequence[Judged], grid: Mapping[str, list[Any]]) -> str:
     L = next((one.row.smoothness for one in done if one.row.smoothness), None)
     limit = f" to 2/L = {rounded_down(2.0 / L)} or less" if L else ""
     lower = f": lower the learning rate{limit}" if "learning_rate" in grid else ""
-    return f"All {len(done)} configurations that are done diverged{lower}."
+    if len(done) == 1:
+        return f"The only configuration that is done diverged{lower}."
+    return f"All {len(done):,} configurations that are done diverged{lower}."
 
 
 def _unconverged(done: Sequence[Judged]) -> list[str]:
-    slow = [one for one in done if "not_converged" in one.kinds]
-    if not slow:
+    """How many have not converged, and why; those that diverged have a sentence of their own."""
+    slow, swing, high = (
+        [one for one in done if one.unsettled == kind]
+        for kind in ("not_converged", "oscillating", "ended_higher")
+    )
+    count = len(slow) + len(swing) + len(high)
+    if not count:
         return []
     times = [one.needs for one in slow if one.needs is not None]
-    need = ""
-    if times:
-        need = f": they need about {float(np.median(times)):.2g} times the epochs (median)"
-    verb = "has" if len(slow) == 1 else "have"
-    return [f"{len(slow)} of {len(done)} configurations {verb} not converged{need}."]
+    who, median = ("it needs", "") if len(slow) == 1 else ("they need", ", in the median")
+    need = f" ({who} about {np.median(times):.2g} times the epochs{median})" if times else ""
+    whys = {
+        f"still on the way{need}": len(slow),
+        "oscillating": len(swing),
+        f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),
+    }
+    told = [f"{n if n < count else ''} {why}".strip() for why, n in whys.items() if n]
+    verb = "has" if count == 1 else "have"
+    total = counted(len(done), "configuration")
+    return [f"{count} of {total} {verb} not converged: {', '.join(told)}."]

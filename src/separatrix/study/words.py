@@ -1,22 +1,65 @@
-"""Configurations in words."""
+"""Configurations and numbers of things in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+# Names for columns and lines that have little room.
+SHORT = {
+    "learning_rate": "rate",
+    "momentum": "mom.",
+    "batch_size": "batch",
+    "multiclass": "multi",
+}
+_NOTHING = {"batch_size": "all"}  # what None stands for, where it is more than nothing
 
-def in_words(configuration: Mapping[str, Any]) -> str:
+
+def in_words(configuration: Mapping[str, Any], *, short: bool = False) -> str:
     """A configuration as people read it.
 
     >>> in_words({"learning_rate": 0.1, "batch_size": None})
-    'learning rate 0.1, batch size None'
+    'learning rate 0.1, batch size all'
+    >>> in_words({"learning_rate": 0.1, "batch_size": None}, short=True)
+    'rate 0.1, batch all'
     """
     return ", ".join(
-        f"{name.replace('_', ' ')} {value_words(value)}" for name, value in configuration.items()
+        f"{short_name(name) if short else name.replace('_', ' ')} {value_words(name, value)}"
+        for name, value in configuration.items()
     )
 
 
-def value_words(value: Any) -> str:
-    """A value of a parameter as people write it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def short_name(name: str) -> str:
+    """A parameter where there is little room.
+
+    >>> short_name("learning_rate"), short_name("l2")
+    ('rate', 'l2')
+    """
+    return SHORT.get(name, name.replace("_", " "))
+
+
+def value_words(name: str, value: Any) -> str:
+    """A value of a parameter as people write it.
+
+    >>> value_words("batch_size", None), value_words("patience", None), value_words("l2", 1e-4)
+    ('all', 'none', '0.0001')
+    """
+    return f"{value:g}" if isinstance(value, float) else str(value_cell(name, value))
+
+
+def value_cell(name: str, value: Any) -> Any:
+    """The same for a cell of a file, where numbers keep all their digits.
+
+    >>> value_cell("batch_size", None), value_cell("l2", 1 / 3)
+    ('all', 0.3333333333333333)
+    """
+    return _NOTHING.get(name, "none") if value is None else value
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """So many things.
+
+    >>> counted(1, "class", "classes"), counted(1234, "row")
+    ('1 class', '1,234 rows')
+    """
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"

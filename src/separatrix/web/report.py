@@ -17,7 +17,7 @@ from separatrix import charts
 from separatrix.storage import replace_file
 from separatrix.study.exporting import cells, to_csv
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import in_words
+from separatrix.study.words import counted, in_words
 
 _MOST_ROWS = 1000  # of the table; the CSV has them all
 _MOST_SEEN = 50
@@ -74,7 +74,7 @@ def report_page(facts: StudyFacts) -> str:
         facts=facts,
         style=_near("style.css"),
         day=_day(facts.created),
-        runs=f"{len(facts.rows) * len(facts.seeds):,} runs",
+        runs=counted(len(facts.rows) * len(facts.seeds), "run"),
         took=f"{facts.seconds:.1f} s",
         names=[name.replace("_", " ") for name in facts.varied],
         validated=validated,
@@ -83,7 +83,7 @@ def report_page(facts: StudyFacts) -> str:
         csv=to_csv(facts),
         figures=_figures(facts),
         seen=seen,
-        data=_data_words(facts),
+        data=facts.data.in_words(),
         versions=", ".join(f"{name} {version}" for name, version in facts.versions.items()),
     )
 
@@ -143,14 +143,6 @@ def _legend(kinds: set[str], rows: int) -> str:
     told = ", ".join(f"{_MARKS[kind]} {_MEANINGS[kind]}" for kind in _MARKS if kind in kinds)
     more = f" The first {_MOST_ROWS:,} of {rows:,} are shown." if rows > _MOST_ROWS else ""
     return f"{told}.{more} All numbers:" if told else f"All numbers:{more}"
-
-
-def _data_words(facts: StudyFacts) -> str:
-    rows = ", ".join(f"{count:,} {part}" for part, count in facts.data.rows.items())
-    return (
-        f"{facts.data.name}: {rows} rows, {facts.data.features:,} features, "
-        f"{len(facts.data.classes)} classes"
-    )
 
 
 def _day(created: str) -> str:
