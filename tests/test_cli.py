@@ -150,6 +150,10 @@ def test_quiet_prints_nothing_and_json_only_json(folder):
 # search, compare
 
 
+def test_a_value_that_is_given_twice_is_searched_once(folder):
+    assert len(facts("search", "iris", "--C", "1,1.0,10", "--folds", "2")["trials"]) == 2
+
+
 def test_search_prints_the_table_and_the_choice(folder):
     words = ["search", "iris", "--C", "0.01,1,100", "--folds", "3", "--out", "m.sx"]
     text = call(*words).stdout

@@ -156,6 +156,35 @@ def test_what_cannot_be_meant_is_a_sentence_and_exit_code_2(folder, words, said)
             assert opened.names() == []
 
 
+def test_a_study_of_another_model_varies_its_penalty(folder):
+    found = facts("study", "iris", "--model", "logistic", "--no-report")
+    assert found["estimator"] == "LogisticRegression"
+    assert found["grid"] == {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
+    assert "Features were standardised." in found["data"]["notes"]  # the homework's do without
+    words = ["--model", "svm", "--C", "0.1..10/3", "--l1", "0", "--loss", "hinge,squared_hinge"]
+    found = facts("study", "wine", *words, "--no-report")
+    assert [(row["C"], row["loss"]) for row in found["rows"]] == [
+        (C, loss) for loss in ("hinge", "squared_hinge") for C in (0.1, 1.0, 10.0)
+    ]
+    assert found["command"].startswith("separatrix study wine --loss hinge,squared_hinge --C 0.1,1")
+    again = facts(*found["command"].split()[1:], "--no-report")
+    assert without_seconds(again["rows"]) == without_seconds(found["rows"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--C", "1"), "The model 'gradient' has no --C. It has --loss, --rule"),
+        (("--model", "logistic", "--momentum", "0"), "has no --momentum. It has --C, --l1."),
+        (("--model", "svm", "--init", "random"), "The model 'svm' has no --init."),
+        (("--model", "tree"), "--model is one of gradient, auto, logistic"),
+    ],
+)
+def test_what_a_model_does_not_have_is_refused(folder, words, said):
+    assert said in call("study", "wine", *words, code=2).stderr
+    assert not list(folder.iterdir())
+
+
 def test_names_and_files_may_have_letters_of_any_alphabet(folder):
     words = [word for word in QUICK if word != "--no-report"]
     call("study", "wine", *words, "--name", "Übung 1")
@@ -375,10 +404,25 @@ def test_the_python_that_is_told_makes_the_same_study(folder):
     words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--batch-size", "8"]
     words += ["--epochs", "3", "--seed", "3", "--split", "60/20/20", "--no-report"]
     made = facts("study", "wine", *words)
-    told = made["python"].replace("Study('wine', ", "Study('again', ")
-    exec(told, {})
+    assert_told_again(made)
+
+
+def assert_told_again(made):
+    exec(made["python"].replace(f"Study({made['name']!r}, ", "Study('again', "), {})
     again = facts("studies", "show", "again")
     assert without_seconds(again["rows"]) == without_seconds(made["rows"])
+    assert again["data"] == made["data"]
+
+
+def test_the_python_that_is_told_prepares_the_rows_in_the_same_way(folder):
+    rows = "".join(
+        f"{k % 7 or ''},{'good' if k % 2 else 'bad'} day {k % 5},{k % 2}\n" for k in range(60)
+    )
+    (folder / "days.csv").write_text(f"x,said,y\n{rows}")
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "3"]
+    words += ["--label", "y", "--text", "said", "--missing", "median", "--words", "counts"]
+    words += ["--ngrams", "2", "--min-documents", "2", "--word-list", "nice=good,fine", "--as-is"]
+    assert_told_again(facts("study", "days.csv", *words, "--no-report"))
 
 
 def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):

@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 from separatrix import load_model
+from separatrix.cli.screen import Screen
+from separatrix.cli.watching import watching
 
 PROGRAM = Path(sys.executable).with_name("separatrix")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -99,20 +102,25 @@ def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
 
 def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
     words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--out", "m.sx"]
-    shown, code = run(words, tmp_path, interrupt_at="5 of 26 models")
+    shown, code = run(words, tmp_path, interrupt_at="5 of 26 fits")
     plain = CONTROL.sub("", shown)
     assert code == 130
     assert " left" in plain  # time
     assert "folds done" in plain
     assert re.search(r"\n +0.01 +0\.\d{5} +\d\.\d{5} +[1-4] of 5", plain)
-    assert "of 25 fits were done." in plain
+    assert "of the 25 fits on folds were done." in " ".join(plain.split())
     assert "Traceback" not in shown
     assert not (tmp_path / "m.sx").exists()
 
 
+def test_ctrl_c_before_there_is_anything_to_keep_does_not_wait():
+    with watching(Screen(quiet=True), "Fitting", 1e-6) as watch, pytest.raises(KeyboardInterrupt):
+        watch.ask(signal.SIGINT, None)
+
+
 def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
     words = ["compare", "noise.csv", "--max-iter", "1000000000"]
-    shown, code = run(words, noise, interrupt_at="perceptron")
+    shown, code = run(words, noise, interrupt_at="% right")  # of its first iterations
     plain = CONTROL.sub("", shown)
     assert code == 130
     assert "● logistic" in plain  # whatever the perceptron's accuracy was when it was interrupted

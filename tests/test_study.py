@@ -475,6 +475,24 @@ def test_swings_that_died_out_have_converged_and_those_that_last_have_not(small)
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "best", "edges"),
+    [
+        ("l1_ratio", [0.0, 0.5, 1.0], 0, {}),
+        ("l1_ratio", [0.0, 0.5, 1.0], 2, {}),
+        ("l1_ratio", [0.1, 0.5, 0.9], 2, {"l1_ratio": "high"}),
+        ("epochs", [1, 5], 0, {}),
+        ("epochs", [1, 5], 1, {"epochs": "high"}),
+    ],
+)
+def test_where_nothing_lies_beyond_the_grid_is_not_to_be_extended(name, values, best, edges):
+    done = [
+        judged(k, np.ones(4), np.full(4, abs(k - best)), {name: value})
+        for k, value in enumerate(values)
+    ]
+    assert judge(done, {name: values}, 1, 0).edges == edges
+
+
+@pytest.mark.parametrize(
     ("others", "told"),
     [
         ([1.0], "No other configuration is as good, as far as 40 validation rows tell; 1 is worse "
@@ -524,6 +542,15 @@ def test_the_grid_follows_the_data():
     assert choose_grid(GradientDescentClassifier(), Rows.of(X, y, name="iris"), {}).grid == HOMEWORK
     hinge = choose_grid(GradientDescentClassifier("hinge"), Rows.of(X, y), {})
     assert hinge.grid["l2"] == [0.0]
+
+
+def test_settings_are_those_of_a_preparation_and_of_sources_alone(small):
+    study = Study("a", GradientDescentClassifier(), {"epochs": 1})
+    with pytest.raises(TypeError, match=r"no option 'standardize'.* standardise, missing"):
+        study.run("wine", standardize=True)
+    with pytest.raises(ValueError, match=r"'standardise' is for a source"):
+        study.run(*iris(), standardise=True)
+    assert not list(small.iterdir())
 
 
 def test_python_lines_make_the_study_again(small):

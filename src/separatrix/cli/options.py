@@ -192,19 +192,22 @@ class Preparing:
         """The settings of the preparation of a table."""
         from separatrix.workflow.preparing import settings_for
 
+        return settings_for(table, **self.options(table))
+
+    def options(self, table: Any) -> dict[str, Any]:
+        """The settings that were given, by their names in `Settings`."""
         self._require_text(table)
-        lists = dict(_word_list(given) for given in self.word_list or [])
-        return settings_for(
-            table,
-            standardise=self.standardise,
-            missing=self.missing,
-            text=self.words,
-            ngrams=None if self.ngrams is None else (1, self.ngrams),
-            min_documents=self.min_documents,
-            most_words=self.most_words,
-            n_hashes=self.hashes,
-            word_lists=lists or None,
-        )
+        given = {
+            "standardise": self.standardise,
+            "missing": self.missing,
+            "text": self.words,
+            "ngrams": None if self.ngrams is None else (1, self.ngrams),
+            "min_documents": self.min_documents,
+            "most_words": self.most_words,
+            "n_hashes": self.hashes,
+            "word_lists": dict(_word_list(words) for words in self.word_list or []) or None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def _require_text(self, table: Any) -> None:
         """Refuse what is for text where there is none: it would be without effect."""
@@ -305,13 +308,13 @@ class Penalty:
 
 
 def numbers(name: str, given: str) -> list[float]:
-    """Numbers with commas between them.
+    """Numbers with commas between them; what occurs twice is taken once.
 
-    >>> numbers("C", "0.1, 1,inf")
+    >>> numbers("C", "0.1, 1,inf,1.0")
     [0.1, 1.0, inf]
     """
     try:
-        return [float(part) for part in given.split(",")]
+        return list(dict.fromkeys(float(part) for part in given.split(",")))
     except ValueError:
         raise UsageError(
             f"--{name} takes numbers with commas between them, as in 0.1,1,10. Got '{given}' "

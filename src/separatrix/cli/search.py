@@ -65,7 +65,7 @@ def search(
     split = preparing.shares()
     loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
     count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
-    with watching(screen, "Fitting", training.tol or TOL, count) as watch:
+    with watching(screen, "Fitting", training.tol or TOL, count, "fits") as watch:
         found = search_source(
             loaded,
             training.model,
@@ -130,8 +130,8 @@ def _report_interrupted(screen: Screen, facts: dict[str, Any]) -> None:
     if facts["best"]:
         best = f"Best so far, of those with all folds: {_words(facts['best'])}."
     screen.error(
-        f"Interrupted: {done} of {count} fits were done. {best} No model was trained on all rows, "
-        "and none was saved."
+        f"Interrupted: {done} of the {count} fits on folds were done. {best} No model was trained "
+        "on all rows, and none was saved."
     )
 
 

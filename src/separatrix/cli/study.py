@@ -1,7 +1,7 @@
 """separatrix study: a grid of configurations, trained together and judged."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 from separatrix.cli.options import Preparing, Reading, SourceArgument
 from separatrix.cli.reading import read_source
 from separatrix.cli.screen import Screen
-from separatrix.cli.sweep import Sweep, given_options, words_of
+from separatrix.cli.sweep import GRID_OPTIONS, Sweep, given_options, words_of
 from separatrix.cli.verbs import INTERRUPTED, NOT_CONVERGED, Common, verb
 from separatrix.cli.watching_study import watching_study
 from separatrix.cli.writing import written
@@ -98,6 +98,7 @@ def study(
     [b]separatrix study mail.csv --learning-rate 0.1,1 --momentum 0,0.9 --epochs 100,500[/b]
     [b]separatrix study wine --learning-rate 1e-3..1/7 --l2 0,0.01 --seeds 5[/b]
     [b]separatrix study wine --learning-rate 1e-3..1 --l2 1e-4..1 --draws 50[/b]
+    [b]separatrix study wine --model svm --C 0.01..100/5 --loss hinge,squared_hinge[/b]
     [b]separatrix study iris --resume[/b]           after a crash, to the same bits
 
     What is not said is chosen from the data and told. LOW..HIGH/N are N values, evenly spaced in
@@ -106,18 +107,20 @@ def study(
     from separatrix.cli.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
     from separatrix.study.defaults import COURSE, choose_grid
-    from separatrix.study.study import name_for, rows_of
+    from separatrix.study.study import call_of, name_for, rows_of
     from separatrix.workflow.fitting import prepare
 
     given = sweep.grid()
     options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
     loaded = read_source(screen, source, **options)
-    if preparing.standardise is None and loaded.name in COURSE:
+    if sweep.descends and preparing.standardise is None and loaded.name in COURSE:
         preparing.standardise = False  # as the homework has it
     with screen.busy("Preparing"):
         prepared = prepare(loaded, preparing.settings(loaded.table))
-        rows = rows_of(prepared, _call(source, options, preparing.standardise))
-        estimator = sweep.estimator(given)
+        rows = rows_of(
+            prepared, call_of(_loading(source, options), preparing.options(loaded.table))
+        )
+        estimator = sweep.estimator(given, len(rows.data.classes))
         choice = choose_grid(estimator, rows, given)
     made = Study(
         "new" if keeping.name is None else keeping.name,
@@ -138,7 +141,7 @@ def study(
         [
             *("separatrix", "study", source),
             *words_of(choice.grid),
-            *given_options(Sweep(init=sweep.init, seeds=sweep.seeds, draws=sweep.draws)),
+            *given_options(replace(sweep, **dict.fromkeys(GRID_OPTIONS))),
             *given_options(reading),
             *given_options(preparing),
             *([] if common.seed == 0 else ["--seed", str(common.seed)]),
@@ -161,11 +164,10 @@ def study(
     return NOT_CONVERGED if facts.verdict.best is None else 0
 
 
-def _call(source: str, options: dict[str, Any], standardise: bool | None) -> str:
-    """What `Study.run` is given for the same rows."""
+def _loading(source: str, options: dict[str, Any]) -> str:
+    """What loads the same source in Python."""
     given = {name: value for name, value in options.items() if value is not None}
     if given.get("seed") == 0:
         del given["seed"]
     words = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    rows = f"load({source!r}, {words})" if words else repr(source)
-    return rows + ("" if standardise is None else f", standardise={standardise}")
+    return f"load({source!r}, {words})" if words else repr(source)

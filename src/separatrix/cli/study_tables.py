@@ -15,7 +15,7 @@ from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
 from separatrix.study.words import counted, in_words, short_name
 
-MOST_ROWS, MOST_SEEN = 40, 6
+MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
 _SPARED = (2, 2, 2, 4, 1)  # columns to leave out where there is no room, counted from the last
@@ -65,7 +65,7 @@ def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
     screen.say(heading(facts))
     told = [*facts.data.notes, *facts.notes]
     screen.say(tables.notes(told) if told else "")
-    screen.say(tables.named(about(facts)))
+    screen.say(tables.named(about(facts, MOST_FORMULAS)))
     screen.say(study_table(facts, screen.out.width))
     screen.say(verdict_text(facts))
     best_first = sorted(facts.rows, key=lambda row: row.mark != "best")
@@ -85,12 +85,15 @@ def heading(facts: StudyFacts) -> RenderableType:
     return Text.assemble((facts.name, "bold"), f" · {work}{state}")
 
 
-def about(facts: StudyFacts) -> list[tuple[str, RenderableType]]:
-    """The data and the objective."""
+def about(facts: StudyFacts, most: int | None = None) -> list[tuple[str, RenderableType]]:
+    """The data and the objectives, so many of them at most."""
     mark = f"fingerprint {facts.data.fingerprint[:12]}"
+    words = facts.objective_words[:most]
+    left = len(facts.objective_words) - len(words)
+    more = [f"and {left:,} more, of other penalties or losses"] if left else []
     return [
         ("Data", f"{facts.data.in_words()}, {mark}"),
-        ("Objective", "\n".join(facts.objective_words)),
+        ("Objective", "\n".join([*words, *more])),
     ]
 
 

@@ -13,31 +13,45 @@ from separatrix.cli.screen import Screen
 class Watch:
     """A callback that shows where the fits of so many models stand, and ends them after Ctrl-C.
 
-    The first Ctrl-C lets the iteration end and keeps the models; the second does not wait.
+    The first Ctrl-C lets the iteration end and keeps the models; the second does not wait, nor does
+    one before the first iteration is over, when there is nothing to keep.
     """
 
-    def __init__(self, screen: Screen, what: str, tol: float, count: int) -> None:
-        self.line = _Line(screen, what, tol, count)
-        self.asked = False
+    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
+        self.line = _Line(screen, what, tol, count, things)
+        self.begun = self.asked = False
 
     def __call__(self, progress: Any) -> None:
         from separatrix.solvers import Interrupted
 
+        self.begun = True
         self.line.show(progress)
         if self.asked:
             raise Interrupted
 
     def ask(self, number: int, frame: FrameType | None) -> None:
         """Take a Ctrl-C."""
-        if self.asked:
+        if self.asked or not self.begun:
             raise KeyboardInterrupt
         self.asked = True
+        tell_ending(self.line.bar, "iteration")
+
+
+def tell_ending(bar: Any, what: str) -> None:
+    """Say on a live line, if there is one, what a Ctrl-C waits for.
+
+    Nothing is drawn here, where the bar may be half-way through drawing itself.
+    """
+    for task in [] if bar is None else bar.tasks:
+        task.description = f"ending after this {what}; Ctrl-C again: at once"
 
 
 @contextmanager
-def watching(screen: Screen, what: str, tol: float, count: int = 1) -> Iterator[Watch]:
-    """Watch the fits of so many models; afterwards `asked` says whether they were to end."""
-    watch = Watch(screen, what, tol, count)
+def watching(
+    screen: Screen, what: str, tol: float, count: int = 1, things: str = "models"
+) -> Iterator[Watch]:
+    """Watch the fits of so many things; afterwards `asked` says whether they were to end."""
+    watch = Watch(screen, what, tol, count, things)
     before = signal.signal(signal.SIGINT, watch.ask)
     try:
         with watch.line:
@@ -49,7 +63,8 @@ def watching(screen: Screen, what: str, tol: float, count: int = 1) -> Iterator[
 class _Line:
     """The bar, drawn only where a person watches."""
 
-    def __init__(self, screen: Screen, what: str, tol: float, count: int) -> None:
+    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
+        self.things = things
         self.ways = [_Way(tol) for _ in range(count)]
         self.batch: Any = None
         self.bar: Any = None
@@ -95,7 +110,7 @@ class _Line:
                 self.ways[number].share = 1.0
 
     def _counted(self) -> str:
-        return f"{sum(way.share == 1.0 for way in self.ways)} of {len(self.ways)} models"
+        return f"{sum(way.share == 1.0 for way in self.ways)} of {len(self.ways)} {self.things}"
 
     def _iteration(self, progress: Any) -> str:
         where, gap = f"iteration {progress.epoch:,}", self.ways[0].gap

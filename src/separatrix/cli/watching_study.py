@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from separatrix.cli.screen import Screen
+from separatrix.cli.watching import tell_ending
 
 
 class Watch:
@@ -31,6 +32,7 @@ class Watch:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        tell_ending(None if self.bar is None else self.bar.bar, "epoch")
 
 
 @contextmanager

@@ -13,10 +13,9 @@ from typing import Any
 from separatrix.solvers import Epoch
 from separatrix.solvers.history import FIELDS
 from separatrix.study.logs import About
-from separatrix.study.words import value_cell
+from separatrix.study.words import quoted, value_cell
 
 KEYS = ("study", "configuration", "seed", "epoch")
-MOST_QUOTED = 60  # characters of a file that is no log: its first line may be all of it
 
 
 class CsvLog:
@@ -48,10 +47,10 @@ class CsvLog:
         head = _line([*KEYS, *self.names, *FIELDS])
         there = self.path.read_bytes() if self.path.exists() else b""
         if not (there.startswith(head) or head.startswith(there)):
-            first = there[: 4 * MOST_QUOTED].partition(b"\n")[0].decode(errors="replace").strip()
+            first = there[:1000].partition(b"\n")[0].decode(errors="replace").strip()
             raise ValueError(
                 f"{self.path} is not a log of this study's parameters: it begins with "
-                f"{_quoted(first)}, and should with {head.decode().strip()!r}. Name another file; "
+                f"{quoted(first)}, and should with {head.decode().strip()!r}. Name another file; "
                 "this one was left as it is."
             )
         there = there[: there.rfind(b"\n") + 1]  # a line that a crash cut short is written again
@@ -85,10 +84,6 @@ class CsvLog:
         measures = [e.measures[name] for name in FIELDS]
         known = [None if math.isnan(value) else value for value in measures]
         return [self.name, e.number, e.seed, e.epoch, *parameters, *known]
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]!r}..."
 
 
 def _line(cells: Sequence[Any]) -> bytes:

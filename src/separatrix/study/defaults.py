@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from separatrix.data import Dataset
 from separatrix.diagnose import rounded_down
+from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.null_model import NullModel
 from separatrix.fit import Task
@@ -19,6 +20,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.spectrum import smoothness
 from separatrix.study.plan import Rows
+from separatrix.workflow.searching import GRID
 
 # The grid of the homework that hands out these data, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")
@@ -46,9 +48,9 @@ class Choice:
 def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) -> Choice:
     """Add to the values that the user has given those of the parameters that matter most.
 
-    For the data of the course they are its homework's; for others the rates lie around the stable
-    one, the penalties below the largest useful one, and the epochs are as many as a few minutes
-    allow.
+    For gradient descent on the data of the course they are its homework's; on others the rates lie
+    around the stable one, the penalties below the largest useful one, and the epochs are as many as
+    a few minutes allow. For models that are trained to their optimum only the penalty matters.
 
     >>> from separatrix import GradientDescentClassifier, load
     >>> from separatrix.study.study import rows_of
@@ -58,6 +60,8 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
     >>> list(choice.grid), choice.notes[0]
     (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
     """
+    if not isinstance(estimator, GradientDescentClassifier):
+        return _inverse_strengths(estimator, given)
     if rows.facts.name in COURSE:
         return Choice(HOMEWORK | given)
     data = rows.data
@@ -73,6 +77,13 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
     }
     chosen = {name: given.get(name) or choose() for name, choose in grid.items()}
     return Choice(chosen | given, notes)
+
+
+def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> Choice:
+    if "C" in given or "C" not in estimator.get_params(deep=False):
+        return Choice(given)
+    note = f"C from {GRID[0]:g} to {GRID[-1]:g} was chosen, the inverse strength of the penalty."
+    return Choice({"C": list(GRID), **given}, [note])
 
 
 def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:

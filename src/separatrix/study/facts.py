@@ -53,8 +53,9 @@ class Row:
 
     Measures are means over the seeds that are done; `deviation` has the standard deviations over
     them, empty for one seed. Epochs are medians over the seeds (of an even number the lower of the
-    two in the middle, so that it is some seed's); those of each are in its history. What is not known is None: nothing is while `state` is "waiting", and
-    validation measures are not without validation rows. Numbers beyond what a float holds are inf.
+    two in the middle, so that it is some seed's); those of each are in its history. What is not
+    known is None: nothing is while `state` is "waiting", and validation measures are not without
+    validation rows. Numbers beyond what a float holds are inf.
 
     Attributes
     ----------

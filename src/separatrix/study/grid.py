@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from separatrix.parameters import ParameterError
+from separatrix.study.words import quoted
 
 LARGEST = 100_000  # configurations
-MOST_QUOTED = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,9 @@ def _values(name: str, given: Any) -> list[Any]:
         )
     if isinstance(given, tuple | set | frozenset):
         raise ParameterError(
-            f"The grid's {name!r} is a {type(given).__name__}, {_quoted(given)}. Several values are "
-            f"a list, {_quoted(list(given))}; one value that is a tuple stands in a list of its own."
+            f"The grid's {name!r} is a {type(given).__name__}, {quoted(given)}. Several values "
+            f"are a list, {quoted(list(given))}; one value that is a tuple stands in a list of its "
+            "own."
         )
     listed = _listed(given)
     if not listed:
@@ -132,12 +133,6 @@ def _draw(name: str, given: Any, rng: np.random.Generator) -> Any:
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | np.ndarray | range) else [given]
-
-
-def _quoted(value: Any) -> str:
-    """The beginning of a value, on one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 1]}…"
 
 
 def _plain(value: Any) -> Any:

@@ -17,6 +17,7 @@ UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
 OF_THE_DATA = ("separable", "scales", "rare_class")
 SLOWING = -0.05  # the power of the epoch by which the fall must shrink for its end to be told
 POINTS = 24
+_UNTOLD = "How many more epochs it needs cannot be told from its fall so far"
 FAR = 100.0  # times the epochs made, beyond which nothing is foretold
 
 
@@ -44,7 +45,7 @@ def observations(
             more = _more(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
                 more = "It never will: a plane separates the classes, and there is no optimum."
-            out.append(f"Not converged: {d.message} {more}")
+            out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
             out.append(f"{_oscillates(parameters, smoothness)}: {d.message}")
         elif d.kind == "diverged":
@@ -73,8 +74,8 @@ def _settled(
     epochs = len(history["objective"])
     if stop_reason == "patience":
         return (
-            f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was best at epoch "
-            f"{kept_epoch}, whose weights were kept."
+            f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was "
+            f"best at epoch {kept_epoch}, whose weights were kept."
         )
     if relative_gap is not None and relative_gap <= CERTIFIED:
         return f"Converged: proven to be within {relative_gap:.1e} of the optimum, relatively."
@@ -111,13 +112,15 @@ def _more(
         more = _rounded(needed - made)
         return f"It needs about {more} more epoch{'' if more == '1' else 's'}."
     rate = parameters.get("learning_rate")
-    if rate is not None and smoothness and rate < 2.0 / smoothness:
+    if rate is None:  # no descent, whose fall might tell
+        return ""
+    if smoothness and rate < 2.0 / smoothness:
         times = 2.0 / smoothness / rate
         return (
-            "The fall has hardly slowed yet, so that its end cannot be told; the stable rate "
-            f"2/L = {rounded_down(2 / smoothness)} is {_digits(times)} times this one."
+            f"{_UNTOLD}; the stable rate 2/L = {rounded_down(2 / smoothness)} is {_digits(times)} "
+            "times this one."
         )
-    return "The fall has hardly slowed yet, so that its end cannot be told."
+    return f"{_UNTOLD}."
 
 
 def epochs_needed(objective: Array) -> int | None:

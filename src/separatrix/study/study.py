@@ -8,7 +8,7 @@ import platform
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from separatrix.notebook import card
 from separatrix.solvers import OnEpoch
 from separatrix.solvers.history import History
 from separatrix.sources import Source, load
+from separatrix.sources.preparation import Settings
 from separatrix.study.batches import MEMORY, batches
 from separatrix.study.card import study_card
 from separatrix.study.facts import DataFacts, StudyFacts, Verdict
@@ -101,12 +102,12 @@ class Study:
         y_val: Any = None,
         *,
         resume: bool = False,
-        standardise: bool | None = None,
         on_standing: OnStanding | None = None,
         on_epoch: OnEpoch | None = None,
         logs: Sequence[Log] = (),
         progress: bool = False,
         every: float = EVERY,
+        **settings: Any,
     ) -> Study:
         """Train all configurations, and keep what they find.
 
@@ -116,7 +117,6 @@ class Study:
             training and validation rows are taken
         resume : go on with the study of this name; without it such a study is an error. A finished
             one is left alone, and one that is not there is begun
-        standardise : whether the numbers of a source are scaled; None for what suits it
         on_standing : called with a `Standing` a few times a second; it may raise to end the study,
             which can be resumed
         on_epoch : called after every epoch of a batch with a list of `Epoch`, one for every run of
@@ -126,8 +126,10 @@ class Study:
             with a warning
         progress : show a bar, in a terminal or a notebook
         every : seconds between two checkpoints
+        **settings : of a source, how it becomes a matrix: `standardise`, `missing` and the others
+            of `separatrix.sources.preparation.Settings`; by default what suits it
         """
-        rows = _rows(X, y, X_val, y_val, standardise)
+        rows = _rows(X, y, X_val, y_val, settings)
         with Store(self.store, write=True) as store:
             if self._to_be_made(store, rows, resume):
                 kept = Logs(self._to_log(store, rows), logs, on_epoch)
@@ -324,7 +326,28 @@ def rows_of(prepared: Prepared, call: str) -> Rows:
     )
 
 
-def _rows(X: Any, y: Any, X_val: Any, y_val: Any, standardise: bool | None) -> Rows:
+def call_of(source: str, settings: Mapping[str, Any]) -> str:
+    """What `Study.run` is to be given for the same rows.
+
+    >>> call_of("'a.csv'", {"missing": "median", "standardise": None})
+    "'a.csv', missing='median'"
+    """
+    said = (f"{name}={value!r}" for name, value in settings.items() if value is not None)
+    return ", ".join([source, *said])
+
+
+def _rows(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any]) -> Rows:
+    known = [field.name for field in fields(Settings)]
+    if unknown := [name for name in settings if name not in known]:
+        raise TypeError(
+            f"Study.run has no option {unknown[0]!r}. How a source becomes a matrix is said by "
+            f"{', '.join(known)}."
+        )
+    if (isinstance(X, Rows) or y is not None) and settings:
+        raise ValueError(
+            f"{next(iter(settings))!r} is for a source, which is prepared; arrays are trained on "
+            "as they are. Prepare them first, or give a source."
+        )
     if isinstance(X, Rows):
         return X
     if y is not None:
@@ -335,7 +358,5 @@ def _rows(X: Any, y: Any, X_val: Any, y_val: Any, standardise: bool | None) -> R
             f"Got {type(X).__name__} and no y."
         )
     source = X if isinstance(X, Source) else load(X)
-    call = f"load({source.name!r})" if isinstance(X, Source) else repr(str(X))
-    if standardise is not None:
-        call += f", standardise={standardise}"
-    return rows_of(prepare(source, settings_for(source.table, standardise=standardise)), call)
+    call = call_of("source" if isinstance(X, Source) else repr(str(X)), settings)
+    return rows_of(prepare(source, settings_for(source.table, **settings)), call)

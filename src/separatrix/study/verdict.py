@@ -16,8 +16,16 @@ from separatrix.study.facts import Comparison, Row, Verdict
 from separatrix.study.words import counted, in_words, value_words
 
 LEVEL = 0.05  # of the tests
-# Values below which nothing lies, so that being there asks for no wider grid.
-ENDS = {"momentum": 0.0, "l1": 0.0, "l2": 0.0, "batch_size": 1, "decay": 0.0}
+# Values beyond which nothing lies, so that being there asks for no wider grid.
+ENDS: dict[str, tuple[float, ...]] = {
+    "momentum": (0.0,),
+    "l1": (0.0,),
+    "l1_ratio": (0.0, 1.0),
+    "l2": (0.0,),
+    "batch_size": (1,),
+    "decay": (0.0,),
+    "epochs": (1,),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +186,11 @@ def _edges(best: Judged, grid: Mapping[str, list[Any]]) -> dict[str, str]:
     for name, values in grid.items():
         value = best.row.parameters.get(name)
         numbers = [v for v in values if _is_number(v)]
-        if len(numbers) < 2 or not _is_number(value):
+        if len(numbers) < 2 or not _is_number(value) or value in ENDS.get(name, ()):
             continue
         if value == max(numbers):
             out[name] = "high"
-        elif value == min(numbers) and value != ENDS.get(name):
+        elif value == min(numbers):
             out[name] = "low"
     return out
 
@@ -210,9 +218,9 @@ def _edge_sentences(
             listed = ", ".join(value_words(name, v) for v in sorted(inner))
             also = f"; {listed}, inside the grid, cannot be told apart from it"
         shown = "number of epochs" if name == "epochs" else name.replace("_", " ")
+        value = value_words(name, best.row.parameters[name])
         out.append(
-            f"The best {shown}, {value_words(name, best.row.parameters[name])}, is the {word} tried: "
-            f"extend the grid {way}{limit}{also}."
+            f"The best {shown}, {value}, is the {word} tried: extend the grid {way}{limit}{also}."
         )
     return out
 

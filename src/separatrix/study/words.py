@@ -63,3 +63,13 @@ def counted(count: int, thing: str, things: str = "") -> str:
     ('1 class', '1,234 rows')
     """
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def quoted(value: Any, most: int = 60) -> str:
+    """A value as Python writes it, or the beginning of a long one.
+
+    >>> quoted("a, b"), quoted(list(range(100)), 12)
+    ("'a, b'", '[0, 1, 2, 3…')
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
