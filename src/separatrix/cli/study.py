@@ -137,11 +137,12 @@ def study(
         made.name, differs = name_for(made.plan, rows, keeping.store, keeping.resume)
         if differs is not None:
             screen.warn(f"This study is not there to be resumed, and is begun: {differs}.")
+    unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
     made.command = shlex.join(
         [
             *("separatrix", "study", source),
             *words_of(choice.grid),
-            *given_options(replace(sweep, **dict.fromkeys(GRID_OPTIONS))),
+            *given_options(replace(sweep, **unsaid)),
             *given_options(reading),
             *given_options(preparing),
             *([] if common.seed == 0 else ["--seed", str(common.seed)]),
