@@ -22,7 +22,7 @@ class Run:
     ----------
     number : of the configuration in its study
     label, words : what it is called in a picture and in a sentence
-    best_epoch : of the lowest validation loss, of the first seed; None if there is none
+    best_epoch : of the lowest validation loss, of several seeds the median; None if there is none
     best : whether it is the best of all
     diverged : how, in words; "" if it did not
     """
@@ -97,7 +97,7 @@ def _of_study(facts: StudyFacts) -> list[Run]:
                 label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
                 words=in_words(own) or "the only configuration",
                 histories=facts.histories[longest.number],
-                best_epoch=_best_epoch(facts.histories[told.number][0]),
+                best_epoch=_at_most(told.best_epoch, facts.histories[told.number][0].epochs),
                 best=told.mark == "best",
                 diverged=longest.stopped if longest.diverged else "",
             )
@@ -107,6 +107,11 @@ def _of_study(facts: StudyFacts) -> list[Run]:
 
 def _short(name: str, value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else value_words(name, value)
+
+
+def _at_most(epoch: int | None, epochs: int) -> int | None:
+    """The first seed, whose curve is marked, may have ended before the median of the seeds."""
+    return None if epoch is None else min(epoch, epochs)
 
 
 def _of_histories(given: Mapping[str, History]) -> list[Run]:
