@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from charting import channels, drawn, of, rows_of
 from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing import spread, thinned
+from separatrix.solvers.history import History
 from separatrix.study.words import in_words
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -27,6 +28,17 @@ def facts(tmp_path_factory):
     store = tmp_path_factory.mktemp("studies") / "study.db"
     study = Study("charts", GradientDescentClassifier(), grid, store=store)
     return study.run("iris", standardise=False).facts()
+
+
+@pytest.fixture(scope="module")
+def extreme(tmp_path_factory):
+    """A study whose losses span many powers of ten, and of which some runs diverge."""
+    grid = {"learning_rate": [1e-6, 0.1, 3.0, 60.0], "loss": ["squared_hinge", "logistic"]}
+    store = tmp_path_factory.mktemp("studies") / "extreme.db"
+    study = Study("extreme", GradientDescentClassifier(epochs=200), grid, store=store)
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    return study.run(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2]).facts()
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +112,37 @@ def test_diverged_runs_are_red_and_said(facts):
     assert chart.to_dict()["description"].endswith("2 diverged.")
     headings = {row["panel"] for row in rows_of(charts.curves(facts, layout="multiples"))}
     assert sum("diverged at epoch" in heading for heading in headings) == 2
+
+
+@pytest.mark.parametrize("layout", ["multiples", "overlaid"])
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("measured", ["loss", "accuracy"])
+def test_lines_and_marks_are_inside_the_axes(extreme, measured, log, layout):
+    chart = charts.curves(extreme, measured, layout=layout, log_x=log, log_y=log)
+    low, high = channels(chart, "y")[0]["scale"]["domain"]
+    low, high = low * (1.0 - 1e-5), high * (1.0 + 1e-5)  # values are written with six digits
+    crosses = of(chart, layer="cross")
+    assert crosses
+    for row in [*crosses, *of(chart, layer="ring"), *of(chart, layer="label")]:
+        assert low <= row["value"][0] <= high
+    sane = [row for row in of(chart, layer="line") if row["colour"] != "diverged"]
+    if measured == "loss":  # of which runs that are far off may leave the picture
+        (best,) = (row for row in extreme.rows if row.mark == "best")
+        sane = [row for row in sane if row["run"].split()[0] == str(best.number)]
+    assert sane
+    for row in sane:
+        assert low <= min(row["value"])
+        assert max(row["value"]) <= high
+
+
+def test_one_far_run_does_not_squeeze_all_others(iris):
+    X, y = iris
+    model = GradientDescentClassifier(learning_rate=0.1, epochs=30).fit(X, y)
+    history = model.history_
+    far = History({**history, "train_loss": 50.0 * history["train_loss"]})
+    near = {f"run {k}": history for k in range(11)}
+    chart = charts.curves({**near, "far": far}, "loss", layout="overlaid")
+    assert channels(chart, "y")[0]["scale"]["domain"][1] < 2.0 * history["train_loss"].max()
 
 
 def test_a_thousand_runs_fit_into_a_small_file(many, tmp_path):

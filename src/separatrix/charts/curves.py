@@ -33,6 +33,10 @@ COLOURS = {
 }
 _POINTS, _LEAST, _ALL_POINTS = 200, 16, 24_000  # of one line, at least of one, of a chart
 _LABEL = 12.0  # pixels between two labels
+_LONGEST = 24  # letters of a label beside a chart of full width
+# How far beyond what most runs need, or the best, an axis goes: a few that are further off leave
+# the picture instead of squeezing all others.
+_HIGHER, _WIDER, _DEEPER = 1.5, 2.0, 1e-8
 
 
 def curves(
@@ -114,28 +118,30 @@ class _Sheet:
         self.rows: list[dict[str, Any]] = []
 
     def _span(self) -> tuple[float, float]:
-        """The range of the values: nearly all of those of runs that did not diverge."""
-        values = _values(
-            [run for run in self.runs if not run.diverged] or self.runs, self.fields.values()
-        )
-        if self.log_y:
-            values = values[values > 0.0]
+        """The range of the values of runs that did not diverge, and of others if they are near."""
+        values = self._seen([run for run in self.runs if not run.diverged] or self.runs)
         if not len(values):
             return (0.1, 1.0)
-        low, high = (float(v) for v in np.quantile(values, [0.005 if self.log_y else 0.0, 0.99]))
         best = best_of(self.runs)
-        if best is not None and not self.log_y:
-            own = _values([best], self.fields.values())
-            start = best.histories[0][next(iter(self.fields.values()))][0]
-            high = float(max(np.quantile(values, 0.9), np.quantile(own, 0.98), start))
+        own = values if best is None else self._seen([best])
+        low, high = float(values.min()), float(values.max())
         if self.log_y:
+            low = max(low, _DEEPER * float(own.min(initial=high)))
             return (low / 1.1, max(high, low * 1.5) * 1.1)
         if self.measure == "accuracy":
             high = 1.0
-        elif 0.0 <= low < 0.5 * high:
-            low = 0.0
+            low = max(float(self._seen(self.runs).min()), high - _WIDER * (high - low))
+        else:
+            usual = max(np.quantile(values, 0.9), own.max(initial=-np.inf))
+            high = min(high, _HIGHER * float(usual))
+            low = 0.0 if 0.0 <= low < 0.5 * high else low
         pad = 0.04 * (high - low) or 0.1 * abs(high) or 0.1
         return (low if low == 0.0 else low - pad, high + pad)
+
+    def _seen(self, runs: Sequence[Run]) -> Array:
+        """All finite values of some runs, those that a logarithm has a place for."""
+        values = _values(runs, self.fields.values())
+        return values[values > 0.0] if self.log_y else values
 
     def line(self, run: Run, seed: int, part: str, points: int, **more: Any) -> Array:
         """Add one line; returns its values, those not drawn included."""
@@ -201,7 +207,9 @@ class _Sheet:
                 rings.mark_point(shape="circle", size=60, strokeWidth=2.5, opacity=1).encode(
                     tooltip=tooltip
                 ),
-                labels.mark_text(align="left", dx=6, clip=False).encode(text="text:N"),
+                labels.mark_text(align="left", dx=9, clip=False, limit=7 * _LONGEST).encode(
+                    text="text:N"
+                ),
             )
             .transform_flatten(["epoch", "value"])
             .properties(width=width, height=height)
@@ -242,7 +250,8 @@ def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
                 f"There is no run with the number {min(unknown)} to be drawn in front."
             )
     faint = float(np.clip(4.0 / len(sheet.runs) ** 0.6, 0.08, 0.8))
-    width, height = 370, 270
+    longest = max((len(run.label) for run in sheet.runs if run.number in front), default=0)
+    width, height = 370 if longest <= _LONGEST // 2 else 310, 270
     for part in sheet.fields:
         ends = []
         for run in sorted(sheet.runs, key=lambda run: (run.number in front, run.best)):
@@ -274,11 +283,12 @@ def _mark_end(
     cross: bool = True,
     **more: Any,
 ) -> None:
-    """A cross where a diverged run leaves the picture; a ring at the best epoch."""
+    """A cross where a diverged run leaves the picture, or ends; a ring at the best epoch."""
     if run.diverged and cross:
-        beyond = np.flatnonzero(~(values <= sheet.span[1]))
+        low, high = sheet.span
+        beyond = np.flatnonzero(~(values <= high))
         at = int(beyond[0]) if len(beyond) else len(values) - 1
-        height = min(float(np.nan_to_num(values[at], nan=np.inf)), sheet.span[1])
+        height = min(max(float(np.nan_to_num(values[at], nan=np.inf)), low), high)
         sheet.point("cross", part, at + 1, height, colour="diverged", words=run.words, **more)
     elif ring and run.best_epoch and not run.diverged:
         at = run.best_epoch - 1
@@ -301,7 +311,7 @@ def _label_ends(
         at = [height * share(value, sheet.span, sheet.log_y) for value in inside]
         for (run, _), place in zip(same, spread(at, _LABEL, height)):
             words = run.label
-            if run.best and run.best_epoch:
+            if run.best and run.best_epoch and len(words) <= _LONGEST // 2:
                 words += f" (best epoch {run.best_epoch:,})"
             value = at_share(place / height, sheet.span, sheet.log_y)
             sheet.point("label", part, epoch, value, text=words, colour=part, words=run.words)
