@@ -213,6 +213,8 @@ def spy(X: Any) -> Any:
     share = 100.0 * entries.nnz / max(n * d, 1)
     facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
     words = f"{counted(entries.nnz, 'entry', 'entries')} other than 0: {share:.3g} %."
-    title = f"{n:,} × {d:,}, {entries.nnz:,} entries ({share:.3g} %)"
-    subtitle = [] if (height, width) == (n, d) else ["A darker pixel is a fuller block."]
-    return finish(picture, title, subtitle, f"Matrix of {facts} with {words}")
+    # Short lines: a picture of few columns is narrow, and longer ones would be cut.
+    subtitle = [f"{counted(entries.nnz, 'entry', 'entries')} ({share:.3g} %)"]
+    if (height, width) != (n, d):
+        subtitle.append("A darker pixel is a fuller block.")
+    return finish(picture, f"{n:,} × {d:,}", subtitle, f"Matrix of {facts} with {words}")
