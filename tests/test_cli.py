@@ -174,7 +174,9 @@ def test_compare_has_all_families_in_one_table(folder):
     for name in ("softmax", "weston-watkins", "perceptron", "naive-bayes", "closed form"):
         assert name in text
     assert "Best by validation accuracy:" in text
+    assert "naive-bayes is scikit-learn's GaussianNB." in " ".join(text.split())
     found = facts("compare", "mail.tsv", "--model", "svm")
+    assert found["models"][1]["about"] == "scikit-learn's MultinomialNB"
     assert [row["model"] for row in found["models"]] == ["svm", "naive-bayes"]
     assert found["best"] in ("svm", "naive-bayes")
 

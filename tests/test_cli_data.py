@@ -1,9 +1,13 @@
 """The command line on real data, each in one command."""
 
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
 
 from command import call, facts
-from separatrix import load_model
+from separatrix import load, load_model
 
 
 @pytest.fixture
@@ -66,3 +70,23 @@ def test_digits_of_mnist_are_learnt(data_dir):
     assert found["source"]["parts"]["train"] == 2100
     assert "Bytes were divided by 255." in found["notes"]
     assert found["metrics"]["test"]["accuracy"] > 0.85
+
+
+@pytest.mark.data("text/sms.tsv")
+@pytest.mark.parametrize(
+    ("words", "vectorizer"), [("tfidf", TfidfVectorizer), ("counts", CountVectorizer)]
+)
+def test_naive_bayes_beside_the_others_is_scikit_learns(data_dir, words, vectorizer):
+    found = facts("compare", "sms-spam", "--words", words)
+    models = {row["model"]: row for row in found["models"]}
+    assert list(models) == ["logistic", "svm", "perceptron", "naive-bayes"]
+    assert models["naive-bayes"]["about"] == "scikit-learn's MultinomialNB"
+    source = load("sms-spam")
+    parts = {part: source.part(part) for part in source.splits}
+    messages = {part: rows.table[next(iter(rows.table))] for part, rows in parts.items()}
+    model = make_pipeline(vectorizer(), MultinomialNB()).fit(messages["train"], parts["train"].y)
+    for part, rows in parts.items():
+        measured = models["naive-bayes"]["metrics"][part]
+        assert measured["accuracy"] == model.score(messages[part], rows.y)
+        by_hand = log_loss(rows.y, model.predict_proba(messages[part]))
+        assert measured["log_loss"] == pytest.approx(by_hand, rel=1e-9)

@@ -106,8 +106,11 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
         cells.append(_word(row))
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     screen.say(tables.spaced(table))
+    told = [f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]]
     if facts["best"]:
-        screen.say(f"Best by validation accuracy: {facts['best']}. Log-loss is that of the test.")
+        told.insert(0, f"Best by validation accuracy: {facts['best']}. Log-loss is of the test.")
+    if told:
+        screen.say(" ".join(told))
 
 
 def _interrupted(row: dict[str, Any]) -> bool:
