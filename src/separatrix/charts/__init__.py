@@ -22,7 +22,7 @@ from separatrix.charts.perceptron import (
 from separatrix.charts.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.plane import boundary, boundary_frames
 from separatrix.charts.rates import rates
-from separatrix.charts.saving import save, to_svg
+from separatrix.charts.saving import save, show_as_svg, to_svg
 from separatrix.charts.surface import weight_path
 from separatrix.charts.table import scatter_matrix, spy
 from separatrix.charts.weights import coefficient_path, templates
@@ -54,6 +54,7 @@ __all__ = [
     "save",
     "scatter_matrix",
     "set_theme",
+    "show_as_svg",
     "spy",
     "templates",
     "to_svg",

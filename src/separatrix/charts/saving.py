@@ -15,6 +15,7 @@ from separatrix.charts.look import FONT, MEASURED, config
 
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter of a chart that can move
+_RENDERER = "separatrix"
 _VERSION = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
@@ -63,6 +64,22 @@ def save(
 def to_svg(chart: Any, *, theme: str | None = None) -> str:
     """A chart as SVG, to be part of a page; the theme as for `save`."""
     return _svg(_specification(chart, theme))
+
+
+def show_as_svg() -> None:
+    """Show all charts of a notebook as SVG from now on, drawn on this machine.
+
+    Altair's own way fetches from a network the programs that draw a chart.
+
+    >>> from separatrix import charts
+    >>> charts.show_as_svg()
+    >>> shown, _ = charts.losses()._repr_mimebundle_()
+    >>> list(shown)
+    ['image/svg+xml']
+    >>> _ = alt.renderers.enable("default")  # Altair's own way again
+    """
+    alt.renderers.register(_RENDERER, lambda made, **_: ({"image/svg+xml": _svg(made)}, {}))
+    alt.renderers.enable(_RENDERER)
 
 
 def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
