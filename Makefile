@@ -8,13 +8,16 @@ BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.cpp' -o -n
 CPP        := $(filter cpp/%,$(BUILT_FROM))
 
 .DEFAULT_GOAL := help
-.PHONY: help study test lint format bench docs clean python compiler
+.PHONY: help study notebooks test lint format bench docs clean python compiler
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 study: $(VENV)/.installed  ## train, certify and compare classifiers on a first data set
 	@$(BIN)/separatrix study iris
+
+notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the course's notebooks in JupyterLab
+	@$(BIN)/jupyter lab notebooks
 
 test: $(VENV)/.installed  ## run the tests
 	@$(BIN)/python -m pytest -q
@@ -77,7 +80,7 @@ $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.build | compiler $(BIN)/python
 	@touch $@
 
 # Only the tools of the extra: 'pip install .[lint]' would build the project once more.
-$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench $(VENV)/.notebooks: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing the $* tools into $(VENV)"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
 	@$(PIP) install -r $@.txt
