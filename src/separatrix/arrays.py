@@ -162,11 +162,12 @@ class Matrix:
                 self._full = np.diff(self.X.indptr) == n
             else:
                 # Mostly a few rows tell that there is none.
+                full = np.ones(d, bool)
                 for rows in (min(n, 16), min(n, 1024), n):
-                    index = self.X.indices[: self.X.indptr[rows]]
-                    self._full = np.bincount(index, minlength=d) == rows
-                    if not self._full.any():
-                        break
+                    if full.any():
+                        index = self.X.indices[: self.X.indptr[rows]]
+                        full = np.bincount(index, minlength=d) == rows
+                self._full = full
         return self._full
 
     def largest(self) -> Array:
