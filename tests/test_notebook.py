@@ -176,7 +176,7 @@ def test_a_study_shows_its_verdict_the_table_and_the_curves_of_the_best(folder):
     text = text_of(html)
     for sentence in study.verdict().sentences:
         assert sentence in text
-    assert "24 more configurations are in study.table()." in text
+    assert "24 more configurations: study.table()" in text
     assert html.count("<svg") == 2
     assert html.count("font-weight:bold") == 9 + 1  # the cells of the best row
 

@@ -332,7 +332,7 @@ def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
 
     monkeypatch.setattr("separatrix.study.reading.judge", judge)
     with pytest.raises(ValueError, match="a slip of the program") as slip:
-        facts_of(stored)
+        facts_of(stored, "small")
     assert not isinstance(slip.value, OSError)
 
 
