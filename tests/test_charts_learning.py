@@ -6,7 +6,7 @@ import pytest
 from charting import channels, drawn, of, rows_of
 from separatrix import charts
 
-REPEATS = {10: [0.5, 0.7, 0.9], 100: [0.8, 0.9, 1.0]}
+REPEATS = {10: [0.4, 0.8, 0.9], 100: [0.7, 1.0, 1.0]}
 
 
 def rows(name="a", shift=0.0):
