@@ -20,7 +20,14 @@ from PIL import Image
 DOCS = Path(__file__).resolve().parent
 PAGES = [
     DOCS / f"{name}.md"
-    for name in ("howto/charts", "kernels", "gradient-step", "squared-error", "perceptron")
+    for name in (
+        "howto/charts",
+        "kernels",
+        "gradient-step",
+        "squared-error",
+        "perceptron",
+        "generative-discriminative",
+    )
 ]
 PICTURES = DOCS / "_static" / "charts"
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -28,7 +28,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # A fenced block at the start of a line; the comment before it says why it is not run, or which
 # files of the data folder it reads.
 BLOCK = re.compile(
-    r"(?:<!--\s*(?P<note>skip|data):(?P<files>.*?)-->\s*)?"
+    r"(?:<!--\s*(?P<note>skip|data):(?P<files>[^>]*)-->\s*)?"
     r"^```(?P<language>python|pycon)[^\n]*\n(?P<code>.*?)^```\s*$",
     re.MULTILINE | re.DOTALL,
 )
@@ -36,7 +36,7 @@ BLOCK = re.compile(
 
 # Commands in a terminal of 80 columns, and what they print; 'cat' shows a file that is used later.
 COMMAND = re.compile(
-    r"(?:<!--\s*data:(?P<files>.*?)-->\s*)?"
+    r"(?:<!--\s*data:(?P<files>[^>]*)-->\s*)?"
     r"^```console\n\$ (?P<words>(?:separatrix|cat) [^\n]*)\n(?P<output>.*?)^```\s*$",
     re.MULTILINE | re.DOTALL,
 )
@@ -169,6 +169,12 @@ def test_blocks_that_read_data_are_run_when_it_is_there():
     run_page(page, "page.md")
     with pytest.raises(ZeroDivisionError):
         run_page(page, "page.md", data=True)
+
+
+def test_a_note_belongs_to_the_block_below_it_alone():
+    page = "<!-- data: a -->\n```python\n1 / 0\n```\n\n<!-- data: b -->\n```console\n$ cat c\n```\n"
+    assert data_files(page) == ["a"]
+    assert [block["files"].strip() for block in COMMAND.finditer(page)] == ["b"]
 
 
 def test_wrong_output_on_a_page_fails():
