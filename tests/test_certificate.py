@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from forms import BINARY, CONVEX, FORMS, MULTICLASS, Form
-from separatrix import GradientDescentClassifier
+from separatrix import GradientDescentClassifier, LinearSVC, LogisticRegression
 from separatrix.certificate import certify, dual_values
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES
@@ -409,3 +410,53 @@ def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> N
     [[best]] = run(LBFGS(), objective, start, stop)
     assert best.stop_reason == "tol"
     assert dual_values(objective, start)[0] <= best.certificate.primal
+
+
+@pytest.mark.parametrize("C", [1e4, 1e8, 1e12, 1e15, 1e17, 1e100, 1e200])
+def test_the_bound_holds_to_the_last_digits_of_losses_far_below_one(C: float) -> None:
+    """Rows that are right beyond doubt: what their duals cost is far below the rounding of 1."""
+    model = LogisticRegression(C=C, tol=1e-7).fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+
+    def slope(w: Decimal) -> Decimal:  # of the objective, the boundary being at 3
+        return -((1 / (1 + w.exp())) + 2 / (1 + (2 * w).exp())) / 2 + w / (4 * Decimal(C))
+
+    with localcontext() as context:
+        context.prec = 260  # a loss is the logarithm of 1 and a number far below it
+        context.Emin, context.Emax = -(10**6), 10**6
+        low, high = Decimal(0), Decimal(10000)
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+        losses = [(1 + (-m * low).exp()).ln() for m in (1, 2)]
+        optimum = float(sum(losses) / 2 + low**2 / (8 * Decimal(C)))
+    found = model.certificate_
+    assert model.stop_reason_ == "tol"
+    assert found.dual is not None
+    assert found.dual <= optimum * (1.0 + 1e-15)
+    assert optimum * (1.0 - 1e-15) <= found.primal <= optimum * (1.0 + 1e-7)
+
+
+def test_a_bound_above_the_objective_is_no_proof_of_a_gap_of_zero() -> None:
+    found = certify(*_tiny())[0]
+    above = found.raised_to(found.primal + 3e-6)
+    assert above.gap == pytest.approx(3e-6)
+    assert above.dual == pytest.approx(found.primal - 3e-6)
+
+
+def _tiny() -> tuple[Objective, Model]:
+    data = Dataset.of(np.eye(2), [0, 1])
+    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
+    return objective, Model(np.array([[[-0.2]], [[0.2]]]), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5, 1e6])
+def test_the_certificate_of_float32_data_is_that_of_the_weights_returned(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    X = (offset + 10.0 * rng.standard_normal((300, 3))).astype(np.float32)
+    wide = X.astype(np.float64)
+    y = (wide[:, 0] - offset + 10.0 * rng.standard_normal(300) > 0).astype(int)
+    model = LinearSVC(loss="hinge", tol=1e-6).fit(X, y)
+    margins = np.where(y == 1, 1.0, -1.0) * (wide @ model.coef_[0] + model.intercept_[0])
+    value = np.maximum(1.0 - margins, 0.0).mean() + (model.coef_**2).sum() / (2 * len(y))
+    assert value == pytest.approx(model.certificate_.primal, rel=1e-7)
+    assert model.certificate_.relative_gap <= 1e-6

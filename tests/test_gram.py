@@ -117,3 +117,20 @@ def test_weights_of_another_length_are_refused() -> None:
         ValueError, match=r"X has 5 rows: h must be of shape \(5, P\)\. Got \(4, 2\)"
     ):
         Matrix(np.ones((5, 2))).gram(np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_small_spreads_far_from_zero_keep_their_digits(threads: int, order: str) -> None:
+    set_threads(threads)
+    rng = np.random.default_rng(2)
+    spread = rng.standard_normal((500, 30)) * np.logspace(-3, 2, 30)
+    origin = np.linspace(1e4, 7e4, 30)
+    X = np.asarray(origin + spread, order=order)
+    h = 10.0 ** rng.uniform(-8, 0, (500, 2))
+    ones = np.ones((500, 1))
+    centred = np.concatenate([X - origin, ones], axis=1).astype(np.longdouble)
+    for p, H in enumerate(Matrix(X).gram(h, origin)):
+        expected = (centred.T * h[:, p]) @ centred
+        size = np.sqrt(np.diag(expected))
+        np.testing.assert_array_less(np.abs(H - expected) / np.outer(size, size), 1e-14)

@@ -204,7 +204,7 @@ def test_a_reference_class_is_softmax_up_to_a_shift():
 def test_a_fit_that_runs_out_of_iterations_warns_with_numbers():
     words = (
         r"lbfgs stopped at max_iter=2 with a relative duality gap of [0-9.e-]+ \(tol=1e-09\)\. "
-        "Raise max_iter, standardise the features, or lower C"
+        "Let solver='auto' choose, or raise max_iter, standardise the features, or lower C"
     )
     with pytest.warns(ConvergenceWarning, match=words):
         model = LogisticRegression(solver="lbfgs", max_iter=2, tol=1e-9).fit(X, Y)
@@ -358,10 +358,24 @@ def test_wide_indices_and_single_precision():
     wide = LogisticRegression().fit(A, Y)
     np.testing.assert_allclose(wide.coef_, LogisticRegression().fit(X, Y).coef_, rtol=1e-6)
     single = LogisticRegression().fit(X.astype(np.float32), Y)
-    assert single.coef_.dtype == np.float32
-    assert single.decision_function(X.astype(np.float32)).dtype == np.float32
+    assert single.coef_.dtype == np.float64  # what the certificate is of
+    assert single.decision_function(X.astype(np.float32)).dtype == np.float64
     np.testing.assert_allclose(single.coef_, wide.coef_, rtol=1e-4)
     assert LogisticRegression(tol=1e-10).fit(X.astype(np.float32), Y).stop_reason_ == "tol"
+
+
+def test_one_weight_for_all_rows_is_none():
+    once = LogisticRegression().fit(X, Y)
+    np.testing.assert_array_equal(LogisticRegression().fit(X, Y, 1.0).coef_, once.coef_)
+    twice = LogisticRegression().fit(X, Y, np.full(len(Y), 2.0))
+    np.testing.assert_array_equal(LogisticRegression().fit(X, Y, 2).coef_, twice.coef_)
+
+
+def test_weights_of_classes_that_the_rows_do_not_have_are_no_matter():
+    weights = {0: 1.0, 1: 2.0}
+    expected = LogisticRegression(class_weight=weights).fit(X, Y)
+    more = LogisticRegression(class_weight={**weights, 7: 3.0}).fit(X, Y)
+    np.testing.assert_array_equal(more.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

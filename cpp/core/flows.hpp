@@ -129,9 +129,10 @@ inline void scale_flows(const Engine& engine, const Duals& p, const double* F, d
 
 // The conjugate of a loss at the duals u (C) of one row of class c; infinity outside its domain,
 // which rounding may leave by `tolerance`. The cost of an entropy is left to the caller: u becomes
-// the flows and, at the true class, what they leave of 1.
+// the flows and, at the true class, what they leave of 1, short of it by `lost`.
 template <class Count>
-double flow_cost(Loss loss, double margin, double tolerance, index_t c, Count C, double* u) {
+double flow_cost(Loss loss, double margin, double tolerance, index_t c, Count C, double* u,
+                 double& lost) {
     double sum = 0, size = 1, lowest = 0, highest = 0, total = 0, result = 0;
     for (index_t j = 0; j < C; ++j) {
         sum += u[j];
@@ -146,6 +147,7 @@ double flow_cost(Loss loss, double margin, double tolerance, index_t c, Count C,
     }
     if (loss == Loss::crammer_singer) result = -margin * std::min(total, 1.0);
     u[c] = std::max(1.0 - total, 0.0);
+    lost = u[c] > 0 ? (1.0 - u[c]) - total : 0.0;
     const double extent = loss == Loss::squared_hinge ? 0.0
                           : loss == Loss::margin      ? highest
                                                       : total;
@@ -164,17 +166,20 @@ inline void conjugate_costs(const Engine& engine, const Duals& p, Loss loss, dou
     with_classes(p, [&](auto C) {
         for_slabs(engine, p.rows, work, [&](index_t, index_t first, index_t last) {
             constexpr index_t at_once = 512;  // pairs of row and model
-            std::vector<double> u(at_once * C);
+            std::vector<double> u(at_once * C), lost(at_once);
             for (index_t pair = first * B; pair < last * B; pair += at_once) {
                 const index_t here = std::min(at_once, last * B - pair);
                 index_t i = pair / B, m = pair % B;
                 for (index_t k = 0; k < here; ++k) {
                     p.spread(i, m, C, u.data() + k * C);
-                    cost[pair + k] =
-                        flow_cost(loss, margin, tolerance, p.label(i, m), C, u.data() + k * C);
+                    cost[pair + k] = flow_cost(loss, margin, tolerance, p.label(i, m), C,
+                                               u.data() + k * C, lost[k]);
                     if (++m == B) m = 0, ++i;
                 }
                 if (!entropy) continue;
+                // The slope of x log x, next to x = 1, times what rounding has taken from x: small
+                // flows cost little else.
+                for (index_t k = 0; k < here; ++k) cost[pair + k] += lost[k];
                 engine.kernels<double>().times_log(u.data(), here * C);
                 for (index_t k = 0; k < here; ++k)
                     for (index_t j = 0; j < C; ++j) cost[pair + k] += u[k * C + j];

@@ -105,11 +105,9 @@ inline void gram_sparse(const CompressedView& X, const GramTile& tile) {
 }
 
 // Lays h [X - origin, 1] of rows [first, first + count), with the first `features` columns of X,
-// out in the panels of a product: X^T times them is a strip of the Gram matrix, up to a multiple of
-// their sums over the rows, which are added to `sums` unless that is null.
+// out in the panels of a product: [X - origin]^T times them is a strip of the Gram matrix.
 inline void weigh_panels(const DenseView& X, index_t first, index_t count, const double* h,
-                         index_t step, const double* origin, index_t features, double* panels,
-                         double* sums) {
+                         index_t step, const double* origin, index_t features, double* panels) {
     constexpr index_t wide = tile * lanes<double>;
     const index_t padded = packed_columns<double>(features + 1);
     with_element_type(X.type, [&]<class Source>(Source) {
@@ -131,8 +129,6 @@ inline void weigh_panels(const DenseView& X, index_t first, index_t count, const
                         out[j] = j < present ? centred(j, X.column_stride) : 0;
                     if (present < width) out[present] = weight;
                 }
-                if (!sums) continue;
-                for (index_t j = 0; j < present; ++j) sums[c + j] += out[j];
             }
         }
     });

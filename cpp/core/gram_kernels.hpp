@@ -22,7 +22,7 @@ struct GramKernels {
     index_t widest;  // lanes of the widest tile
     void (*sparse)(const CompressedView& X, const GramTile& tile);
     void (*weigh)(const DenseView& X, index_t first, index_t count, const double* h, index_t step,
-                  const double* origin, index_t features, double* panels, double* sums);
+                  const double* origin, index_t features, double* panels);
 };
 
 }  // namespace sx

@@ -78,9 +78,9 @@ class GramPass {
         });
     }
 
-    // X^T (h o [X - o, 1]) by strips of its rows; a strip needs the columns up to its diagonal
-    // only. With an origin o it lacks -o sum_i h_i (x_i - o)^T. That one of the factors is X itself
-    // costs no more digits than X has lost by being far from o.
+    // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.
+    // With an origin, both X are taken from there, in a copy of the chunk's rows: put right
+    // afterwards, the products would have lost digits.
     void dense(const double* h, index_t columns, double* H) {
         const Kernels<double>& k = engine_.set->f64;
         const index_t D = order(), d = X_.columns, block = strip_rows(columns);
@@ -88,7 +88,7 @@ class GramPass {
         const std::vector<double> zero(D);
         const double* origin = origin_ ? origin_ : zero.data();
         struct Space {
-            Buffer<double> panels, sums, centred;
+            Buffer<double> panels, sums, strip;
             Buffer<char> scratch;
         };
         std::vector<Space> space(engine_.threads);
@@ -101,25 +101,41 @@ class GramPass {
             double* sums = space[worker].sums.reserve(block * N);
             char* scratch = space[worker].scratch.reserve(k.scratch);
             std::fill_n(sums, block * N, 0.0);
-            double* centred = space[worker].centred.reserve(D);
-            std::fill_n(centred, D, 0.0);
+            const index_t width = j1 - j0;
+            double* strip = origin_ ? space[worker].strip.reserve(depth * width) : nullptr;
             for (index_t first = 0; first < X_.rows; first += depth) {
                 const index_t here = std::min(depth, X_.rows - first);
                 k_.weigh(X_.dense, first, here, h + first * columns + p, columns, origin, j1,
-                         panels, origin_ ? centred : nullptr);
-                k.multiply({X_.dense, nullptr, first, true}, j0, j1, here, panels, N, sums - j0 * N,
-                           N, scratch);
+                         panels);
+                DenseOperand left = {X_.dense, nullptr, first, true};
+                if (strip) {
+                    centre(first, here, j0, width, strip);
+                    left = {{strip, Type::f64, here, width, width, 1}, nullptr, 0, true};
+                }
+                const index_t at = strip ? 0 : j0;
+                k.multiply(left, at, at + width, here, panels, N, sums - at * N, N, scratch);
             }
             double* out = H + p * D * D;
             for (index_t j = j0; j < j1; ++j) {
                 const double* row = sums + (j - j0) * N;
-                for (index_t m = 0; m <= j; ++m) put(out, D, j, m, row[m] - origin[j] * centred[m]);
-                put(out, D, d, j, origin_ ? centred[j] : row[j1]);
+                for (index_t m = 0; m <= j; ++m) put(out, D, j, m, row[m]);
+                put(out, D, d, j, row[j1]);
             }
         });
         for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] = 0;
         for (index_t i = 0; i < X_.rows; ++i)
             for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] += h[i * columns + p];
+    }
+
+    // Rows [first, first + count) of X, columns [j0, j0 + width), from the origin.
+    void centre(index_t first, index_t count, index_t j0, index_t width, double* out) const {
+        const DenseView& X = X_.dense;
+        with_element_type(X.type, [&]<class Source>(Source) {
+            const Source* row = static_cast<const Source*>(X.data) + first * X.row_stride;
+            for (index_t i = 0; i < count; ++i, row += X.row_stride, out += width)
+                for (index_t c = 0; c < width; ++c)
+                    out[c] = double(row[(j0 + c) * X.column_stride]) - origin_[j0 + c];
+        });
     }
 
     // Rows of a strip: as many as the product packs at once, fewer where threads would idle.

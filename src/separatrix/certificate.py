@@ -24,8 +24,8 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
 ENTRIES_AT_ONCE = 1 << 20
-# What rounding may have added to a dual value, as a share of it and of the mean |U| times the parts
-# of the scores that cancel: they are large where features are far from zero.
+# What rounding may have added to a dual value, as a share of its terms and of the mean |U| times
+# the parts of the scores that cancel: they are large where features are far from zero.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
 
@@ -144,7 +144,8 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
         cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
         if of_class.any():
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
-    dual = -cost - objective.penalty.conjugate(V * shrink[:, None])
+    of_penalty = objective.penalty.conjugate(V * shrink[:, None])
+    dual = -cost - of_penalty
     if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
         sums = _weighted_sums(blocks, U) * scale[:, None]
         fixed = (model.b * sums).sum(axis=1) * shrink
@@ -152,7 +153,7 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
         parts = sizes * objective.frame(model.n_models).sizes(model)
-        dual -= ROUNDING * (np.abs(dual) + parts.sum(axis=1))
+        dual -= ROUNDING * (np.abs(cost) + of_penalty + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 
@@ -187,8 +188,9 @@ def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list
 def _certificate(primal: float, dual: float, norm: float) -> Certificate:
     if not math.isfinite(dual) or not math.isfinite(primal):
         return Certificate("gradient_norm", primal, None, None, None, norm)
-    dual = min(dual, primal)  # at the optimum rounding may put it above
-    gap = primal - dual
+    # A bound above the primal is off by rounding, as far as it is above or farther.
+    gap = abs(primal - dual)
+    dual = primal - gap
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
 

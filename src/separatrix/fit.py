@@ -35,8 +35,8 @@ class Task:
     `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
     chosen; `factors` (d,) and `bias_factor` are those of the penalty; `start` is None for zero
     weights; `state` goes on from an earlier run instead. Weights are computed in the type of X, or,
-    where `precise`, in float64 whatever that is: a proof to many digits needs it. They are returned
-    in the type of X.
+    where `precise`, in float64 whatever that is: a proof to many digits needs it, and would not be
+    one of weights that are rounded afterwards.
     """
 
     loss: Loss
@@ -107,8 +107,7 @@ def train(
         for same, points, found in zip(runs, epochs, readings):
             for t in same:
                 reading = found[points.index(tasks[t].stop.epochs[0][0])]
-                weights = reading.model.astype(data.dtype)
-                results[t] = replace(reading, model=weights, why=tasks[t].why)
+                results[t] = replace(reading, why=tasks[t].why)
     return [result for result in results if result is not None]
 
 

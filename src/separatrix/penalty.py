@@ -118,8 +118,8 @@ class ElasticNet:
         """sup_b <v, b> - penalty(b) of each model (B,), for v (B, K); 0 where the bias is free."""
         curvature = self.bias_curvature
         penalised = curvature > 0
-        squares = np.square(v).sum(axis=1)
-        return np.where(penalised, squares / (2.0 * np.where(penalised, curvature, 1.0)), 0.0)
+        unit = np.sqrt(2.0 * np.where(penalised, curvature, 1.0))
+        return np.where(penalised, np.square(v / unit[:, None]).sum(axis=1), 0.0)
 
     def shrink_l1(self, W: Array, step: ArrayLike) -> Array:
         """Proximal step of the l1 part: sign(W) max(|W| - step l1 f, 0).
@@ -147,8 +147,9 @@ class ElasticNet:
         size = np.abs(V).astype(np.float64, copy=False)
         smooth = self.l2 > 0
         with np.errstate(over="ignore", under="ignore"):
-            excess = np.maximum(size - bound, 0.0) / f
-            curved = _sum(excess**2) / (2.0 * np.where(smooth, self.l2, 1.0))
+            # In units in which the squares of the smallest numbers are still some.
+            unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
+            curved = _sum((np.maximum(size - bound, 0.0) / (f * _across(unit))) ** 2)
         inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
         return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
 

@@ -258,7 +258,7 @@ class CertifiedClassifier(LinearClassifier):
             for d in result.diagnoses
             if d.kind != "not_converged"
         ]
-        missed = verdict(result, self.tol, self.max_iter)
+        missed = verdict(result, self.tol, self.max_iter, self.solver != "auto")
         separable = any(d.kind == "separable" for d in found)
         return found if missed is None or separable else [missed, *found]
 

@@ -63,9 +63,12 @@ def _named(given: Any, classes: Array) -> Array:
             f"weights. Got {given!r} instead."
         )
     weights = np.ones(len(classes))
+    every_named = all(label in given for label in classes.tolist())
     for label, weight in given.items():
         at = np.flatnonzero(classes == label)
         if not len(at):
+            if every_named:  # of a class that these rows happen not to have
+                continue
             raise ValueError(
                 f"The 'class_weight' parameter names the class {label!r}, which y does not have. "
                 f"Classes of y: {in_words(classes)}. Remove it, or correct the label."

@@ -38,7 +38,8 @@ class LogisticRegression(CertifiedClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_, n_iter_ : as in scikit-learn
+    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn; the weights are float64
+    n_iter_ : the number of iterations (int)
     certificate_ : how far from the optimum the model can be
     solver_, solver_reason_ : the solver, and why it was chosen
     history_, diagnoses_, stop_reason_ : as in GradientDescentClassifier; "max_iter" is the end of

@@ -226,6 +226,8 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
+    if given.ndim == 0 and given.dtype.kind in "biuf":  # one for all rows
+        given = sample_weight = np.full(X.shape[0], given)
     if given.ndim == 2:
         require_columns(given, X.shape[0], n_columns)
         columns = [as_weights(given[:, k], X, 1) for k in range(n_columns)]

@@ -15,8 +15,11 @@ from separatrix.solvers import Result
 ROUNDING = 1e-13  # a relative gap that could be rounding
 
 
-def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
-    """What a fit lacks, why it ended and what to do about it; None if it reached `tol`."""
+def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis | None:
+    """What a fit lacks, why it ended and what to do about it; None if it reached `tol`.
+
+    `named` says that the solver was asked for by its name.
+    """
     if result.stop_reason in ("tol", "diverged"):
         return None
     gap = result.certificate.relative_gap
@@ -37,6 +40,8 @@ def verdict(result: Result, tol: float, max_iter: int) -> Diagnosis | None:
         remedy = "Let it run to the end."
     if gap is not None and gap <= ROUNDING:
         remedy = "Raise tol: the numbers have no more digits."
+    elif named and result.stop_reason != "interrupted":
+        remedy = f"Let solver='auto' choose, or {remedy[0].lower()}{remedy[1:]}"
     return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
 
 

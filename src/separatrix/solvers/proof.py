@@ -108,7 +108,7 @@ def _narrows(objective: Objective, state: State, watch: Watch) -> Array:
     found = state.found
     bounds = lower_bounds(objective, state.model, found)
     with np.errstate(invalid="ignore", divide="ignore"):
-        gap = np.maximum(found.value - bounds, 0.0) / found.value
+        gap = np.abs(found.value - bounds) / found.value
     narrows = np.isfinite(bounds) & (gap <= NARROWS * watch.gap)
     watch.gap, watch.bound = gap, np.maximum(watch.bound, bounds)
     return narrows
@@ -118,7 +118,7 @@ def _by_bounds(state: State, watch: Watch, tol: Array) -> dict[int, Certificate]
     """The certificates of the models that the best bounds seen prove to be within `tol`."""
     value = state.found.value
     with np.errstate(invalid="ignore", divide="ignore"):
-        gap = np.maximum(value - watch.bound, 0.0) / value
+        gap = np.abs(value - watch.bound) / value
     near = np.flatnonzero(np.isfinite(watch.bound) & (gap <= tol))
     known = certificates_of(state.found.select(near), watch.bound[near])
     return dict(zip(near.tolist(), known))
