@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -18,7 +18,8 @@ from separatrix.losses import LOSSES, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.separable import separating_directions
+from separatrix.separable import has_optimum, separating_directions
+from separatrix.solvers import Newton, Stop, run
 
 KINDS: dict[str, Any] = {"dense": np.asarray, "CSR": sp.csr_array, "CSC": sp.csc_array}
 
@@ -235,12 +236,50 @@ def test_a_direction_is_found_and_holds_exactly_wherever_there_is_one(
         assert found is not balanced(objective, len(data.classes))
 
 
-def balanced(objective: Objective, n_classes: int) -> bool:
+@settings(deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["logistic", "softmax", "softmax_reference"]),
+    st.booleans(),
+    st.floats(0.1, 4.0),
+)
+def test_a_small_gradient_proves_an_optimum_only_where_there_is_one(
+    seed: int, loss: str, bias: bool, shift: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    C = 2 if loss == "logistic" else 3
+    y = np.arange(14) % C
+    X = rng.standard_normal((14, 2)) + shift * np.column_stack([y, -y])
+    s = rng.integers(0, 3, 14) + (np.arange(14) < C)
+    objective = Objective(
+        Dataset.of(X, y, s.astype(float)), LOSSES[loss], ElasticNet(0.0, 0.0), bias=bias
+    )
+    start = Model.zeros(2, 1, LOSSES[loss].n_outputs(C))
+    ((result,),) = run(Newton(), objective, start, Stop(epochs=((60,),), tol=np.array([1e-9])))
+    there_is = balanced(objective.select(np.array([0])), C, s > 0)
+    for model in (start, result.model):
+        assert not has_optimum(objective, model) or there_is
+
+
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
+def test_where_the_classes_overlap_the_fitted_model_proves_it(loss: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % (2 if loss == "logistic" else 3)
+    objective = Objective(
+        Dataset.of(rng.standard_normal((300, 4)), y), LOSSES[loss], ElasticNet(0.0, 0.0)
+    )
+    start = Model.zeros(4, 1, LOSSES[loss].n_outputs(y.max() + 1))
+    ((result,),) = run(Newton(), objective, start, Stop(epochs=((60,),), tol=np.array([1e-6])))
+    assert has_optimum(objective, result.model)
+
+
+def balanced(objective: Objective, n_classes: int, counts: Any = None) -> bool:
     """Whether some u > 0 has A^T u = 0: then, by Stiemke, there is no direction."""
     (block,) = objective.data.blocks()
     X = np.column_stack([block.X.X, np.full(len(block.y), float(objective.bias))])
     pairs = []
-    for x, label in zip(X, block.y):
+    rows = np.arange(len(X)) if counts is None else np.flatnonzero(counts)
+    for x, label in zip(X[rows], block.y[rows]):
         for j in range(n_classes):
             if j != label:
                 D = np.zeros((X.shape[1], n_classes))

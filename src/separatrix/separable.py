@@ -25,6 +25,8 @@ from separatrix.objective import Objective
 PROGRAMME_SIZE = 50_000  # entries of the linear programme that is worth solving
 NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
 DENOMINATOR = 1000  # of the fractions among which the corners of a linear programme are looked for
+FULL_RANK = 1e-10  # of the largest square of a singular value: below, it may be rounding
+ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a slope, for each unit of weight
 LARGEST_WHOLE = 2**53  # up to which floats hold every whole number
 
 
@@ -56,11 +58,37 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
         one = np.array([m])
         alone = objective.select(one)
         out[m] = _own_direction(alone, model.select(one))
-        if out[m] is None:
+        if out[m] is None and not has_optimum(alone, model.select(one)):
             if own_rows or not searched:
                 searched, found = True, _search(alone, model.n_outputs)
             out[m] = found
     return out
+
+
+def has_optimum(objective: Objective, model: Model) -> bool:
+    """Whether the slope at the one model is too small for any direction to separate.
+
+    Along D with margins m_ij = D_y - D_j >= 0 of the rows over the other classes, the slope is
+    -sum_ij s_i p_ij m_ij / S. With [X, 1] of smallest singular value r, and D summing to 0 over the
+    classes, sum m >= |m| >= r |D|: a gradient below min(s_i p_ij) r / S leaves room for none.
+    """
+    block, *more = objective.data.blocks()
+    P = objective.loss.probabilities(model.scores(block.X).astype(np.float64))
+    if more or P is None or isinstance(objective.loss, OneVsRest):
+        return False
+    s = block.weights.reshape(len(block.y), -1)[:, 0]
+    counts = s > 0.0
+    H = block.X.gram(counts[:, None].astype(np.float64))[0]
+    squares = np.linalg.eigvalsh(H if objective.bias else H[:-1, :-1])
+    if not squares[0] > FULL_RANK * squares[-1]:
+        return False
+    np.put_along_axis(P, block.y.reshape(len(s), 1, 1).astype(int), np.inf, axis=2)
+    least = (s * P.min(axis=(1, 2)))[counts].min()
+    found = objective.evaluate(model)
+    slope = np.sqrt((found.GW**2).sum() + (found.gb**2).sum()) * s.sum()
+    slope += ROUNDING * s.sum() * np.sqrt(squares[-1])
+    # Where a class's score is fixed at 0 the sum over classes is not 0, which costs a factor.
+    return bool(slope < 0.5 * least * np.sqrt(squares[0] / P.shape[2]))
 
 
 def _own_direction(objective: Objective, model: Model) -> Model | None:
