@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from forms import FORMS, SMOOTH, Form
-from separatrix import LinearSVC, LogisticRegression, Perceptron, explain
+from separatrix import LinearSVC, LogisticRegression, Perceptron, charts, explain
 from separatrix.losses.cross_entropy import CrossEntropy
 from test_explain import is_plain
 
@@ -202,7 +202,7 @@ def test_mistakes_never_pass_the_bound_and_the_story_is_the_estimators(rows: tup
     assert story.bound is not None
     assert story.total <= story.bound
     model = Perceptron(epochs=1000).fit(X, y)
-    np.testing.assert_allclose(story.weights, model.coef_[0], atol=1e-9)
+    assert story.weights == tuple(model.coef_[0])
     assert story.bias == model.intercept_[0]
     assert len(story.mistakes) == model.n_iter_
     assert len(story.path) == story.total + 1
@@ -271,6 +271,63 @@ def test_without_a_bias_planes_go_through_zero() -> None:
     assert story.radius == pytest.approx(math.sqrt(5))
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "margin"),
+    [
+        ([[1998], [1999], [2003], [2004]], [0, 0, 1, 1], 2.0 / math.hypot(1.0, 2001.0)),
+        ([[1000], [1001], [1002], [1003]], [0, 0, 1, 1], 0.5 / math.hypot(1.0, 1001.5)),
+        ([[0.0], [1e-6], [1.0], [-1.0]], [0, 1, 1, 0], 5e-7),
+        ([[0.0], [1e-9], [1.0], [-1.0]], [0, 1, 1, 0], 5e-10),
+    ],
+)
+def test_a_narrow_margin_is_told_and_never_taken_for_none(X: list, y: list, margin: float) -> None:
+    story = explain.perceptron(X, y, epochs=20, others=0)
+    assert story.separable
+    assert story.margin == pytest.approx(margin, rel=0.01)
+    assert story.bound == pytest.approx((story.radius / margin) ** 2, rel=0.02)
+    assert any(plane.margin > 0.0 for plane in story.planes)
+    told = charts.perceptron_mistakes(story).to_dict()["title"]["subtitle"]
+    for said in (story.to_text(1000), " ".join(told)):
+        assert "A plane separates the classes" in said
+        assert "No plane" not in said
+
+
+def test_what_is_not_known_is_not_told_as_if_it_were() -> None:
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((1500, 20)), np.eye(20)[0]
+    y = (X[:, 0] > 0.0).astype(int)
+    X = (X + np.outer(2 * y - 1, w) * 0.01) @ np.linalg.qr(rng.standard_normal((20, 20)))[0]
+    story = explain.perceptron(X, y, epochs=2, others=0)
+    assert story.separable is None
+    assert "is not known" in story.sentences[1]
+    assert "No plane separates" not in story.to_text(1000)
+    title = charts.perceptron_planes(story).to_dict()["title"]["text"]
+    assert title == "No plane with a margin was found"
+
+
+def test_a_rule_that_ended_on_a_tie_is_not_said_to_go_on_for_ever() -> None:
+    story = explain.perceptron([[0, 0], [1, 1], [-1, 0]], [1, 1, 0], fit_intercept=False)
+    assert story.ended
+    assert story.bound is None
+    said = story.to_text(1000)
+    assert "1 mistake:" in said
+    assert "lie on its plane" in said
+    assert "for ever" not in said
+
+
+def test_a_long_path_is_cut_and_the_rule_goes_on_as_the_estimator_does() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 3))
+    y = (X[:, 0] + rng.standard_normal(400) > 0).astype(int)
+    story = explain.perceptron(X, y, epochs=40, others=0)
+    model = Perceptron(epochs=40).fit(X, y)
+    assert story.total > len(story.path) == 2000
+    assert story.weights == tuple(model.coef_[0])
+    assert story.bias == model.intercept_[0]
+    steps = np.abs(np.diff(np.array(story.path)[:, -1]))
+    assert (steps == 1.0).all()
+
+
 def test_a_story_of_other_than_two_classes_is_refused() -> None:
     with pytest.raises(ValueError, match="of two classes"):
         explain.perceptron(np.eye(3), [0, 1, 2])
@@ -278,3 +335,5 @@ def test_a_story_of_other_than_two_classes_is_refused() -> None:
         explain.perceptron([1.0, 2.0], [0, 1])
     with pytest.raises(ValueError, match="finite"):
         explain.perceptron([[np.inf], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="at least one epoch"):
+        explain.perceptron([[0.0], [1.0]], [0, 1], epochs=0)

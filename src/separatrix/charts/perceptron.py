@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ _MODELS: dict[str, tuple[str, list[int]]] = {
     "logistic regression": ("#CC79A7", [1, 0]),
     "support vector machine": ("#56B4E9", [1, 0]),
     "widest margin": (CHOSEN, [6, 4]),
+    "separating plane": (CHOSEN, [2, 2]),
 }
 
 
@@ -56,14 +56,14 @@ def perceptron_mistakes(story: PerceptronStory) -> Any:
     panels = [each.encode(x=x, x2="right:Q", y=y, y2=alt.Y2Datum(0), tooltip=tooltip)]
     told = f"Mistakes in every epoch, {len(counts)} of them: from {counts[0]} to {counts[-1]}."
     if story.bound is not None:
-        panels.append(_below_the_bound(epochs, np.cumsum(counts), story.bound))
-        told += f" No more than {math.floor(story.bound):,}."
+        panels.append(_below_the_bound(epochs, np.cumsum(counts), story))
+        told += f" No more than {story.most}."
     chart = alt.hconcat(*(p.properties(width=_SIDE, height=220) for p in panels), spacing=30)
     title = "The perceptron's mistakes come to an end"
     if not story.ended:
         title = "The perceptron had not ended"
     told = f"{story.sentences[0]} {told}"
-    return finish(chart, title, wrapped(story.sentences[-1 if not story.bound else 1], _LINE), told)
+    return finish(chart, title, wrapped(story.sentences[1], _LINE), told)
 
 
 def perceptron_path(
@@ -125,7 +125,10 @@ def perceptron_planes(
     values = [getattr(plane, field) for plane in story.planes]
     listed = ", ".join(f"{plane.name} {short(v)}" for plane, v in zip(story.planes, values))
     what = "Margins" if apart else "Shares of rows right"
-    title = "Which of many planes" if apart else "No plane separates the classes"
+    title = "Which of many planes"
+    if not apart:
+        none = story.separable is False and not story.ended
+        title = "No plane separates the classes" if none else "No plane with a margin was found"
     chart = alt.hconcat(*panels, spacing=36)
     subtitle = wrapped(story.sentences[-1], _LINE)
     return finish(chart, title, subtitle, f"{what} of {len(values)} planes: {listed}.")
@@ -240,7 +243,8 @@ class _Scene:
         return zero_lines(scores, x, y)
 
 
-def _below_the_bound(epochs: Array, total: Array, bound: float) -> Any:
+def _below_the_bound(epochs: Array, total: Array, story: PerceptronStory) -> Any:
+    bound = story.bound or 0.0
     rows = [{"epoch": k, "mistakes": v} for k, v in zip(epochs.tolist(), total.tolist()) if v]
     top = max(2.0 * bound, 10.0)
     x = alt.X("epoch:Q").axis(grid=False, format="d", tickMinStep=1)
@@ -250,7 +254,7 @@ def _below_the_bound(epochs: Array, total: Array, bound: float) -> Any:
     line = alt.Chart(data(rows)).mark_line(
         color=TRAINING, strokeWidth=2.2, interpolate="step-after", point={"size": 30}
     )
-    words = f"(R / margin)² = {math.floor(bound):,}"
+    words = f"(R / margin)² = {story.most}"
     rule = alt.Chart(data([{"mistakes": bound, "epoch": 0.5, "text": words}]))
     return alt.layer(
         line.encode(x=x, y=y, tooltip=["epoch:Q", "mistakes:Q"]),

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.arrays import Array
+import separatrix._core as _core
+from separatrix.arrays import Array, Matrix
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
 from separatrix.estimators.labels import number_labels
@@ -21,11 +22,13 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.separable import PROGRAMME_SIZE, separating_directions
 from separatrix.solvers import PerceptronRule
+from separatrix.study.words import counted
 
 MOST_KEPT = 2000  # points of the path
 _STRENGTHS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins
 _HARD = 1e-3  # by which a margin of 1 may be missed
 _SHOWN = 15  # epochs, in text
+_LARGE = 1e15  # a bound of which single mistakes are not told
 _TOL = 1e-7  # relative gap of the models that are compared
 
 
@@ -56,10 +59,10 @@ class PerceptronStory:
     weights, bias : at the end
     angles : degrees between the weight vector and every row, both with the bias absorbed: at most
         90 for positive rows that are right, and more for negative ones
-    separable : True where a plane proves it, False where a linear programme found none, None where
-        the data is too large for one
+    separable : whether all rows can be strictly on their sides: True where a plane proves it, False
+        where a linear programme found none, None where the data is too large for one
     radius, margin, bound : R = max |(x, 1)|, the widest margin found, and (R / margin)^2, which no
-        number of mistakes can pass; None where no plane separates the classes
+        number of mistakes can pass; None where no plane was found to separate the classes
     planes : the boundaries of several models, side by side
     """
 
@@ -87,6 +90,13 @@ class PerceptronStory:
         return bool(self.mistakes) and self.mistakes[-1] == 0
 
     @property
+    def most(self) -> str:
+        """The bound in words: whole, as mistakes are, or a power of ten where it is very large."""
+        if self.bound is None:
+            return ""
+        return f"{math.floor(self.bound):,}" if self.bound < _LARGE else number(self.bound)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The story."""
         if self.bound is not None:
@@ -94,15 +104,13 @@ class PerceptronStory:
         return (self._end(), self._limits())
 
     def _end(self) -> str:
-        n = len(self.mistakes)
-        epochs = f"{n} epoch{'' if n == 1 else 's'}"
+        so_far = f"{counted(len(self.mistakes), 'epoch')} and {counted(self.total, 'mistake')}"
         if self.ended:
             return (
-                f"The rule ended after {epochs} and {self.total:,} mistakes: the weight vector is "
-                f"at 90 degrees or less to every row of class {self.classes[1]}, and at more to "
-                "every other one."
+                f"The rule ended after {so_far}: the weight vector is at 90 degrees or less to "
+                f"every row of class {self.classes[1]}, and at more to every other one."
             )
-        return f"After {epochs} and {self.total:,} mistakes the rule had not ended."
+        return f"After {so_far} the rule had not ended."
 
     def _bound(self) -> str:
         assert self.margin is not None
@@ -110,8 +118,7 @@ class PerceptronStory:
         return (
             "A plane separates the classes. With the bias as a weight, the rows have lengths up to "
             f"R = {number(self.radius)} and a margin of {number(self.margin)}: there can be at "
-            f"most (R / margin)^2 = {math.floor(self.bound):,} mistakes, in whatever order the "
-            "rows come."
+            f"most (R / margin)^2 = {self.most} mistakes, in whatever order the rows come."
         )
 
     def _which(self) -> str:
@@ -120,22 +127,33 @@ class PerceptronStory:
             return "Many planes separate the classes; the table shows what each model makes of it."
         best = max(apart, key=lambda plane: plane.margin)
         least = min(apart, key=lambda plane: plane.margin)
+        many = "Many planes separate the classes, and the rule takes any of them"
+        if number(least.margin) == number(best.margin):
+            return f"{many}: those shown have margins of {number(best.margin)}."
         return (
-            "Many planes separate the classes, and the rule takes any of them: the margins run "
-            f"from {number(least.margin)} ({least.name}) to {number(best.margin)} ({best.name})."
+            f"{many}: the margins run from {number(least.margin)} ({least.name}) to "
+            f"{number(best.margin)} ({best.name})."
         )
 
     def _limits(self) -> str:
-        known = "No plane separates the classes"
-        if self.separable is None:
-            known = "No plane was found that separates the classes"
+        if self.ended:
+            return (
+                f"Rows of class {self.classes[1]} lie on its plane, where the rule takes them for "
+                "right. So there is no margin, and no bound on the mistakes."
+            )
         rest = [plane for plane in self.planes if not plane.name.startswith("perceptron")]
         made = ", ".join(f"{plane.name} {100 * plane.accuracy:.1f} %" for plane in rest)
-        return (
-            f"{known}, so that the rule goes on for ever: {min(self.mistakes):,} to "
-            f"{max(self.mistakes):,} mistakes in every epoch. Models that minimise a loss settle: "
-            f"{made} of the rows right."
+        every = (
+            f"{min(self.mistakes):,} to {counted(max(self.mistakes), 'mistake')} in every epoch. "
+            f"Models that minimise a loss settle: {made} of the rows right."
         )
+        if self.separable is None:
+            return (
+                "Whether a plane separates the classes is not known: none was found, and the data "
+                "is too large for a proof that there is none. If there is one, the rule ends with "
+                f"more epochs; else it goes on for ever. So far {every}"
+            )
+        return f"No plane separates the classes, so that the rule goes on for ever: {every}"
 
     def to_text(self, width: int = 80) -> str:
         """The story, the mistakes and the planes."""
@@ -173,39 +191,39 @@ def perceptron(
     >>> story.separable, story.ended, story.total <= story.bound
     (True, True, True)
     """
-    rows, labels, classes = _checked(X, y)
+    rows, labels, classes = _checked(X, y, epochs)
     t = 2.0 * labels - 1.0
-    kept, mistakes = _train(rows, labels, epochs, fit_intercept, seed)
+    kept, w, mistakes = _train(rows, labels, epochs, fit_intercept, seed)
     bent = _with_bias(rows, fit_intercept)
-    w = kept[-1]
     planes = [_plane("perceptron", w, rows, t)]
     planes += _other_perceptrons(rows, labels, t, epochs, fit_intercept, seed, others)
-    separable = _is_separable(rows, labels, t, fit_intercept, planes)
-    radius = float(np.linalg.norm(bent, axis=1).max())
-    margin = None
+    planes += _other_models(rows, labels, t, fit_intercept)
+    separable, more = _separation(rows, labels, t, fit_intercept, planes)
+    planes += more
+    radius, margin, bound = float(np.linalg.norm(bent, axis=1).max()), None, None
     if separable:
-        found = [_margin(bent, t, _joined(plane, fit_intercept)) for plane in planes]
         widest = _widest(bent, labels, t, free=False)
-        margin = max([*found, -math.inf if widest is None else _margin(bent, t, widest)])
-    planes += _other_models(rows, labels, t, fit_intercept, bool(separable))
-    has_margin = margin is not None and margin > 0.0
+        found = [] if widest is None else [_absorbed(_plane("", widest, bent, t))]
+        margin = max(*map(_absorbed, planes), *found)
+        ratio = radius / margin
+        bound = ratio * ratio
     return PerceptronStory(
         classes=classes,
         mistakes=tuple(mistakes),
-        path=plain(np.array(kept[:MOST_KEPT])),
+        path=plain(np.array(kept)),
         weights=plain(w[:-1]),
         bias=float(w[-1]),
         angles=_angles(bent, w if fit_intercept else w[:-1]),
         labels=plain(labels),
         separable=separable,
         radius=radius,
-        margin=margin if has_margin else None,
-        bound=(radius / margin) ** 2 if margin is not None and has_margin else None,
+        margin=margin,
+        bound=bound,
         planes=tuple(planes),
     )
 
 
-def _checked(X: Any, y: Any) -> tuple[Array, Array, tuple[Any, Any]]:
+def _checked(X: Any, y: Any, epochs: int) -> tuple[Array, Array, tuple[Any, Any]]:
     rows, given = np.asarray(X, np.float64), np.asarray(y)
     if rows.ndim != 2 or given.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
@@ -214,6 +232,8 @@ def _checked(X: Any, y: Any) -> tuple[Array, Array, tuple[Any, Any]]:
         )
     if not np.isfinite(rows).all():
         raise ValueError("All entries of X must be finite.")
+    if not epochs >= 1:
+        raise ValueError(f"There must be at least one epoch. Got epochs={epochs!r} instead.")
     classes, numbers = number_labels(given)
     if len(classes) != 2:
         raise ValueError(
@@ -230,27 +250,42 @@ def _with_bias(X: Array, fit_intercept: bool) -> Array:
 
 def _train(
     X: Array, y: Array, epochs: int, fit_intercept: bool, seed: int
-) -> tuple[list[Array], list[int]]:
-    """The weights, the bias last, after every mistake, and the mistakes of every epoch."""
+) -> tuple[list[Array], Array, list[int]]:
+    """The weights, the bias last: the first after mistakes, and at the end; mistakes by epoch."""
     rule, block = PerceptronRule(seed), Block.of(X, y)
-    step = np.column_stack([X, np.full(len(X), float(fit_intercept))])
     w = np.zeros(X.shape[1] + 1)
-    kept, mistakes = [w.copy()], []
+    kept, mistakes = [w], []
     for epoch in range(1, epochs + 1):
-        order, at, count = rule.order(block, epoch), 0, 0
-        while at < len(order):
-            rest = order[at:]
-            wrong = np.flatnonzero((step[rest] @ w >= 0.0) != (y[rest] == 1))
-            if not len(wrong):
-                break
-            i = rest[wrong[0]]
-            w = w + (step[i] if y[i] == 1 else -step[i])
-            kept.append(w)
-            count, at = count + 1, at + int(wrong[0]) + 1
+        order = rule.order(block, epoch)
+        w, count = _taught(X[order], y[order], w, fit_intercept, kept)
         mistakes.append(count)
         if count == 0:
             break
-    return kept, mistakes
+    return kept, w, mistakes
+
+
+def _taught(
+    X: Array, y: Array, w: Array, fit_intercept: bool, kept: list[Array]
+) -> tuple[Array, int]:
+    """The weights after the rows were shown one by one, and the number of mistakes.
+
+    The rule itself tells how many mistakes there were and not where, so that rows with a mistake
+    among them are halved: every row is seen log2(n) times at most.
+    """
+    W, b, mistakes = w[:-1].reshape(-1, 1, 1).copy(), w[-1:].reshape(1, 1).copy(), np.zeros(1, int)
+    order = np.arange(len(y))
+    _core.perceptron_epoch(
+        Matrix(X).by_sample(), y, None, np.ones(1), order, W, b, fit_intercept, mistakes
+    )
+    count, after = int(mistakes[0]), np.append(W, b)
+    if count and len(kept) < MOST_KEPT:
+        if len(y) == 1:
+            kept.append(after)
+        else:
+            half = len(y) // 2
+            middle, _ = _taught(X[:half], y[:half], w, fit_intercept, kept)
+            _taught(X[half:], y[half:], middle, fit_intercept, kept)
+    return after, count
 
 
 def _other_perceptrons(
@@ -266,76 +301,80 @@ def _other_perceptrons(
     return [_plane(name(k), _both(model), X, t) for k, model in enumerate(models, 2)]
 
 
-def _other_models(
-    X: Array, y: Array, t: Array, fit_intercept: bool, separable: bool
-) -> list[Plane]:
-    """Logistic regression and a support vector machine, and the widest margin if there is one."""
+def _other_models(X: Array, y: Array, t: Array, fit_intercept: bool) -> list[Plane]:
+    """Logistic regression and a support vector machine."""
     models = [
         ("logistic regression", LogisticRegression(fit_intercept=fit_intercept, tol=_TOL)),
         ("support vector machine", LinearSVC(loss="hinge", fit_intercept=fit_intercept, tol=_TOL)),
     ]
     with _quiet():
-        planes = [_plane(name, _both(model.fit(X, y)), X, t) for name, model in models]
-    if separable:
-        widest = _widest(X, y, t, free=fit_intercept)
-        if widest is not None:
-            planes.append(_plane("widest margin", widest, X, t))
-    return planes
+        return [_plane(name, _both(model.fit(X, y)), X, t) for name, model in models]
+
+
+def _separation(
+    X: Array, y: Array, t: Array, fit_intercept: bool, planes: list[Plane]
+) -> tuple[bool | None, list[Plane]]:
+    """Whether all rows can be strictly on their sides, None if it is not known; further planes.
+
+    These are the one of the widest margin, or where it is too narrow to be found a plane that
+    proves that there is one.
+    """
+    middle = X.mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
+    near = X - middle  # of rows that are far from 0 but near one another, digits would be lost
+    apart = any(plane.margin > 0.0 for plane in planes)
+    proof = None if apart else _direction(near, y, fit_intercept)
+    if not apart and proof is None:
+        small = len(X) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE
+        return False if small else None, []
+    name, found = "widest margin", _widest(near, y, t, free=fit_intercept)
+    if found is None:
+        name, found = (
+            "separating plane",
+            proof if proof is not None else _direction(near, y, fit_intercept),
+        )
+    if found is None:
+        return apart, []
+    moved = np.append(found[:-1], found[-1] - found[:-1] @ middle)
+    plane = _plane(name, moved, X, t)
+    return apart or plane.margin > 0.0, [plane] if plane.margin > 0.0 else []
+
+
+def _direction(X: Array, y: Array, fit_intercept: bool) -> Array | None:
+    """A plane, the bias last, with no row on its wrong side; rows may lie on it."""
+    objective = Objective(
+        Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, 0.0), bias=fit_intercept
+    )
+    found = separating_directions(objective, Model.zeros(X.shape[1], 1, 1))[0]
+    return None if found is None else np.append(found.W[:, 0, 0], found.b[0, 0])
 
 
 def _widest(X: Array, y: Array, t: Array, *, free: bool) -> Array | None:
-    """The plane of the widest margin, bias last if it is free: a hinge with an ever larger C."""
+    """The plane of the widest margin, the bias last: a hinge with an ever larger C."""
     radius = float(np.linalg.norm(X, axis=1).max()) or 1.0
     for C in _STRENGTHS:
         model = LinearSVC(C=C, loss="hinge", fit_intercept=free, tol=_TOL)
         with _quiet():
             model.fit(X / radius, y)
         if (t * model.decision_function(X / radius)).min() >= 1.0 - _HARD:
-            w = np.append(model.coef_[0] / radius, model.intercept_[0])
-            return w if free else w[:-1]
+            return np.append(model.coef_[0] / radius, model.intercept_[0])
     return None
-
-
-def _is_separable(
-    X: Array, y: Array, t: Array, fit_intercept: bool, planes: list[Plane]
-) -> bool | None:
-    """Whether all rows can be strictly on their sides; None if it is not known."""
-    if any(plane.margin > 0.0 for plane in planes):
-        return True
-    objective = Objective(
-        Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, 0.0), bias=fit_intercept
-    )
-    found = separating_directions(objective, Model.zeros(X.shape[1], 1, 1))[0]
-    if found is not None:
-        scores = X @ found.W[:, 0, 0] + found.b[0, 0]
-        if (t * scores > 0.0).all():
-            return True
-        # Some rows lie on that plane. Another one may have none on it.
-        return _widest(X, y, t, free=fit_intercept) is not None
-    small = len(X) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE
-    return False if small else None
 
 
 def _both(model: Any) -> Array:
     return np.append(model.coef_[0], model.intercept_[0])
 
 
-def _joined(plane: Plane, fit_intercept: bool) -> Array:
-    return np.array([*plane.weights, plane.bias] if fit_intercept else plane.weights)
-
-
 def _plane(name: str, w: Array, X: Array, t: Array) -> Plane:
-    if len(w) == X.shape[1]:
-        w = np.append(w, 0.0)
     scores, length = X @ w[:-1] + w[-1], float(np.linalg.norm(w[:-1]))
     margin = float((t * scores).min()) / length if length else 0.0
     right = float(((scores >= 0.0) == (t > 0.0)).mean())
     return Plane(name, plain(w[:-1]), float(w[-1]), right, margin)
 
 
-def _margin(X: Array, t: Array, w: Array) -> float:
-    length = float(np.linalg.norm(w))
-    return float((t * (X @ w)).min()) / length if length else 0.0
+def _absorbed(plane: Plane) -> float:
+    """Its margin with the bias as one more weight, of a feature that is always 1."""
+    length = math.hypot(*plane.weights)
+    return plane.margin * length / math.hypot(length, plane.bias) if length else 0.0
 
 
 def _angles(X: Array, w: Array) -> tuple[float, ...]:
