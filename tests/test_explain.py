@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -27,6 +28,7 @@ from separatrix.explain.apart import between
 from separatrix.explain.expressions import FUNCTIONS
 from separatrix.explain.numeric import slope
 from separatrix.losses import LOSSES
+from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.sources import Columns, Source
 from separatrix.workflow.fitting import fit_source
 
@@ -234,7 +236,54 @@ def is_plain(value: object) -> bool:
         return all(isinstance(k, str) and is_plain(v) for k, v in value.items())
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return False  # JSON has no such number
     return value is None or type(value) in (bool, int, float, str)
+
+
+def test_what_is_no_finite_number_is_none_in_every_dictionary() -> None:
+    many = explain.step(np.ones((2, 40)), [0, 1], np.ones((2, 40)), loss="softmax")
+    assert any(math.isnan(each) for row in many.graph["W"].numeric for each in row)
+    flat = explain.prediction(explain.weights([0.0, 0.0]), [1, 1])
+    assert flat.distance == math.inf
+    lost = explain.likelihood(explain.weights([1000.0]), [[1.0]], [0])
+    number = explain.graph("3")
+    assert math.isnan(number.difference)
+    for found in (many, flat, lost, number, explain.graph("max(0, w)", w=0)):
+        assert is_plain(found.to_dict())
+        json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "w"),
+    [
+        ("log(w)", 1e-6),
+        ("1/w", 1e-6),
+        ("sqrt(w)", 1e-9),
+        ("log(w)", 1e-30),
+        ("w^3", 1e9),
+        ("exp(-1000000*w^2)", 1e-3),
+        ("exp(1000*w)", 0.01),
+        ("sigmoid(1000000*w)", 1e-6),
+    ],
+)
+def test_differences_find_the_scale_of_a_function(expression: str, w: float) -> None:
+    found = explain.graph(expression, w=w)
+    assert found.agrees, found.verdict
+    assert found["w"].numeric == pytest.approx(found["w"].derivative, rel=1e-6)
+
+
+class Halved(CrossEntropy):
+    def gradient(self, y, Z):
+        return 0.5 * super().gradient(y, Z)
+
+
+@pytest.mark.parametrize("x", [1e-9, 1e-3, 1.0, 1e5, 1e7, 1e8])
+def test_a_halved_gradient_is_found_at_every_scale_of_a_row(x: float) -> None:
+    halved = Halved("mine", 3, "mine", outputs="one")
+    assert not explain.step([x], 1, [0.0], loss=halved).graph.agrees
+    assert explain.step([x], 1, [0.0]).graph.agrees
+    assert explain.step([x, 1.0], 1, [1.0 / x, 0.0]).graph.agrees
 
 
 @pytest.mark.parametrize(

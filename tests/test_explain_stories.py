@@ -10,7 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from forms import FORMS, SMOOTH, Form
-from separatrix import LinearSVC, LogisticRegression, Perceptron, charts, explain
+from separatrix import (
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    Perceptron,
+    charts,
+    explain,
+)
 from separatrix.losses.cross_entropy import CrossEntropy
 from test_explain import is_plain
 
@@ -43,6 +50,20 @@ def test_a_wrong_gradient_is_found_and_its_worst_entry_named() -> None:
     assert found.worst.difference == pytest.approx(0.001 * abs(found.worst.numeric), rel=1e-3)
     assert "in output 2 of row" in found.to_text(200)
     assert is_plain(found.to_dict())
+
+
+class Diagonal(CrossEntropy):
+    """A cross-entropy whose second derivatives are right, but for those by two scores."""
+
+    def hessian_times(self, y, Z, V):
+        P = self.probabilities(Z)
+        return P * (1.0 - P) * V
+
+
+def test_a_hessian_that_is_right_on_its_diagonal_only_is_found() -> None:
+    found = explain.check_gradient(Diagonal("mine", 4, "mine", outputs="all"), 3)
+    assert not found.agrees
+    assert found.worst.what == "second derivative"
 
 
 class Flat(CrossEntropy):
@@ -115,6 +136,36 @@ def test_a_likelihood_too_small_for_a_number_keeps_its_logarithm() -> None:
     assert found.log10 == pytest.approx(3000 * math.log10(0.5))
     assert "10^-903.09" in found.to_text()
     assert is_plain(found.to_dict())
+
+
+def test_only_a_model_of_the_cross_entropy_is_said_to_have_the_most_likely_weights() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = (X[:, 0] + rng.standard_normal(60) > 0).astype(int)
+    three = y + (X[:, 1] > 0.5)
+    squared = GradientDescentClassifier("sigmoid_mse", learning_rate=1.0, epochs=20)
+    others = [(squared, y), (LinearSVC(probability=5), y)]
+    others.append((LogisticRegression(multiclass="ovr"), three))
+    for model, labels in others:
+        found = explain.likelihood(model.fit(X, labels), X, labels)
+        own = model.predict_proba(X)[np.arange(60), labels]
+        assert found.cross_entropy == pytest.approx(-np.log(own).mean(), rel=1e-12)
+        said = found.to_text()
+        assert "mean loss" not in said
+        assert "mean of -log p" in said
+        assert "need not be the" in said
+        assert "least loss" not in said
+    said = explain.likelihood(LogisticRegression().fit(X, three), X, three).to_text()
+    assert "mean loss" in said
+    assert "least loss" in said
+
+
+def test_a_probability_too_small_for_a_number_is_not_the_same_as_its_loss() -> None:
+    found = explain.likelihood(explain.weights([1000.0]), [[1.0]], [0])
+    assert found.cross_entropy == 1000.0
+    assert not found.agree
+    assert "say the same" not in found.to_text()
+    assert "too small for a number" in found.to_text()
 
 
 def test_without_probabilities_there_is_no_likelihood() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.arrays import Array
-from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.steps import classes_of
 from separatrix.losses import LOSSES, Loss, make_loss
 
@@ -49,7 +49,7 @@ class CurvatureAlong:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self) | {"verdict": self.verdict}
+        return facts(self) | {"verdict": self.verdict}
 
 
 def curvature_along(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from separatrix.explain.layout import number, table, wrapped
+from separatrix.explain.layout import facts, number, table, wrapped
 
 MOST_LINES = 24  # of one node, in text
 
@@ -85,7 +85,7 @@ class Graph:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self) | {"edges": self.edges}
+        return facts(self) | {"edges": self.edges}
 
 
 def entries(name: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 DIGITS = 5
@@ -62,3 +63,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(plain(item) for item in value)
     return value
+
+
+def facts(value: Any) -> Any:
+    """A dataclass, or anything in one, as JSON has it: what is no finite number becomes None.
+
+    >>> facts({"loss": math.inf, "rows": (1, 0.5)})
+    {'loss': None, 'rows': (1, 0.5)}
+    """
+    value = plain(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: facts(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): facts(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(facts(item) for item in value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

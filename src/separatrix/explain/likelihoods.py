@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix.explain.layout import number, table, wrapped
+from separatrix.explain.layout import facts, number, table, wrapped
 from separatrix.explain.weights import weights_of
+from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.modelfile import Bundle
 
 CLOSE = 1e-9
@@ -21,7 +22,8 @@ class Likelihood:
 
     `likelihood` is the product of the probabilities of the true classes, 0 where it is too small
     for a number; `log10` is its decimal logarithm; `log_likelihood` the sum of the logarithms; and
-    `cross_entropy` the mean loss, - log_likelihood / rows.
+    `cross_entropy` minus their mean. `loss` names what the model minimises, and `is_loss` says
+    whether that is the cross-entropy, which is then computed from the scores.
     """
 
     rows: int
@@ -29,6 +31,8 @@ class Likelihood:
     log10: float
     log_likelihood: float
     cross_entropy: float
+    loss: str
+    is_loss: bool
 
     @property
     def agree(self) -> bool:
@@ -53,16 +57,34 @@ class Likelihood:
                 "-n cross-entropy",
                 -n * self.cross_entropy,
             ),
-            ("cross-entropy", "mean loss", number(self.cross_entropy), "", None),
+            (
+                "cross-entropy",
+                "mean loss" if self.is_loss else "mean of -log p",
+                number(self.cross_entropy),
+                "",
+                None,
+            ),
         ]
         lines = table(("", "is", "value", "is also", "which is"), rows, width)
+        return "\n".join([*lines, "", *wrapped(f"n = {n:,}. {self.verdict}", width)])
+
+    @property
+    def verdict(self) -> str:
+        """Whether the three say the same, and what that means for the weights."""
         said = "They say the same." if self.agree else "They do not say the same."
-        told = f"n = {n:,}. {said} The most likely weights are those of the least loss."
-        return "\n".join([*lines, "", *wrapped(told, width)])
+        if math.isinf(self.log_likelihood):
+            said = "The probability of a true class is too small for a number, and taken for 0"
+            said += "; the loss is not." if math.isfinite(self.cross_entropy) else "."
+        if self.is_loss:
+            return f"{said} The most likely weights are those of the least loss."
+        return (
+            f"{said} The model minimises another loss, {self.loss}: its weights need not be the "
+            "most likely ones."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self) | {"agree": self.agree}
+        return facts(self) | {"agree": self.agree}
 
 
 def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
@@ -95,12 +117,14 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
     own = P[np.arange(n), labels]
     with np.errstate(divide="ignore"):
         log = float(np.log(own).sum())
-    losses = seen.loss.value(labels, seen.scores(X))[:, 0]
-    # A mean of the loss that is minimised, where that is minus the logarithm of a probability.
-    is_cross_entropy = np.allclose(np.exp(-losses), own, rtol=1e-6, atol=1e-12)
-    mean = float(losses.mean()) if is_cross_entropy else -log / n
-    return Likelihood(n, math.prod(own.tolist()), log / math.log(10.0), log, mean)
+    is_loss = isinstance(seen.loss, CrossEntropy)
+    with np.errstate(divide="ignore"):
+        losses = seen.loss.value(labels, seen.scores(X))[:, 0] if is_loss else -np.log(own)
+    mean, log10 = float(losses.mean()), log / math.log(10.0)
+    return Likelihood(n, math.prod(own.tolist()), log10, log, mean, seen.loss.name, is_loss)
 
 
 def _close(a: float, b: float) -> bool:
-    return abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b)) or a == b
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a == b
+    return abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-STEPS = tuple(10.0**-k for k in range(1, 9))
 TOLERANCE = 1e-6
 _EPS = 2.0**-52
+_FINEST = 9  # decimals of the point that the narrowest step is below
+_NOWHERE = -9  # the power of ten that a point at 0 counts as
+_ALIKE = 0.1  # of slopes: what narrower steps may be off where rounding allows more
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Slope:
 
     def agrees(self, analytic: float) -> bool:
         """Whether a derivative is this slope, or at a kink lies between those on its sides."""
-        room = TOLERANCE * max(1.0, abs(self.value)) + self.error
+        room = TOLERANCE * abs(self.value) + self.error
         if abs(analytic - self.value) <= room:
             return True
         return self.kink is not None and (
@@ -30,43 +32,84 @@ class Slope:
         )
 
 
+@dataclass(frozen=True)
+class _Difference:
+    """The slope over a width, and what rounding can make of it."""
+
+    width: float
+    value: float
+    noise: float
+
+
 def slope(f: Callable[[float], float], at: float) -> Slope:
     """The slope of f at a point by central differences.
 
     Differences over wide steps are wrong by the third derivative, those over narrow ones by
-    rounding. So steps from 1e-1 to 1e-8 are tried, two neighbours being combined so that their
-    leading errors cancel (Richardson), and the pair that changes least is taken.
+    rounding. So all powers of ten are tried from a tenth, of the point where it is larger than 1,
+    to a billionth of the point, two neighbours being combined so that their leading errors cancel
+    (Richardson). The pair that changes least is taken, but not one that narrower steps contradict:
+    far out a function may be flat.
 
     >>> round(slope(lambda w: w**2 + 3, 2.0).value, 9)
     4.0
     >>> slope(abs, 0.0).kink
     (-1.0, 1.0)
     """
-    here, scale = f(at), max(abs(at), 1.0)
-    found: list[tuple[float, float]] = []  # the step, and the difference over it
-    for step in STEPS:
-        low, high = at - step * scale, at + step * scale
-        central = (f(high) - f(low)) / (high - low)
-        if math.isfinite(central):
-            found.append((high - low, central))
+    steps = _steps(at)
+    found = [each for step in steps if math.isfinite((each := _central(f, at, step)).value)]
     if len(found) < 3:
         return Slope(math.nan, math.inf)
-    better = [(100.0 * b - a) / 99.0 for (_, a), (_, b) in pairwise(found)]
-    changes = [abs(b - a) for a, b in pairwise(better)]
-    best = min(range(len(changes)), key=changes.__getitem__)
-    rounding = 8.0 * _EPS * abs(here) / found[best + 2][0]
-    return Slope(better[best + 1], changes[best] + rounding, _kink(f, at, here, scale))
+    better = [_combined(a, b) for a, b in pairwise(found)]
+    tried = [Slope(b.value, abs(b.value - a.value) + b.noise) for a, b in pairwise(better)]
+    sure = [each for k, each in enumerate(tried) if _stands(each.value, better[k + 2 :])]
+    best = min(sure or tried, key=lambda each: each.error)
+    return Slope(best.value, best.error, _kink(f, at, steps))
+
+
+def _steps(at: float) -> list[float]:
+    power = math.floor(math.log10(abs(at))) if at else _NOWHERE
+    return [10.0**k for k in range(max(power, 0) - 1, max(power - _FINEST, -300) - 1, -1)]
+
+
+def _central(f: Callable[[float], float], at: float, step: float) -> _Difference:
+    low, high = at - step, at + step
+    left, right, width = f(low), f(high), high - low
+    value = (right - left) / width if width else math.nan
+    size = max(abs(left), abs(right)) + abs(at * value)
+    return _Difference(width, value, 8.0 * _EPS * size / width if width else math.inf)
+
+
+def _combined(wide: _Difference, narrow: _Difference) -> _Difference:
+    """The slope without the error that grows with the square of the width."""
+    ratio = (wide.width / narrow.width) ** 2
+    value = (ratio * narrow.value - wide.value) / (ratio - 1.0)
+    return _Difference(narrow.width, value, narrow.noise)
+
+
+def _stands(value: float, narrower: Sequence[_Difference]) -> bool:
+    """Whether differences over narrower steps are the same, as far as rounding lets them be."""
+    return all(
+        abs(each.value - value) <= 100.0 * each.noise + _ALIKE * max(abs(value), abs(each.value))
+        for each in narrower
+    )
 
 
 def _kink(
-    f: Callable[[float], float], at: float, here: float, scale: float
+    f: Callable[[float], float], at: float, steps: Sequence[float]
 ) -> tuple[float, float] | None:
     """The slopes on both sides, where their difference does not shrink with the step."""
-    sides = []
-    for step in (1e-4 * scale, 1e-6 * scale):
+    here, last, sides = f(at), math.inf, None
+    for step in steps:
         low, high = at - step, at + step
-        sides.append(((here - f(low)) / (at - low), (f(high) - here) / (high - at)))
-    wide, narrow = (abs(right - left) for left, right in sides)
-    is_kink = narrow > 0.5 * wide and narrow > 1e-4 * max(1.0, abs(sides[1][0]))
-    left, right = sides[1]
-    return (round(left, 6), round(right, 6)) if is_kink else None
+        if not low < at < high:
+            break
+        left, right = (here - f(low)) / (at - low), (f(high) - here) / (high - at)
+        apart, size = abs(right - left), max(abs(left), abs(right))
+        if not math.isfinite(apart):
+            continue
+        noise = 8.0 * _EPS * (abs(here) + size * (abs(at) + step)) / step
+        if apart <= max(100.0 * noise, 1e-4 * size):  # no more can be told
+            return sides if apart > 0.5 * last else None
+        sides = (left, right) if apart > 0.5 * last else None
+        last = apart
+    return sides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from separatrix.arrays import Array, Matrix
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
 from separatrix.estimators.labels import number_labels
-from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -168,7 +168,7 @@ class PerceptronStory:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
         more = {"total": self.total, "ended": self.ended, "sentences": self.sentences}
-        return asdict(self) | more
+        return facts(self) | more
 
 
 def perceptron(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
-from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -43,7 +43,7 @@ class Demonstration:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self)
+        return facts(self)
 
 
 def one_at_a_time(

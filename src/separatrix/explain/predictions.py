@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from separatrix.arrays import Array
-from separatrix.explain.layout import cut, number, plain, table, wrapped
+from separatrix.explain.layout import cut, facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.modelfile import Bundle
 from separatrix.sources import Columns
@@ -146,7 +146,7 @@ class Prediction:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self) | {"row": dict(self.row), "verdict": self.verdict}
+        return facts(self) | {"verdict": self.verdict}
 
 
 def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = None) -> Prediction:

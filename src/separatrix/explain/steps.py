@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from separatrix.arrays import Array
 from separatrix.explain.apart import between
 from separatrix.explain.expressions import judged
 from separatrix.explain.graphs import MOST_LINES, Graph, Node, entries
-from separatrix.explain.layout import number, plain, table, wrapped
+from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.numeric import Slope, slope
 from separatrix.losses import Loss, OneVsRest, make_loss
 from separatrix.parameters import ParameterError
@@ -58,7 +58,7 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self) | {"graph": self.graph.to_dict()}
+        return facts(self) | {"graph": self.graph.to_dict()}
 
 
 def step(
