@@ -21,6 +21,7 @@ from separatrix import (
     LinearSVC,
     LogisticRegression,
     Perceptron,
+    charts,
     explain,
     load,
 )
@@ -585,3 +586,56 @@ def test_the_command_refuses_rows_that_are_not_there(iris, row: int) -> None:
 def test_a_bundle_without_preparation_is_explained_by_its_numbers() -> None:
     model, X, _ = models()[1]
     assert explain.prediction(Bundle(model), X[:1]) == explain.prediction(model, X[0])
+
+
+def test_values_are_shown_in_the_units_of_the_data_and_shown_parts_add_up() -> None:
+    iris = load("iris")
+    bundle = fit_source(iris).bundle
+    row = iris.rows([2])
+    raw = dict(zip(iris.feature_names, row.table[0].tolist()))
+    found = explain.prediction(bundle, row, top=2)
+    assert found.header[1:4] == ("value", "prepared", "weight")
+    for part, cells in zip(found.contributions, found.contribution_rows()):
+        assert part.raw == cells[1] == raw[part.feature]
+        assert part.value == cells[2] != part.raw
+    rows = found.contribution_rows()
+    assert rows[2][0] == "2 smaller ones"
+    assert rows[-1][0] == "sum"
+    assert sum(cells[-1] for cells in rows[:-1]) == pytest.approx(rows[-1][-1], rel=1e-12)
+    assert "smaller ones" in found.to_text()
+    assert found.to_dict()["contributions"][0]["raw"] == found.contributions[0].raw
+    chart = json.dumps(charts.contributions(found).to_dict())
+    assert all(f"{part.feature} = {part.raw:g}" in chart for part in found.contributions)
+
+
+def test_the_pixels_of_an_image_are_those_of_the_data() -> None:
+    digits = load("digits")
+    bundle = fit_source(digits).bundle
+    found = explain.prediction(bundle, digits.rows([0]))
+    np.testing.assert_allclose(np.ravel(found.template.pixels), digits.table[0], atol=1e-9)
+
+
+def test_a_table_with_the_columns_of_a_matrix_is_explained(tmp_path) -> None:
+    iris = load("iris")
+    bundle = fit_source(iris).bundle
+    bundle.save(tmp_path / "iris.sx")
+    header = ",".join(reversed(iris.feature_names))
+    (tmp_path / "rows.csv").write_text(f"{header}\n0.2,1.3,3.2,4.7\n")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n3,4\n")
+    found = facts("explain", tmp_path / "iris.sx", tmp_path / "rows.csv")
+    same = explain.prediction(bundle, iris.rows([2]))
+    assert found["scores"] == pytest.approx(same.scores, rel=1e-12)
+    refused = call("explain", tmp_path / "iris.sx", tmp_path / "other.csv", code=1)
+    assert "a table with these names" in " ".join(refused.output.split())
+
+
+def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path) -> None:
+    lines = ["ham\thi there \x1b[31mfriend", "spam\twin \x1b[2Jprize"] * 10
+    (tmp_path / "mail.tsv").write_text("\n".join(lines))
+    mail = load(tmp_path / "mail.tsv", header=False)
+    bundle = fit_source(mail).bundle
+    bundle.save(tmp_path / "mail.sx")
+    said = call("explain", tmp_path / "mail.sx", tmp_path / "mail.tsv").stdout
+    assert "\x1b" not in said
+    assert "\\x1b[31m" in said
+    assert "\x1b" not in explain.prediction(bundle, mail.rows([0])).to_text()

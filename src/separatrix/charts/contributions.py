@@ -49,17 +49,15 @@ def _bars(found: Prediction) -> Any:
     rows: list[dict[str, Any]] = [
         {
             "feature": cut(part.feature, _LONGEST),
-            "told": f"{cut(part.feature, _LONGEST)} = {short(part.value)}",
+            "told": f"{cut(part.feature, _LONGEST)} = {short(part.shown)}",
             "towards": part.towards,
         }
         for part in shown
     ]
-    sign = -1.0 if found.decision == found.classes[1] else 1.0
-    ends = [("bias", found.bias_towards), ("threshold", sign * found.threshold)]
+    ends = [("bias", found.bias_towards), ("threshold", found.threshold_towards)]
     others = found.hidden + len(found.contributions) - len(shown)
     if others:
-        rest = found.margin - sum(row["towards"] for row in rows) - sum(v for _, v in ends)
-        ends.insert(0, (counted(others, "smaller one"), rest))
+        ends.insert(0, (counted(others, "smaller one"), found.smaller(len(shown))))
     ends = [(name, value) for name, value in ends if value or name == "bias"]
     rows += [{"feature": name, "told": name, "towards": value} for name, value in ends]
     for k, row in enumerate(rows):
@@ -100,7 +98,7 @@ def _images(template: Template) -> Any:
     shade[..., 3] = (pixels - least) / ((most - least) or 1.0)
     weights, products = np.array(template.weights), np.array(template.products)
     panels = {
-        "the image, as prepared": shade,
+        "the image": shade,
         "the weights": signed(weights, full_shade(weights)),
         "image × weights": signed(products, full_shade(products)),
     }

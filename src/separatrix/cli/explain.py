@@ -77,25 +77,31 @@ def _report(screen: Screen, found: Any, title: str) -> None:
 
     screen.say(Text(title, "bold"))
     for name, value in found.row.items():
-        screen.say(Text.assemble((f"{name} ", "dim"), tables.clipped(str(value))))
+        screen.say(Text.assemble((f"{tables.clipped(name)} ", "dim"), tables.clipped(str(value))))
     screen.say("")
     if found.notes:
         screen.say(tables.notes(found.notes))
-    screen.say(Text(found.verdict, "red" if found.right is False else ""), "\n")
+    screen.say(
+        Text(tables.clipped(found.verdict, 1000), "red" if found.right is False else ""), "\n"
+    )
     scores = tables.plain_table("class", ("score", "probability"))
     for label, z, p in found.score_rows():
         style = "bold" if label == str(found.decision) else ""
         cells = (tables.label(label), tables.number(z), tables.share(p))
         scores.add_row(*(Text(cell, style) for cell in cells))
     screen.say(tables.spaced(scores))
-    parts = tables.plain_table(found.header[0], found.header[1:])
+    first, *others = map(tables.clipped, found.header)
+    parts = tables.plain_table(first, others)
     for feature, *numbers in found.contribution_rows():
         parts.add_row(
-            feature, *("" if value is None else tables.number(value) for value in numbers)
+            tables.clipped(feature),
+            *("" if value is None else tables.number(value) for value in numbers),
         )
     screen.say(tables.spaced(parts))
     if found.hidden:
-        screen.say(f"{found.hidden:,} smaller contributions are not shown; --top shows more.\n")
+        screen.say("--top shows more of the contributions.\n")
     if found.template is not None:
         picture = found.template.to_text(screen.out.width)
-        screen.say(f"{picture}\n\n# and + speak for {found.decision}, = and - against it.")
+        screen.say(
+            f"{picture}\n\n# and + speak for {tables.label(found.decision)}, = and - against it."
+        )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from separatrix.cli.wording import in_options
 from separatrix.study.words import counted as counted
+from separatrix.study.words import printable
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table
@@ -150,7 +151,7 @@ def class_name(value: Any) -> str:
 
 def label(value: Any) -> str:
     """The same, cut where it is very long."""
-    text = class_name(value)
+    text = printable(class_name(value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -160,7 +161,7 @@ def clipped(text: str, most: int = 200) -> str:
     >>> clipped("one  two\\nthree", 10)
     'one two t…'
     """
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

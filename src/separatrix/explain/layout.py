@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from separatrix.study.words import printable
+
 DIGITS = 5
 _GAP = "  "
 _LEAST = 8  # characters of a column that is cut to make room
@@ -25,7 +27,7 @@ def number(value: Any) -> str:
         return f"({', '.join(map(number, value))})"
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{value:.{DIGITS}g}"
-    return str(value)
+    return printable(str(value))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> list[str]:
@@ -36,7 +38,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> l
     while sum(sizes) + len(_GAP) * (len(sizes) - 1) > width and max(sizes) > _LEAST:
         sizes[sizes.index(max(sizes))] -= 1
     right = [all(not isinstance(row[j], str) for row in given) for j in range(len(header))]
-    lines = [list(header), *cells]
+    lines = [list(map(printable, header)), *cells]
     return [
         _GAP.join(
             cut(cell, size).rjust(size) if aside else cut(cell, size).ljust(size)
@@ -48,12 +50,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> l
 
 def cut(text: str, size: int) -> str:
     """Text of at most so many characters."""
+    text = printable(text)
     return text if len(text) <= size else text[: max(size - 1, 0)] + "…"
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
     """A sentence in lines of at most so many characters."""
-    return textwrap.wrap(sentence, max(width, 20)) or [""]
+    return textwrap.wrap(printable(sentence), max(width, 20)) or [""]
 
 
 def plain(value: Any) -> Any:

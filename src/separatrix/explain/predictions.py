@@ -16,6 +16,7 @@ from separatrix.explain.layout import cut, facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.modelfile import Bundle
 from separatrix.sources import Columns
+from separatrix.study.words import counted
 
 _PIXEL = re.compile(r"row (\d+), column (\d+)(?:, \w+)?|pixel_(\d+)_(\d+)")
 _STRONG = 0.25  # of the largest product of an image, which is drawn darker
@@ -25,8 +26,9 @@ _STRONG = 0.25  # of the largest product of an image, which is drawn darker
 class Contribution:
     """What one feature adds to the scores.
 
-    `weights` and `products` (value times weight) are those of every score; `towards` is what the
-    feature adds to the score of the decision less that of the runner-up.
+    `value` is what the model sees, and `raw` what it was before it was standardised or divided;
+    None if it was not. `weights` and `products` (value times weight) are those of every score;
+    `towards` is what the feature adds to the score of the decision less that of the runner-up.
     """
 
     feature: str
@@ -34,14 +36,20 @@ class Contribution:
     weights: tuple[float, ...]
     products: tuple[float, ...]
     towards: float
+    raw: float | None = None
+
+    @property
+    def shown(self) -> float:
+        """The value in the units of the data."""
+        return self.value if self.raw is None else self.raw
 
 
 @dataclass(frozen=True)
 class Template:
     """An image and what its pixels say: rows of numbers, colours summed.
 
-    `weights` are those of the decision less those of the runner-up, `products` these times the
-    pixels.
+    `pixels` are those of the data; `weights` those of the decision less those of the runner-up, and
+    `products` these times the pixels as the model sees them.
     """
 
     pixels: tuple[tuple[float, ...], ...]
@@ -105,8 +113,6 @@ class Prediction:
         lines += [*wrapped(self.verdict, width), ""]
         lines += table(("class", "score", "probability"), self.score_rows(), width)
         lines += ["", *table(self.header, self.contribution_rows(), width)]
-        if self.hidden:
-            lines.append(f"and {self.hidden:,} smaller ones")
         if self.template is not None:
             lines += ["", self.template.to_text(width)]
         return "\n".join(lines)
@@ -125,7 +131,22 @@ class Prediction:
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns of `contribution_rows`."""
-        return ("feature", "value", "weight", f"towards {self.decision}")
+        prepared = ("prepared",) if self._is_prepared else ()
+        return ("feature", "value", *prepared, "weight", f"towards {self.decision}")
+
+    @property
+    def _is_prepared(self) -> bool:
+        return any(each.raw is not None for each in self.contributions)
+
+    @property
+    def threshold_towards(self) -> float:
+        """What the threshold of two classes adds to the margin."""
+        return (-1.0 if self.decision == self.classes[1] else 1.0) * self.threshold
+
+    def smaller(self, shown: int) -> float:
+        """What all contributions but the first ones add to the margin."""
+        rest = sum(each.towards for each in self.contributions[:shown])
+        return self.margin - rest - self.bias_towards - self.threshold_towards
 
     def score_rows(self) -> list[tuple[Any, ...]]:
         """A row for every class: its name, its score and its probability."""
@@ -134,15 +155,27 @@ class Prediction:
 
     def contribution_rows(self) -> list[tuple[Any, ...]]:
         """A row for every contribution, one for the bias, and their sum, the margin."""
-        rows: list[tuple[Any, ...]] = [
-            (each.feature, each.value, each.towards / each.value, each.towards)
-            for each in self.contributions
-        ]
-        rows.append(("bias", None, None, self.bias_towards))
+        shown = len(self.contributions)
+        ends = [("bias", self.bias_towards)]
+        if self.hidden:
+            ends.insert(0, (counted(self.hidden, "smaller one"), self.smaller(shown)))
         if self.threshold:
-            sign = -1.0 if self.decision == self.classes[1] else 1.0
-            rows.append(("threshold", None, None, sign * self.threshold))
-        return rows if self.hidden else [*rows, ("sum", None, None, self.margin)]
+            ends.append(("threshold", self.threshold_towards))
+        ends.append(("sum", self.margin))
+        nothing = (None,) * (len(self.header) - 2)
+        return [
+            *(
+                (
+                    each.feature,
+                    each.shown,
+                    *((each.value,) if self._is_prepared else ()),
+                    each.towards / each.value,
+                    each.towards,
+                )
+                for each in self.contributions
+            ),
+            *((name, *nothing, value) for name, value in ends),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -217,7 +250,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
         right=None if label is None else label == seen.classes[decided],
         loss=loss,
         loss_name=seen.loss.name,
-        template=_template(seen.names, x[0], ahead),
+        template=_template(seen, x[0], ahead),
         row=raw,
         notes=tuple(notes),
     )
@@ -253,7 +286,7 @@ def _numbers(seen: Weights, label: Any) -> Array:
 def _contributions(
     seen: Weights, x: Array, ahead: Array, top: int | None
 ) -> tuple[tuple[Contribution, ...], int]:
-    towards = x * ahead
+    towards, raw = x * ahead, seen.raw(x)
     counts = np.flatnonzero((x != 0.0) & (seen.W != 0.0).any(axis=0))
     order = counts[np.argsort(-np.abs(towards[counts]), kind="stable")]
     shown = order[:top]
@@ -264,15 +297,16 @@ def _contributions(
             plain(seen.W[:, j]),
             plain(x[j] * seen.W[:, j]),
             float(towards[j]),
+            None if raw is None or raw[j] == x[j] else float(raw[j]),
         )
         for j in shown
     )
     return parts, len(order) - len(shown)
 
 
-def _template(names: tuple[str, ...], x: Array, ahead: Array) -> Template | None:
+def _template(seen: Weights, x: Array, ahead: Array) -> Template | None:
     """The row as an image, if its features are named as pixels are."""
-    found = [_PIXEL.fullmatch(name) for name in names]
+    found = [_PIXEL.fullmatch(name) for name in seen.names]
     if any(each is None for each in found):
         return None
     places = [(int(each[1] or each[3]), int(each[2] or each[4])) for each in found if each]
@@ -284,7 +318,8 @@ def _template(names: tuple[str, ...], x: Array, ahead: Array) -> Template | None
         np.add.at(out, (rows, columns), values)
         return plain(out)
 
-    return Template(image(x), image(ahead), image(x * ahead))
+    raw = seen.raw(x)
+    return Template(image(x if raw is None else raw), image(ahead), image(x * ahead))
 
 
 def _mark(share: float) -> str:

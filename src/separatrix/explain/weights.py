@@ -24,7 +24,8 @@ class Weights:
     """A linear model: scores W x + b, W (K, d) and b (K,), and what they are for.
 
     `threshold` is that of one score: the second class wins above it. `estimator` is the fitted
-    classifier that the numbers are from, and None for numbers given by hand.
+    classifier that the numbers are from, and None for numbers given by hand. `units` are the shift
+    and the scale (d,) that took raw numbers to what the model sees, (raw - shift) / scale.
     """
 
     W: Array
@@ -34,6 +35,14 @@ class Weights:
     names: tuple[str, ...]
     threshold: float = 0.0
     estimator: LinearClassifier | None = None
+    units: tuple[Array, Array] | None = None
+
+    def raw(self, x: Array) -> Array | None:
+        """A row (d,) in the units of the data; None if the model sees those."""
+        if self.units is None:
+            return None
+        shift, scale = self.units
+        return np.array([float(f"{v:.12g}") for v in x * scale + shift])  # without its rounding
 
     def scores(self, X: Array) -> Array:
         """(n, 1, K) of rows (n, d)."""
@@ -156,7 +165,20 @@ def weights_of(model: Any) -> Weights:
         _named(names, coef.shape[1]),
         float(getattr(estimator, "threshold_", 0.0)),
         estimator,
+        _units(getattr(model, "preparation", None)),
     )
+
+
+def _units(preparation: Any) -> tuple[Array, Array] | None:
+    """The shift and the scale of every column that a preparation makes; None where it has none."""
+    steps = getattr(preparation, "steps", ())
+    shifts, scales = ([getattr(step, key, None) for step in steps] for key in ("shift", "scale"))
+    if all(each is None for each in [*shifts, *scales]):
+        return None
+    sizes = [len(step.names) for step in steps]
+    shift = [np.zeros(d) if a is None else a for a, d in zip(shifts, sizes)]
+    scale = [np.ones(d) if a is None else a for a, d in zip(scales, sizes)]
+    return np.concatenate(shift), np.concatenate(scale)
 
 
 @contextmanager

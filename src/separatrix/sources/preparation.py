@@ -157,8 +157,8 @@ class Preparation:
         return [name for step in self.steps for name in step.names]
 
     @property
-    def _matrix_names(self) -> list[str] | None:
-        """The names of the columns of a matrix, as it comes in."""
+    def matrix_names(self) -> list[str] | None:
+        """The names of the columns of a matrix, as it comes in; None for a table."""
         if self.columns is not None:
             return None
         return next((step.columns for step in self.steps if isinstance(step, Numbers)), None)
@@ -170,7 +170,7 @@ class Preparation:
         """
         told: list[str] = []
         table = self._known(_table(table), told)
-        require_values(table, self._matrix_names, refuse=self.refuse)
+        require_values(table, self.matrix_names, refuse=self.refuse)
         parts = [step.transform(table, told) for step in self.steps]
         if notes is not None:
             notes += told
@@ -185,28 +185,34 @@ class Preparation:
 
     def _known(self, table: Any, notes: list[str]) -> Any:
         """The table with the columns of the training rows only; none may be missing."""
-        if isinstance(table, Columns) != (self.columns is not None):
-            wanted, got = ("a matrix", "a table with named columns")
-            if self.columns is not None:
-                wanted, got = got, wanted
-            raise ValueError(f"The model was trained on {wanted}. Got {got} instead.")
-        if self.columns is None:
-            return table
+        wanted = self.columns if self.columns is not None else self.matrix_names or ()
+        if not isinstance(table, Columns):
+            if self.columns is None:
+                return table
+            raise ValueError(
+                f"The model was trained on a table with the columns {_listed(wanted)}. Got a "
+                "matrix instead: give a table with these names."
+            )
         known = set(table)
-        missing = [name for name in self.columns if name not in known]
+        missing = [name for name in wanted if name not in known]
+        if missing and self.columns is None:
+            raise ValueError(
+                f"The model was trained on a matrix with the columns {_listed(wanted)}. Got a "
+                f"table without {_listed(missing)}: give a matrix, or a table with these names."
+            )
         if missing:
             raise ValueError(
                 f"The column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing[:9]))} "
                 "of the training data must be there. The columns are: "
                 f"{', '.join(map(repr, table.names[:20]))}."
             )
-        extra = [name for name in table if name not in self.columns]
+        extra = [name for name in table if name not in wanted]
         if extra:
             notes.append(f"Not known to the model, and left out: {', '.join(extra[:9])}.")
-        for name, kind in self.columns.items():
+        for name, kind in (self.columns or {}).items():
             if kind == "text":
                 tell_missing(table, name, notes)
-        return table
+        return table if self.columns is not None else table.select(wanted)
 
     def to_state(self) -> State:
         """All of it as JSON-able values and arrays."""
@@ -236,6 +242,11 @@ def _require(name: str, value: Any, good: bool, allowed: Any) -> None:
     if not good:
         allowed = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
         raise ValueError(f"The setting {name!r} must be {allowed}. Got {value!r} instead.")
+
+
+def _listed(names: Collection[str], most: int = 9) -> str:
+    more = ", ..." if len(names) > most else ""
+    return ", ".join(map(repr, list(names)[:most])) + more
 
 
 def _table(table: Any) -> Any:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+# All but tabs and ends of lines, and the signs that turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 # Names for columns and lines that have little room.
 SHORT = {
@@ -63,6 +67,15 @@ def counted(count: int, thing: str, things: str = "") -> str:
     ('1 class', '1,234 rows')
     """
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def printable(text: str) -> str:
+    """Text in which control characters, which a terminal would obey, are written out.
+
+    >>> printable("\x1b[31mfree")
+    '\\\\x1b[31mfree'
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def quoted(value: Any, most: int = 60) -> str:

@@ -73,14 +73,14 @@ def _is_path(source: Any) -> bool:
 def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """What the reader of a path is told of the model."""
     reads = options_of(given.get("format") or format_of(path))
-    columns = getattr(bundle.preparation, "columns", None)
+    columns = _columns_of(bundle)
     known = {name: value for name, value in reading_of(bundle).items() if name in reads}
     if columns is None:
         known.pop("layout", None)
     elif "columns" in reads:
         known["columns"] = columns
         known.setdefault("layout", {"names": list(columns), "label": None})
-    if columns is None and "features" in reads:
+    if getattr(bundle.preparation, "columns", None) is None and "features" in reads:
         known["features"] = int(bundle.estimator.n_features_in_)
     if "zero_based" in known and given.get("zero_based") not in (None, known["zero_based"]):
         first, other = (0, 1) if known["zero_based"] else (1, 0)
@@ -93,6 +93,13 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
         _require_size(known["size"], given["size"])
         known["resize"] = True
     return known
+
+
+def _columns_of(bundle: Bundle) -> Mapping[str, Any] | None:
+    """The columns that the model knows, with their kinds; those of a matrix are numbers."""
+    columns: Mapping[str, Any] | None = getattr(bundle.preparation, "columns", None)
+    names = getattr(bundle.preparation, "matrix_names", None)
+    return columns if columns is not None or names is None else dict.fromkeys(names, "numbers")
 
 
 def reading_of(bundle: Bundle) -> dict[str, Any]:
@@ -156,7 +163,7 @@ def _require_same_features(bundle: Bundle, source: Source) -> None:
 
 
 def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:
-    columns = getattr(bundle.preparation, "columns", None)
+    columns = _columns_of(bundle)
     if source.y is not None or columns is None or not isinstance(source.table, Columns):
         return None
     classes = set(bundle.classes_.tolist())
