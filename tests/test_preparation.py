@@ -229,7 +229,9 @@ def test_a_column_that_changed_its_kind_is_read_as_in_training_or_refused():
 def test_tables_and_matrices_are_not_confused():
     with pytest.raises(ValueError, match=r"trained on a table with the columns .*Got a matrix"):
         Preparation.fit(MIXED).transform(np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"trained on a matrix with the columns .*Got a table without"):
+    with pytest.raises(
+        ValueError, match=r"trained on a matrix with the columns .*Got a table without"
+    ):
         Preparation.fit(np.ones((2, 2))).transform(MIXED)
     with pytest.raises(ValueError, match=r"must have 2 columns, as in training. Got 3"):
         Preparation.fit(np.ones((2, 2))).transform(np.ones((2, 3)))
