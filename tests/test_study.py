@@ -321,6 +321,29 @@ def test_a_resume_may_have_another_memory_budget(small):
     assert_same(facts_of("a.db"), facts_of("b.db"))
 
 
+def test_the_live_count_of_divergences_only_grows_and_ends_as_the_verdict_has_it(small):
+    """Runs that diverge leave the batch at once, between two looks; a resume knows them all."""
+
+    class EnoughError(Exception):
+        pass
+
+    first, later = [], []
+
+    def end(standing):
+        first.append(standing)
+        if standing.share > 0.3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        study_of("a.db").run(*iris(), on_standing=end)
+    facts = study_of("a.db").run(*iris(), resume=True, on_standing=later.append).facts()
+    counts = [standing.diverged for standing in (*first, *later)]
+    assert counts == sorted(counts)
+    assert 0 < first[-1].diverged <= later[0].diverged
+    assert later[-1].diverged == facts.verdict.diverged
+    assert (later[-1].done, later[-1].running, later[-1].share) == (later[-1].runs, 0, 1.0)
+
+
 # sentences
 
 

@@ -60,6 +60,8 @@ class Progress:
     checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
     members : for every model of this batch, the numbers of the estimators it is trained for: their
         places in the list given to `fit_many`
+    ended : call it to get why runs of this batch ended so far: the reason by the number of the
+        model and the epochs asked for
     """
 
     epoch: int
@@ -69,6 +71,7 @@ class Progress:
     gap: Array
     checkpoint: Callable[[], dict[str, Array]]
     members: tuple[tuple[int, ...], ...]
+    ended: Callable[[], dict[tuple[int, int], str]]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what diverges is told in words
@@ -347,7 +350,13 @@ class _Batch:
             proven_gaps(self.state, self.watch, self.stop.tol, self.proof),
             self.checkpoint,
             members,
+            self.ended,
         )
+
+    def ended(self) -> dict[tuple[int, int], str]:
+        """Why every model that was read off so far ended, by model and epochs asked for."""
+        points = self.all_stop.epochs
+        return {(f.model, points[f.model][f.reading]): f.reason for f in self.finished}
 
     def results(self) -> list[list[Result]]:
         """Certify and diagnose everything that was read off, as one batch."""

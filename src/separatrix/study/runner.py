@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.diagnose import DIVERGED_TIMES
+from separatrix.arrays import Array
 from separatrix.fit import train
 from separatrix.solvers import Interrupted, Progress
 from separatrix.solvers.epochs import Told, epochs_of
@@ -36,7 +36,8 @@ class Standing:
     Attributes
     ----------
     share : of the work that is done, 0 to 1
-    runs, running, done, diverged : how many there are, are being trained, are over, have diverged
+    runs, running, done, diverged : how many there are, are being trained, are over, have diverged;
+        the last are those that ended so, in earlier sessions too
     best : what varies of the best configuration so far, its validation accuracy and loss (training,
         if there are no validation rows); None before there is one
     seconds : since this session began
@@ -94,6 +95,19 @@ def stored_batches(store: Store, study: int, plan: Plan) -> dict[int, list[int]]
     return {batch: sorted(runs) for batch, runs in batches.items()}
 
 
+def _stored_divergences(store: Store, study: int, plan: Plan) -> Array:
+    """Which of all runs are stored as diverged."""
+    numbers = {run: k for k, run in enumerate(plan.runs())}
+    out = np.zeros(len(numbers), bool)
+    for row in store.rows(
+        "SELECT id, configuration, seed, found FROM runs WHERE study = ? AND found IS NOT NULL",
+        (study,),
+    ):
+        found = store.values(row["found"], f"run {row['id']}")
+        out[numbers[row["configuration"], row["seed"]]] = found["stop_reason"] == "diverged"
+    return out
+
+
 @dataclass(eq=False)
 class _Session:
     plan: Plan
@@ -117,8 +131,7 @@ class _Session:
         waiting = [run for runs in batches.values() for run in runs]
         self.over = np.ones(len(lengths), bool)
         self.over[waiting] = False
-        self.first = np.full(len(lengths), np.nan)  # objectives, by which divergence is told
-        self.wild = np.zeros(len(lengths), bool)
+        self.diverged = _stored_divergences(self.writer.store, self.writer.study, self.plan)
         self.next_watch = 0.0
         self.best: tuple[Configuration, float, float] | None = None
         values = values_of(self.plan.chosen)
@@ -154,6 +167,8 @@ class _Session:
         self.logs.flush()
         self.writer.finish_batch(batch, found, self._time_spent())
         self.over[chosen] = True
+        self.diverged[chosen] = [result.stop_reason == "diverged" for result in results]
+        self._tell(runs, np.zeros(len(self.over), bool), 0)  # some ended since the last look
 
     def _checkpoint(self, batch: int, progress: Progress) -> None:
         began = time.perf_counter()
@@ -174,23 +189,29 @@ class _Session:
             return
         self.next_watch = time.perf_counter() + WATCH
         self._follow_best(progress, runs)
-        members = [[runs[t] for t in progress.members[m]] for m in progress.running]
-        going, there = np.zeros((2, len(self.over)), bool)
-        there[runs] = True
-        for value, same in zip(progress.records["objective"], members):
-            self.first[same] = np.where(np.isnan(self.first[same]), value, self.first[same])
-            self.wild[same] = not value <= DIVERGED_TIMES * self.first[same[0]]
-            going[same] = self.lengths[same] > progress.epoch
-        made = np.where(going, progress.epoch, self.lengths)
-        share = float(made[there | self.over].sum() / self.lengths.sum())
-        done = self.over | (there & ~going)
+        going = np.zeros(len(self.over), bool)
+        ended = progress.ended()
+        for model, same in enumerate(progress.members):
+            for run in (runs[t] for t in same):
+                reason = ended.get((model, int(self.lengths[run])))
+                going[run] = reason is None
+                self.diverged[run] = reason == "diverged"
+        self._tell(runs, going, progress.epoch)
+
+    def _tell(self, runs: list[int], going: Array, epoch: int) -> None:
+        """Tell who watches where the runs of a batch stand: which are going, at which epoch."""
+        if self.on_standing is None:
+            return
+        begun = self.over.copy()
+        begun[runs] = True
+        made = np.where(going, epoch, self.lengths)
         self.on_standing(
             Standing(
-                share=share,
+                share=float(made[begun].sum() / self.lengths.sum()),
                 runs=len(self.over),
                 running=int(going.sum()),
-                done=int(done.sum()),
-                diverged=int(self.wild.sum()),
+                done=int((begun & ~going).sum()),
+                diverged=int(self.diverged.sum()),
                 best=self.best,
                 seconds=time.perf_counter() - self.began,
             )
