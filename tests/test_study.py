@@ -1,5 +1,6 @@
 """Studies: grids, batches, the verdict and its sentences."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -389,9 +390,33 @@ def test_the_epochs_that_a_run_needs_are_enough_and_not_far_too_many(small, rate
     )
     needed = epochs_needed(history["objective"])
     assert needed is not None
-    assert "It needs about" in row("short", T).observations[0]
-    assert row("long", round(1.1 * needed)).observations[0].startswith("Converged")
-    assert row("early", round(0.9 * needed)).observations[0].startswith("Not converged")
+    low, high = needed
+    assert "It needs some" in row("short", T).observations[0]
+    assert row("long", round(1.1 * high)).observations[0].startswith("Converged")
+    assert row("early", round(0.9 * low)).observations[0].startswith("Not converged")
+
+
+def test_the_epochs_that_a_run_needs_are_read_off_its_longer_runs(small):
+    """The study has the answer itself: what it foretells must not contradict it."""
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    estimator = GradientDescentClassifier(l2=0.01, learning_rate=0.02)
+
+    def rows(name, epochs):
+        return Study(name, estimator, {"epochs": epochs}).run(X, y, X_val, y_val).facts().rows
+
+    sentence = rows("all", [200, 500, 3000])[1].observations[0]
+    found = re.search(r"needs ([\d,]+) more epochs, as the longer run of the study shows", sentence)
+    end = 500 + int(found[1].replace(",", ""))
+    before, at = rows("check", [end - 1, end])
+    assert before.observations[0].startswith("Not converged")
+    assert at.observations[0].startswith("Converged")
+
+
+def test_an_end_that_the_fall_does_not_tell_is_not_foretold():
+    """An exponential and a power law agree on the last half of a slow fall, and not on its end."""
+    epochs = np.arange(1, 1001)
+    slow = 0.2 + 0.3 * np.exp(-((epochs / 300.0) ** 0.5))
+    assert epochs_needed(slow) is None
 
 
 def test_what_has_no_optimum_is_not_promised_one(small):
@@ -482,6 +507,12 @@ def test_what_has_not_converged_is_counted_by_its_reasons():
         "4 of 5 configurations have not converged: 1 still on the way (it needs about 3 times the "
         "epochs), 2 oscillating, 1 ended above its start."
     ]
+    unknown = ("not_converged", None)
+    assert "(2 of them need about 4 times the epochs, in the median)" in (
+        unsettled(slow, ("not_converged", 5.0), unknown, unknown)[0]
+    )
+    assert "(one of them needs about 3 times the epochs)" in unsettled(slow, unknown)[0]
+    assert "(they need about 3 times the epochs, in the median)" in unsettled(slow, slow)[0]
     assert unsettled(swings) == ["1 of 1 configuration has not converged: oscillating."]
 
 

@@ -88,12 +88,16 @@ def _subtitle(given: Runs, runs: Sequence[Run], shown: int, overlaid: bool) -> l
     out = []
     if isinstance(given, StudyFacts) and (names := names_of(given)):
         out.append(f"Runs by {' · '.join(name.replace('_', ' ') for name in names)}.")
+    seeds = len(runs[0].histories)
     if shown < len(runs):
-        out.append(f"The best {shown} of {counted(len(runs), 'run')}.")
+        out.append(f"The best {shown} of {counted(len(runs), _thing(seeds))}.")
     diverged = [run.label for run in runs if run.diverged]
     if overlaid and diverged:
         listed = f": {', '.join(diverged)}" if len(diverged) <= 3 else ""
-        out.append(f"{len(diverged):,} of {counted(len(runs), 'run')} diverged{listed}.")
+        count = sum(run.diverged_seeds for run in runs)
+        out.append(f"{count:,} of {counted(len(runs) * seeds, 'run')} diverged{listed}.")
+    if seeds > 1:
+        out.append(f"Of {seeds} seeds the first is drawn{'' if overlaid else ' in full'}.")
     return [" ".join(out)] if out else []
 
 
@@ -147,7 +151,7 @@ class _Sheet:
         """Add one line; returns its values, those not drawn included."""
         values = run.histories[seed][self.fields[part]]
         usable = np.where(values > 0.0, values, np.nan) if self.log_y else values
-        keep = [run.best_epoch - 1] if run.best_epoch else []
+        keep = [run.ring_epoch - 1] if run.ring_epoch else []
         at = thinned(usable, points, log=self.log_x, keep=keep)
         self.rows.append(
             {
@@ -290,8 +294,8 @@ def _mark_end(
         at = int(beyond[0]) if len(beyond) else len(values) - 1
         height = min(max(float(np.nan_to_num(values[at], nan=np.inf)), low), high)
         sheet.point("cross", part, at + 1, height, colour="diverged", words=run.words, **more)
-    elif ring and run.best_epoch and not run.diverged:
-        at = run.best_epoch - 1
+    elif ring and run.ring_epoch and not run.diverged:
+        at = run.ring_epoch - 1
         if at < len(values) and sheet.span[0] <= values[at] <= sheet.span[1]:
             height = float(values[at])
             sheet.point("ring", part, at + 1, height, colour="best epoch", words=run.words, **more)
@@ -339,15 +343,23 @@ def _measured(runs: Sequence[Run], field: str) -> bool:
 
 
 def _description(measure: str, fields: dict[str, str], runs: Sequence[Run]) -> str:
-    words = f"{measure.capitalize()} of {counted(len(runs), 'run')} by epoch."
+    seeds = len(runs[0].histories)
+    words = f"{measure.capitalize()} of {counted(len(runs) * seeds, 'run')} by epoch"
+    words += f" ({counted(len(runs), 'configuration')}, {seeds} seeds)." if seeds > 1 else "."
     best = best_of(runs)
     if best is not None:
         ends = " and ".join(f"{part} {short(best.last(field))}" for part, field in fields.items())
-        epochs = counted(best.histories[0].epochs, "epoch")
-        words += f" Best: {best.words}; after {epochs} {ends}"
-        words += f"; best epoch {best.best_epoch:,}." if best.best_epoch else "."
-    diverged = sum(bool(run.diverged) for run in runs)
+        words += f" Best: {best.words}; after {counted(best.epochs, 'epoch')} {ends}"
+        words += f" (means over {seeds} seeds)" if seeds > 1 else ""
+        median = " (median)" if seeds > 1 else ""
+        words += f"; best epoch {best.best_epoch:,}{median}." if best.best_epoch else "."
+    diverged = sum(run.diverged_seeds for run in runs)
     return words + (f" {diverged:,} diverged." if diverged else "")
+
+
+def _thing(seeds: int) -> str:
+    """What a line is called: several seeds of a configuration are as many runs."""
+    return "run" if seeds == 1 else "configuration"
 
 
 def _require(measure: str, layout: str) -> None:

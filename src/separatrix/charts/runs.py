@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 import numpy as np
 
+from separatrix.arrays import Array
 from separatrix.solvers.history import History
 from separatrix.study.facts import Row, StudyFacts
 from separatrix.study.words import in_words, value_words
@@ -24,7 +26,8 @@ class Run:
     label, words : what it is called in a picture and in a sentence
     best_epoch : of the lowest validation loss, of several seeds the median; None if there is none
     best : whether it is the best of all
-    diverged : how, in words; "" if it did not
+    diverged : how, in words; "" if no seed did
+    diverged_seeds : how many seeds did
     """
 
     number: int
@@ -34,6 +37,17 @@ class Run:
     best_epoch: int | None
     best: bool
     diverged: str
+    diverged_seeds: int
+
+    @property
+    def ring_epoch(self) -> int | None:
+        """The best epoch of the first seed, whose line is marked."""
+        return _best_epoch(self.histories[0])
+
+    @property
+    def epochs(self) -> int:
+        """The epochs made, of several seeds the median."""
+        return median_low(history.epochs for history in self.histories)
 
     @property
     def merit(self) -> float:
@@ -41,10 +55,8 @@ class Run:
         return math.inf if self.diverged else _lowest(self.histories[0])
 
     def last(self, field: str) -> float:
-        """The last value measured, of the first seed."""
-        values = self.histories[0][field]
-        measured = values[~np.isnan(values)]
-        return float(measured[-1]) if len(measured) else math.nan
+        """The last value measured, of several seeds the mean."""
+        return sum(_last(history[field]) for history in self.histories) / len(self.histories)
 
 
 Runs = StudyFacts | Mapping[str, History] | History
@@ -54,7 +66,7 @@ def runs_of(given: Runs) -> list[Run]:
     """The runs of a study, of histories by name, or of one history.
 
     Configurations of a study that differ only in their epochs are beginnings of one run, which is
-    taken once; its best epoch is that of the best of them.
+    taken once: as far as the best of all goes, where that is one of them, or the longest.
     """
     if isinstance(given, StudyFacts):
         return _of_study(given)
@@ -90,16 +102,17 @@ def _of_study(facts: StudyFacts) -> list[Run]:
     for rows in groups.values():
         longest = max(rows, key=lambda row: row.epochs or 0)
         told = next((row for row in rows if row.mark == "best"), longest)
-        own = {name: longest.parameters[name] for name in names if name in longest.parameters}
+        own = {name: told.parameters[name] for name in names if name in told.parameters}
         out.append(
             Run(
                 number=told.number,
                 label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
                 words=in_words(own) or "the only configuration",
-                histories=facts.histories[longest.number],
-                best_epoch=_at_most(told.best_epoch, facts.histories[told.number][0].epochs),
+                histories=facts.histories[told.number],
+                best_epoch=told.best_epoch,
                 best=told.mark == "best",
-                diverged=longest.stopped if longest.diverged else "",
+                diverged=told.stopped if told.diverged else "",
+                diverged_seeds=told.diverged,
             )
         )
     return out
@@ -109,9 +122,9 @@ def _short(name: str, value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else value_words(name, value)
 
 
-def _at_most(epoch: int | None, epochs: int) -> int | None:
-    """The first seed, whose curve is marked, may have ended before the median of the seeds."""
-    return None if epoch is None else min(epoch, epochs)
+def _last(values: Array) -> float:
+    measured = values[~np.isnan(values)]
+    return float(measured[-1]) if len(measured) else math.nan
 
 
 def _of_histories(given: Mapping[str, History]) -> list[Run]:
@@ -126,6 +139,7 @@ def _of_histories(given: Mapping[str, History]) -> list[Run]:
             best_epoch=_best_epoch(history),
             best=name == best,
             diverged="" if _ended_well(history) else f"diverged at epoch {history.epochs}",
+            diverged_seeds=0 if _ended_well(history) else 1,
         )
         for k, (name, history) in enumerate(given.items())
     ]

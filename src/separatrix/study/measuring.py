@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Resul
         out.append(
             Found(
                 *numbers[run],
-                facts=_facts(estimator, task, result, right, losses, L),
+                facts=_facts(estimator, task, result, history_of[k], right, losses, L),
                 history=history_of[k],
                 coef=estimator.coef_,
                 intercept=estimator.intercept_,
@@ -64,6 +65,7 @@ def _facts(
     estimator: LinearClassifier,
     task: Task,
     result: Result,
+    longest: History,
     right: Array | None,
     losses: Array | None,
     L: float | None,
@@ -72,7 +74,7 @@ def _facts(
     lowest = _lowest(history["val_loss"])
     diagnoses = estimator.diagnoses_
     endless = any(d.kind == "separable" for d in diagnoses)
-    needed = None if endless else epochs_needed(history["objective"])
+    needed = None if endless else epochs_needed(history["objective"], longest["objective"])
     return {
         "last": _at(history, history.epochs),
         "best": {} if lowest is None else _at(history, lowest),
@@ -98,7 +100,7 @@ def _facts(
         ),
         "kinds": [d.kind for d in diagnoses],
         "unsettled": unsettled(diagnoses, history["objective"]),
-        "epochs_needed": needed,
+        "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
         "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in OF_THE_DATA],
         "seconds": float(history["seconds"][-1]),
     }

@@ -18,7 +18,8 @@ OF_THE_DATA = ("separable", "scales", "rare_class")
 SLOWING = -0.05  # the power of the epoch by which the fall must shrink for its end to be told
 POINTS = 24
 _UNTOLD = "How many more epochs it needs cannot be told from its fall so far"
-FAR = 100.0  # times the epochs made, beyond which nothing is foretold
+LEAST = 20  # epochs, of which the fall tells something
+APART = 3.0  # times the earliest end, beyond which the latest tells nothing
 
 
 def observations(
@@ -30,11 +31,11 @@ def observations(
     kept_epoch: int,
     relative_gap: float | None,
     smoothness: float | None,
-    needed: int | None,
+    needed: tuple[int, int] | None,
 ) -> list[str]:
     """Sentences about how a run went: converged or not and why, what more it needs, overfitting.
 
-    `needed` is the epoch at which it would be called converged, if that can be told.
+    `needed` are the epochs between which it would be called converged, if that can be told.
     """
     found = [d for d in diagnoses if d.kind not in OF_THE_DATA]
     out = []
@@ -106,11 +107,18 @@ def _oscillates(parameters: Mapping[str, Any], smoothness: float | None) -> str:
 
 
 def _more(
-    made: int, needed: int | None, parameters: Mapping[str, Any], smoothness: float | None
+    made: int,
+    needed: tuple[int, int] | None,
+    parameters: Mapping[str, Any],
+    smoothness: float | None,
 ) -> str:
     if needed is not None:
-        more = _rounded(needed - made)
-        return f"It needs about {more} more epoch{'' if more == '1' else 's'}."
+        low, high = (max(epoch - made, 1) for epoch in needed)
+        if low == high:
+            return f"It needs {counted(low, 'more epoch')}, as the longer run of the study shows."
+        short, long = _rounded(low), _rounded(high)
+        some = short if short == long else f"{short} to {long}"
+        return f"It needs some {some} more epochs, by its fall so far."
     rate = parameters.get("learning_rate")
     if rate is None:  # no descent, whose fall might tell
         return ""
@@ -123,43 +131,57 @@ def _more(
     return f"{_UNTOLD}."
 
 
-def epochs_needed(objective: Array) -> int | None:
-    """The epoch at which a run would be called converged, by the law of its own second half.
+def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, int] | None:
+    """Between which epochs a run would be called converged; both are one where that is known.
 
     A run has converged when its objective falls by no more than 1 in 1000 over the last tenth of
-    its epochs. That fall, seen at many epochs of the second half, follows a power of the epoch or
-    an exponential: the one that fits better is followed to its end. None where it does not slow.
+    its epochs. Where the same run was made `longer`, that is read off. Else that fall, seen at many
+    epochs of the second half, follows something between an exponential and a power of the epoch:
+    each is followed to its end, and None is returned where the two are far apart.
 
-    >>> epochs_needed(1.0 + np.exp(-np.arange(500) / 100.0)) in range(690, 760)  # it is 690
+    >>> fall = 1.0 + np.exp(-np.arange(1000) / 100.0)
+    >>> epochs_needed(fall[:500], fall)
+    (691, 691)
+    >>> low, high = epochs_needed(fall[:500])
+    >>> 0.9 * low <= 691 <= high
     True
     """
-    T = len(objective)
-    if T < 20:
+    made = len(objective)
+    if made < LEAST or not _falls(objective, np.array([made]))[0] > STILL_FALLING:
         return None
+    if longer is not None:
+        later = np.arange(made, len(longer) + 1)
+        # The first from which on it stays so: a window that grows by an epoch falls further.
+        last = int(later[np.abs(_falls(longer, later)) > STILL_FALLING][-1])
+        if last < len(longer):
+            return last + 1, last + 1
+        objective = longer
+    return _foretold(objective)
+
+
+def _foretold(objective: Array) -> tuple[int, int] | None:
+    T = len(objective)
     at = np.unique(np.linspace(T // 2, T, POINTS).astype(int))
-    before, after = objective[at - 1 - at // 10], objective[at - 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fall = (before - after) / np.abs(before)
+    fall = _falls(objective, at)
     if not (np.isfinite(fall).all() and (fall > 0.0).all()):
         return None
-    if fall[-1] <= STILL_FALLING:
-        return None
-    laws = [_law(np.log(at), np.log(fall)), _law(at.astype(float), np.log(fall))]
-    (slope, misfit), (rate, other) = laws
     steps = np.log(STILL_FALLING / fall[-1])
-    if other < misfit and rate < 0.0:
-        needed = T + steps / rate
-    elif slope < SLOWING:
-        needed = T * np.exp(steps / slope)
-    else:
+    rate, slope = _slope(at, np.log(fall)), _slope(np.log(at), np.log(fall))
+    if rate >= 0.0 or slope >= SLOWING:
         return None
-    return int(np.ceil(needed)) if needed <= FAR * T else None
+    low, high = sorted((T + steps / rate, T * np.exp(steps / slope)))
+    return (int(low), int(np.ceil(high))) if high <= APART * low else None
 
 
-def _law(x: Array, y: Array) -> tuple[float, float]:
-    """The slope of the line through points, and the sum of its squared misfits."""
-    line = np.polyfit(x, y, 1)
-    return float(line[0]), float(np.square(y - np.polyval(line, x)).sum())
+def _falls(objective: Array, at: Array) -> Array:
+    """How far the objective fell, relatively, over the last tenth of so many epochs."""
+    before, after = objective[at - 1 - (at + 1) // 10], objective[at - 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((before - after) / np.abs(before))
+
+
+def _slope(x: Array, y: Array) -> float:
+    return float(np.polyfit(x, y, 1)[0])
 
 
 def _digits(number: float) -> str:
@@ -172,10 +194,9 @@ def _digits(number: float) -> str:
 
 
 def _rounded(number: int) -> str:
-    """Two digits are more than an estimate has.
+    """One digit is all that an estimate has.
 
     >>> _rounded(1234)
-    '1,200'
+    '1,000'
     """
-    digits = max(len(str(number)) - 2, 0)
-    return f"{round(number, -digits):,}"
+    return f"{round(number, 1 - len(str(number))):,}"

@@ -77,7 +77,7 @@ def _stored(
             rows.append(Row(number, shown, "waiting"))
             continue
         found = [store.values(run["found"], f"run {run['id']}") for run in ended]
-        row = _row(number, shown, found)
+        row = _row(number, shown, found, [run["seed"] for run in ended])
         rows.append(row)
         done.append(_judged(store, row, found, ended))
         told += [sentence for one in found for sentence in one["of_the_data"]]
@@ -161,9 +161,13 @@ def _histories(store: Store, runs: Sequence[sqlite3.Row]) -> dict[int, tuple[His
     return out
 
 
-def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> Row:
+def _row(
+    number: int,
+    parameters: dict[str, Any],
+    found: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+) -> Row:
     first = found[0]
-    ends = list(dict.fromkeys(_stopped(one) for one in found))
     return Row(
         number=number,
         parameters=parameters,
@@ -174,29 +178,47 @@ def _row(number: int, parameters: dict[str, Any], found: Sequence[Mapping[str, A
         best_epoch=_median([one["best_epoch"] for one in found]),
         kept_epoch=_median([one["kept_epoch"] for one in found]),
         epochs=_median([one["epochs"] for one in found]),
-        stopped=", ".join(ends),
+        stopped=_stopped(found),
         diverged=sum(one["stop_reason"] == "diverged" for one in found),
         smoothness=first["smoothness"],
         stable_rate=first["stable_rate"],
         relative_gap=_largest([one["relative_gap"] for one in found]),
         objective=first["objective"],
-        observations=_seen(found),
+        observations=_seen(found, seeds),
         seconds=max(one["seconds"] for one in found),
     )
 
 
-def _seen(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was seen of the first seed, and of the others what is of another kind."""
-    out: dict[str, str] = {}
+def _seen(found: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[str]:
+    """What was seen; of several seeds in how many, in the words of the first of them."""
+    if len(found) == 1:
+        return list(found[0]["observations"])
+    seen: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    for seed, one in zip(seeds, found):
+        kinds = [sentence.split()[0].rstrip(":") for sentence in one["observations"]]
+        for k, (kind, sentence) in enumerate(zip(kinds, one["observations"])):
+            seen.setdefault((kind, kinds[:k].count(kind)), []).append((seed, sentence))
+    return [_in_seeds(same, len(found)) for same in seen.values()]
+
+
+def _in_seeds(same: Sequence[tuple[int, str]], seeds: int) -> str:
+    (first, sentence), count = same[0], len(same)
+    where = f"all {seeds} seeds" if count == seeds else f"{count} of {seeds} seeds"
+    return f"In {where}, here seed {first}: {sentence}"
+
+
+def _stopped(found: Sequence[Mapping[str, Any]]) -> str:
+    """Why training ended; where seeds differ, in how many of them."""
+    by_reason: dict[str, list[int]] = {}
     for one in found:
-        for sentence in one["observations"]:
-            out.setdefault(sentence.split()[0], sentence)
-    return list(out.values())
-
-
-def _stopped(found: Mapping[str, Any]) -> str:
-    reason = str(found["stop_reason"])
-    return f"{reason} at epoch {found['epochs']}" if reason == "diverged" else reason
+        by_reason.setdefault(str(one["stop_reason"]), []).append(one["epochs"])
+    out = []
+    for reason, epochs in by_reason.items():
+        low, high = min(epochs), max(epochs)
+        at = f" at epoch {low}" if low == high else f" at epochs {low} to {high}"
+        seeds = f" ({len(epochs)} of {len(found)} seeds)" if len(by_reason) > 1 else ""
+        out.append(f"{reason}{at if reason == 'diverged' else ''}{seeds}")
+    return ", ".join(out)
 
 
 def _means(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:

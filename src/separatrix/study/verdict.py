@@ -266,8 +266,7 @@ def _unconverged(done: Sequence[Judged]) -> list[str]:
     if not count:
         return []
     times = [one.needs for one in slow if one.needs is not None]
-    who, median = ("it needs", "") if len(slow) == 1 else ("they need", ", in the median")
-    need = f" ({who} about {np.median(times):.2g} times the epochs{median})" if times else ""
+    need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
         f"still on the way{need}": len(slow),
         "oscillating": len(swing),
@@ -277,3 +276,14 @@ def _unconverged(done: Sequence[Judged]) -> list[str]:
     verb = "has" if count == 1 else "have"
     total = counted(len(done), "configuration")
     return [f"{count} of {total} {verb} not converged: {', '.join(told)}."]
+
+
+def _need(times: Sequence[float], slow: int) -> str:
+    """How many times their epochs those need of which that can be told, of so many slow ones."""
+    about = f"about {np.median(times):.2g} times the epochs"
+    if slow == 1:
+        return f"it needs {about}"
+    if len(times) == 1:
+        return f"one of them needs {about}"
+    who = "they" if len(times) == slow else f"{len(times)} of them"
+    return f"{who} need {about}, in the median"
