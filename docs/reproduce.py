@@ -318,7 +318,7 @@ def iris_part(iris):
         ),
         zero=math.log(3.0),
         oscillates=iris.said((1e-1, 250, 0.0), "Oscillates"),
-        separable=next(sentence for sentence in sentences if "plane separates" in sentence),
+        separable=next(sentence for sentence in sentences if "falls for ever" in sentence),
     )
 
 

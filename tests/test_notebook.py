@@ -101,7 +101,7 @@ def test_the_headline_says_what_became_of_the_fit():
         "diverged.": GradientDescentClassifier(learning_rate=1e4, l2=0.1).fit(X, y),
         "not converged.": GradientDescentClassifier(learning_rate=0.01, l2=0.1, epochs=5).fit(X, y),
         "a whole epoch without a mistake.": Perceptron().fit(X[two], y[two]),
-        "since a plane separates": LogisticRegression(C=np.inf).fit(X[two], y[two]),
+        "since the loss falls for ever": LogisticRegression(C=np.inf).fit(X[two], y[two]),
     }
     for words, model in cases.items():
         assert words in shown(model)

@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.datasets import load_iris
 
 from forms import BINARY
+from separatrix import GradientDescentClassifier
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES, OneVsRest
 from separatrix.model import Model
@@ -288,3 +290,18 @@ def balanced(objective: Objective, n_classes: int, counts: Any = None) -> bool:
     A = np.array(pairs)
     found = linprog(np.zeros(len(A)), A_eq=A.T, b_eq=np.zeros(A.shape[1]), bounds=(1.0, None))
     return bool(found.status == 0)
+
+
+def test_rows_on_the_plane_are_not_said_to_be_separated():
+    """Only a plane with every row strictly on its side separates; else it says how many fall."""
+    X, y = load_iris(return_X_y=True)
+
+    def said(X, y):
+        found = GradientDescentClassifier(epochs=5).fit(X, y).diagnoses_
+        return next(d.message for d in found if d.kind == "separable")
+
+    assert said(X[:100], y[:100]).startswith("A plane separates the classes")
+    assert "class 0 is apart from the others" in said(X, y)
+    message = said(np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1]))
+    assert "plane separates" not in said(X, y) + message
+    assert "rows falls for ever while the weights grow (by column 0 alone)" in message

@@ -423,7 +423,10 @@ def test_what_has_no_optimum_is_not_promised_one(small):
     X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
     y = np.array([0, 1, 0, 1])
     facts = Study("a", GradientDescentClassifier(), {"epochs": [50]}).run(X, y, X, y).facts()
-    assert "It never will: a plane separates the classes" in facts.rows[0].observations[0]
+    assert (
+        "It never will: without a penalty there is no finite optimum"
+        in facts.rows[0].observations[0]
+    )
     assert any("plane separates" in sentence for sentence in facts.verdict.sentences)
 
 
@@ -508,8 +511,9 @@ def test_what_has_not_converged_is_counted_by_its_reasons():
         "epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
-    assert "(2 of them need about 4 times the epochs, in the median)" in (
-        unsettled(slow, ("not_converged", 5.0), unknown, unknown)[0]
+    assert (
+        "(2 of them need about 4 times the epochs, in the median)"
+        in (unsettled(slow, ("not_converged", 5.0), unknown, unknown)[0])
     )
     assert "(one of them needs about 3 times the epochs)" in unsettled(slow, unknown)[0]
     assert "(they need about 3 times the epochs, in the median)" in unsettled(slow, slow)[0]
@@ -615,3 +619,22 @@ def test_python_lines_make_the_study_again(small):
     again = space["study"].facts()
     assert again.name == "b"
     assert_same(first, again)
+
+
+def test_the_python_lines_of_a_grid_of_arrays_run_and_make_the_same_study(small):
+    grid = {"learning_rate": np.geomspace(1e-3, 1.0, 3), "epochs": [5]}
+    made = Study("a", GradientDescentClassifier(), grid).run(*iris())
+    names = dict(zip(("X", "y", "X_val", "y_val"), iris()))
+    exec(made.facts().python.replace("'a'", "'b'"), names)
+    assert names["study"].plan.chosen == made.plan.chosen
+
+
+def test_observations_of_several_seeds_say_of_how_many_they_are(small):
+    X, y, X_val, y_val = iris()
+    estimator = GradientDescentClassifier(init="random", l2=0.1)
+    grid = {"learning_rate": [0.02, 60.0], "epochs": [300]}
+    rows = Study("a", estimator, grid, seeds=3).run(X, y, X_val, y_val).facts().rows
+    for row in rows:
+        assert row.observations
+        for sentence in row.observations:
+            assert re.match(r"In (all 3|[12] of 3) seeds, here seed \d: ", sentence)

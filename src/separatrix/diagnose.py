@@ -14,7 +14,7 @@ from separatrix.data import Dataset
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.separable import separating_directions
+from separatrix.separable import Apart, how_far_apart, separating_directions
 from separatrix.spectrum import local_curvature, smoothness
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
@@ -444,15 +444,38 @@ def _rare_class(data: Dataset) -> Diagnosis | None:
 
 def _separable(objective: Objective, model: Model) -> list[Diagnosis | None]:
     return [
-        Diagnosis(
-            "separable",
-            "A plane separates the classes of the training data (rows may lie on it): without a "
-            "penalty the loss falls for ever while the weights grow, and there is no finite "
-            "optimum.",
-            "Add a penalty (l2), or stop by the validation set (patience).",
-            direction=(np.ascontiguousarray(found.W[:, 0].T), found.b[0].copy()),
-        )
-        if found is not None
-        else None
-        for found in separating_directions(objective, model)
+        None if found is None else _endless(objective.select(np.array([m])), found)
+        for m, found in enumerate(separating_directions(objective, model))
     ]
+
+
+def _endless(objective: Objective, direction: Model) -> Diagnosis:
+    apart = how_far_apart(objective, direction)
+    if apart.complete:
+        seen = (
+            "A plane separates the classes of the training data: without a penalty the loss falls "
+            "for ever while the weights grow, and there is no finite optimum."
+        )
+    else:
+        seen = (
+            "Without a penalty the loss has no lowest point: along a direction no row's loss "
+            f"rises, and that of {apart.falling:,} of {apart.rows:,} rows falls for ever while the "
+            f"weights grow{_why_apart(objective, direction, apart)}."
+        )
+    return Diagnosis(
+        "separable",
+        seen,
+        "Add a penalty (l2), or stop by the validation set (patience).",
+        direction=(np.ascontiguousarray(direction.W[:, 0].T), direction.b[0].copy()),
+    )
+
+
+def _why_apart(objective: Objective, direction: Model, apart: Apart) -> str:
+    """Which class is apart from the others, or which single feature tells rows apart."""
+    names = [str(objective.data.classes[k]) for k in apart.classes]
+    if len(names) == 1:
+        return f" (class {names[0]} is apart from the others)"
+    if names:
+        return f" (classes {', '.join(names)} are apart from all others)"
+    used = np.flatnonzero(direction.W.any(axis=(1, 2)))
+    return f" (by column {used[0]} alone)" if len(used) == 1 else ""

@@ -154,7 +154,7 @@ def _headline(stop_reason: str, proof: Certificate, diagnoses: Sequence[Diagnosi
     if proof.certified:
         return f"proven to be within {proof.relative_gap:.1e} of the optimum, relatively."
     if "separable" in kinds:
-        return "without an optimum, since a plane separates the classes."
+        return "without an optimum, since the loss falls for ever."
     if kinds & {"not_converged", "oscillating", "ended_higher"}:
         return "not converged."
     if stop_reason == "no mistakes":

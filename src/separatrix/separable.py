@@ -10,6 +10,7 @@ in logistic regression models, Biometrika 1984.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +28,7 @@ NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
 DENOMINATOR = 1000  # of the fractions among which the corners of a linear programme are looked for
 FULL_RANK = 1e-10  # of the largest square of a singular value: below, it may be rounding
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a slope, for each unit of weight
+ON_THE_PLANE = 1e-12  # of the largest margin: nearer than this to the plane a row lies on it
 LARGEST_WHOLE = 2**53  # up to which floats hold every whole number
 
 
@@ -89,6 +91,59 @@ def has_optimum(objective: Objective, model: Model) -> bool:
     slope += ROUNDING * s.sum() * np.sqrt(squares[-1])
     # Where a class's score is fixed at 0 the sum over classes is not 0, which costs a factor.
     return bool(slope < 0.5 * least * np.sqrt(squares[0] / P.shape[2]))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What a separating direction does: the loss of `falling` of `rows` falls for ever along it.
+
+    `complete` says whether every row is strictly ahead of every other class; `classes` are the
+    numbers of those of which every row is, and of which every other row is.
+    """
+
+    falling: int
+    rows: int
+    complete: bool
+    classes: list[int]
+
+
+def how_far_apart(objective: Objective, direction: Model) -> Apart:
+    """Count the rows that are strictly on their side along the direction of one model.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of([[0.0], [0.0], [1.0]], [0, 1, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    >>> how_far_apart(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
+    Apart(falling=1, rows=3, complete=False, classes=[])
+    """
+    parts = [_margins(objective, direction, block) for block in objective.data.blocks()]
+    y, ahead, other = (np.concatenate(part) for part in zip(*parts))
+    strict = ahead > ON_THE_PLANE * np.abs(ahead).max(initial=0.0)
+    whole = (strict | ~other).all(axis=1)
+    # Of one-vs-rest a class is a plane of its own, which all rows are on a side of.
+    apart = [
+        k
+        for k in range(ahead.shape[1])
+        if (whole[y == k].all() or other.all()) and strict[other[:, k], k].all()
+    ]
+    falling = int((strict & other).any(axis=1).sum())
+    return Apart(falling, len(y), bool(whole.all()), apart)
+
+
+def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Array, Array, Array]:
+    """Classes (n,) of the rows that count, how far they are ahead (n, C), and where that counts."""
+    n = len(block.y)
+    counts = block.weights.reshape(n, -1)[:, 0] > 0.0
+    y = block.y.reshape(n, -1)[counts, 0].astype(int)
+    Z = direction.scores(block.X)[counts, 0].astype(np.float64)
+    if Z.shape[1] == 1:  # the score of the second class less that of the first
+        Z = np.column_stack([np.zeros(len(Z)), Z])
+    own = _one_hot(y, Z.shape[1]) > 0.0
+    if isinstance(objective.loss, OneVsRest):
+        return y, np.where(own, Z, -Z), np.ones_like(own)
+    return y, Z[own][:, None] - Z, ~own
 
 
 def _own_direction(objective: Objective, model: Model) -> Model | None:

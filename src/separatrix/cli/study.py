@@ -154,7 +154,8 @@ def study(
     except KeyboardInterrupt:
         keeping.name, keeping.resume = made.name, True
         again = shlex.join([*shlex.split(made.command), *given_options(keeping)])
-        screen.error(f"Interrupted: what is done is kept. Go on with: {again}")
+        screen.error("Interrupted: what is done is kept. Go on with:")
+        screen.err.print(again, soft_wrap=True)  # to be copied as it is
         return INTERRUPTED
     facts = made.facts()
     page = None if keeping.no_report else keeping.report or page_of(facts.name)

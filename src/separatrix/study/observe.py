@@ -45,7 +45,7 @@ def observations(
         if d.kind == "not_converged":
             more = _more(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
-                more = "It never will: a plane separates the classes, and there is no optimum."
+                more = "It never will: without a penalty there is no finite optimum."
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
             out.append(f"{_oscillates(parameters, smoothness)}: {d.message}")

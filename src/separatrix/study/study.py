@@ -261,13 +261,19 @@ class Study:
             f"{len(self.plan.chosen)} {'was' if len(self.plan.chosen) == 1 else 'were'} drawn."
         ]
 
+    def _plain_grid(self) -> Any:
+        """The grid in plain values, as Python reads them again; draws as they were drawn."""
+        if self.draws is None and isinstance(self.grid, Mapping):
+            return values_of(self.plan.chosen)
+        return [{name: [value] for name, value in one.items()} for one in self.plan.chosen]
+
     def _python(self, rows: Rows) -> str:
         """The lines that make this study again."""
         given = ", ".join(f"{k}={v!r}" for k, v in self.plan.parameters().items())
         made = f"{type(self.estimator).__name__}({given})"
         more = "" if self.plan.seeds == [0] else f", seeds={self.plan.seeds!r}"
         loads = ", load" if rows.call.startswith("load(") else ""
-        grid = repr(self.grid) if self.draws is None else repr(self.plan.chosen)
+        grid = repr(self._plain_grid())
         return (
             f"from separatrix import {type(self.estimator).__name__}, Study{loads}\n\n"
             f"study = Study({self.name!r}, {made}, {grid}{more})\n"
