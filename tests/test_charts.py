@@ -358,3 +358,12 @@ def test_the_page_on_charts_has_all_of_them():
     page = (DOCS / "howto" / "charts.md").read_text(encoding="utf-8")
     functions = set(charts.__all__) - {"config", "save", "set_theme", "to_svg"}
     assert functions == {name for name in functions if f"charts.{name}(" in page}
+
+
+def test_a_curve_and_its_caption_are_of_the_best_configuration_and_not_of_a_longer_one(tmp_path):
+    grid = {"learning_rate": [1.0], "momentum": [0.99], "epochs": [100, 1000]}
+    study = Study("x", GradientDescentClassifier(), grid, store=tmp_path / "a.db")
+    facts = study.run("iris", standardise=False).facts()
+    best = facts.rows[facts.verdict.best]
+    described = charts.curves(facts).to_dict()["description"]
+    assert f"after {best.epochs:,} epochs training {best.last['train_loss']:.3g}" in described
