@@ -138,7 +138,7 @@ def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Arra
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
     y = block.y.reshape(n, -1)[counts, 0].astype(int)
     Z = direction.scores(block.X)[counts, 0].astype(np.float64)
-    if Z.shape[1] == 1:  # the score of the second class less that of the first
+    if Z.shape[1] < max(len(objective.data.classes), 2):  # less the score of the first class
         Z = np.column_stack([np.zeros(len(Z)), Z])
     own = _one_hot(y, Z.shape[1]) > 0.0
     if isinstance(objective.loss, OneVsRest):
