@@ -314,7 +314,7 @@ def test_evaluate_says_which_labels_are_foreign_or_missing(folder):
     assert "'rich', which is none of the model's classes: high, low" in odd.stderr
     call("fit", "iris", "--out", "iris.sx", "--quiet")
     refused = call("predict", "iris.sx", "people.csv", code=1)
-    assert "trained on a matrix" in refused.stderr
+    assert "'sepal length (cm)' held numbers when the model was trained" in refused.stderr
 
 
 def test_show_has_objective_metrics_and_weights_of_every_class(folder):

@@ -60,10 +60,13 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
         one = np.array([m])
         alone = objective.select(one)
         out[m] = _own_direction(alone, model.select(one))
-        if out[m] is None and not has_optimum(alone, model.select(one)):
-            if own_rows or not searched:
-                searched, found = True, _search(alone, model.n_outputs)
-            out[m] = found
+        if out[m] is not None:
+            continue
+        if own_rows and has_optimum(alone, model.select(one)):
+            continue
+        if own_rows or not searched:
+            searched, found = True, _search(alone, model.n_outputs)
+        out[m] = found
     return out
 
 
