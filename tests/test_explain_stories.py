@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -388,3 +389,29 @@ def test_a_story_of_other_than_two_classes_is_refused() -> None:
         explain.perceptron([[np.inf], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="at least one epoch"):
         explain.perceptron([[0.0], [1.0]], [0, 1], epochs=0)
+
+
+def test_the_sentences_of_demonstrations_are_of_what_was_found() -> None:
+    apart = ([[1, 0], [0, 1], [-1, 0], [0, -1]], [1, 1, 0, 0])
+    assert "one at a time is the same" in explain.one_at_a_time(*apart).to_text(400)
+    assert "end at the same weights" in explain.one_at_a_time(*apart).to_text(400)
+    assert "No row is wrong yet" in explain.outlier(11).to_text(400)
+    assert "gets 2 of the ten rows wrong" in explain.outlier().to_text(400)
+    assert "nowhere to go" in explain.zero_start([[1, 1], [1, 1]], [1, 0]).to_text(400)
+    assert explain.large_rate(shares=(1.001,)).rows[0][-1] == "falls, not for long"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: explain.one_at_a_time(steps=0), "'steps'.*whole number >= 1"),
+        (lambda: explain.one_at_a_time(learning_rate=-1), "'learning_rate'.*> 0"),
+        (lambda: explain.one_at_a_time(learning_rate=math.nan), "'learning_rate'.*finite"),
+        (lambda: explain.one_at_a_time([[1, 1], [1, 1]], [1, 0]), "gradient at zero weights is 0"),
+        (lambda: explain.zero_start(steps=0), "'steps'.*whole number >= 1"),
+        (lambda: explain.large_rate(shares=(-1.0,)), "'shares'.*> 0"),
+    ],
+)
+def test_demonstrations_refuse_what_they_cannot_show(call: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
+from separatrix.estimators.checks import require_count, require_number
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.model import Model
@@ -24,6 +25,7 @@ from separatrix.spectrum import smoothness
 # Two features that go together, so that one weight's gradient hangs on the other weight.
 _X = ((1.0, 2.0), (2.0, 1.0), (3.0, 3.5), (-1.0, -1.5), (-2.0, -1.0), (0.5, -2.0))
 _Y = (1, 1, 1, 0, 0, 0)
+SAME = 1e-9  # degrees, or units of a weight, that are rounding
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def one_at_a_time(
     True
     """
     rows, labels = _checked(X, y, 2)
+    require_number("learning_rate", learning_rate, open_low=True)
+    require_count("steps", steps)
     ways: dict[str, Sequence[Sequence[int]]] = {
         "simultaneous": [(0, 1)],
         "one at a time": [(0,), (1,)],
@@ -67,6 +71,11 @@ def one_at_a_time(
     }
     slope = _slope_of(LOSSES["logistic"], rows, labels)
     start = slope(np.zeros(2))
+    if not start.any():
+        raise ValueError(
+            "The gradient at zero weights is 0, so that no way moves. Give rows whose classes "
+            "differ in their means."
+        )
     paths = {way: _descend(slope, groups, learning_rate, steps) for way, groups in ways.items()}
     angles = {way: _angle(-start, path[1]) for way, path in paths.items()}
     apart = float(np.abs(paths["one at a time"] - paths["one at a time, other order"]).max())
@@ -74,16 +83,25 @@ def one_at_a_time(
         (way, *plain(path[1]), angles[way], _mean_loss(rows, labels, path[-1]))
         for way, path in paths.items()
     )
+    off = (
+        "One at a time, the second weight sees the first one moved: the first step is "
+        f"{number(angles['one at a time'])} degrees off."
+    )
+    order = (
+        f"Listed in the other order, the same features end up to {number(apart)} away: the "
+        "result depends on the order of the columns."
+    )
+    if angles["one at a time"] < SAME:
+        off = "Here neither weight's gradient hangs on the other weight: one at a time is the same."
+    if apart < SAME:
+        order = "Listed in the other order, the same features end at the same weights."
     return Demonstration(
         "Weights updated one at a time are not moved along the gradient",
         ("updates", "w1 after a step", "w2", "degrees off", f"loss after {steps}"),
         table_rows,
         (
-            "Simultaneous updates go exactly along minus the gradient. One at a time, the second "
-            "weight sees the first one moved: the first step is "
-            f"{number(angles['one at a time'])} degrees off.",
-            f"Listed in the other order, the same features end up to {number(apart)} away: the "
-            "result depends on the order of the columns.",
+            f"Simultaneous updates go exactly along minus the gradient. {off}",
+            order,
         ),
         {"paths": {way: plain(path) for way, path in paths.items()}, "angles": angles},
     )
@@ -116,6 +134,10 @@ def outlier(distance: float = 60.0) -> Demonstration:
         right = [int((((w * x + b) > 0) == y).sum()) for w, b in planes]
         rows.append((way, *bounds, *right))
     moved = [round(abs(row[2] - row[1]), 9) for row in rows]
+    lost = rows[0][3] - rows[0][4]
+    verdict = f"The squared error then gets {lost} of the ten rows wrong that it had right"
+    if lost == 0:
+        verdict = "No row is wrong yet, but the squared error has moved"
     return Demonstration(
         "One outlier on its right side moves the boundary of least squares",
         ("loss", "boundary", "with outlier", "right of 10", "with outlier"),
@@ -123,8 +145,7 @@ def outlier(distance: float = 60.0) -> Demonstration:
         (
             f"A row at {number(distance)}, on its right side, moves the boundary of the squared "
             f"error by {number(moved[0])} and that of the logistic loss by {number(moved[1])}.",
-            f"The squared error then gets {rows[0][3] - rows[0][4]} of the ten rows wrong that it "
-            "had right: it punishes a row for being too right.",
+            f"{verdict}: it punishes a row for being too right.",
         ),
         {"x": plain(x), "y": plain(y), "outlier": float(distance), "planes": lines},
     )
@@ -140,6 +161,7 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
     [(0.0, 0.0), (1.41..., 1.83...)]
     """
     rows, labels = _checked(X, y, 2)
+    require_count("steps", steps)
     t = 2.0 * labels - 1.0
     loss = LOSSES["perceptron"]
     ways: dict[str, Callable[[Array], Array]] = {
@@ -151,6 +173,9 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
         (way, *plain(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
         for way, path in paths.items()
     )
+    begins = "and training begins"
+    if not paths["a tie is a mistake"].any():
+        begins = "which is 0 for these rows: there is nowhere to go"
     return Demonstration(
         "The perceptron loss from zero weights",
         ("rule", "w1 after a step", "w2", f"right after {steps}", "rows"),
@@ -159,7 +184,7 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
             "At zero weights all scores are 0 and the loss is 0. Where a tie is right, the "
             f"gradient is 0 as well, and after {steps} steps nothing has moved.",
             "Where a tie is a mistake, the first step is the mean of all examples, each with its "
-            "sign, and training begins.",
+            f"sign, {begins}.",
         ),
         {"paths": {way: plain(path) for way, path in paths.items()}},
     )
@@ -177,6 +202,9 @@ def large_rate(
     ['falls', 'falls', 'diverges']
     """
     rows, labels = _checked(X, y, None)
+    require_count("epochs", epochs)
+    for share in shares:
+        require_number("shares", share, open_low=True)
     objective = Objective(Dataset.of(rows, labels), LOSSES["squared"], ElasticNet(0.0, 0.0))
     found = smoothness(objective, Model.zeros(rows.shape[1], 1, 1))
     assert found is not None
@@ -192,8 +220,9 @@ def large_rate(
     for share, model in zip(shares, models):
         curve = model.history_["train_loss"]
         losses[number(share)] = plain(curve)
-        falls = bool(curve[-1] <= curve[0])
-        fate = "falls" if falls else "diverges"
+        fate = "falls" if curve[-1] <= curve[0] else "diverges"
+        if share > 1.0 and fate == "falls":  # what grows is still small beside what shrinks
+            fate = "falls, not for long"
         table_rows.append((float(share * limit), float(share), *plain(curve[[0, -1]]), fate))
     told = [
         str(diagnosis)
