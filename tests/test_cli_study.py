@@ -430,3 +430,14 @@ def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):
     assert "or say --yes for the latest, 'wine'." in call("studies", "delete", code=2).stderr
     call("studies", "delete", "--yes")
     assert facts("studies", "list") == []
+
+
+def test_columns_that_have_no_room_are_named_under_the_table(folder):
+    words = ["study", "iris", "--l2", "0,0.1", "--learning-rate", "0.1", "--epochs", "5"]
+    words += ["--momentum", "0.5,0.25", "--batch-size", "all,50", "--schedule", "constant,inverse"]
+    text = call(*words).stdout
+    assert "Not shown: b.right" in text
+    assert "separatrix studies export iris --out table.csv" in " ".join(text.split())
+    assert (
+        "Not shown" not in call("study", "iris", "--learning-rate", "0.1", "--epochs", "5").stdout
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from textwrap import fill
 from typing import Any
 
@@ -105,15 +106,16 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
     """
     rows = best_rows(facts.rows, MOST_ROWS)
     head = [*map(short_name, facts.varied), *_MEASURES]
-    shown = [[*cells(facts, row)[:-1], row.stopped.replace(" at epoch", "")] for row in rows]
+    shown = [[*cells(facts, row)[:-1], _end(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
     columns[0] = [
         f"  {columns[0][0]}",
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
+    spared = []
     for at in _SPARED:
         if sum(max(map(len, column)) + 1 for column in columns) > width + 1:
-            del columns[len(columns) - at]
+            spared.append(columns.pop(len(columns) - at)[0])
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
@@ -121,10 +123,19 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
         style = "red" if row.diverged else "bold green" if row.mark == "best" else ""
         table.add_row(*(Text(cell, style) for cell in line))
     left = len(facts.rows) - len(rows)
-    if left:
-        table.caption = f"{left:,} more: separatrix studies export {facts.name} --out table.csv"
+    missing = ([f"{left:,} more rows"] if left else []) + spared
+    if missing:
+        export = f"separatrix studies export {quote(facts.name)} --out table.csv"
+        table.caption = f"Not shown: {', '.join(missing)}. See {export}"
         table.caption_justify = "left"
     return tables.spaced(table)
+
+
+def _end(row: Row) -> str:
+    """Why a run ended and when; of several seeds why alone."""
+    if "seeds)" not in row.stopped:
+        return row.stopped.replace(" at epoch", "")
+    return ", ".join(part.split(" at ")[0].split(" (")[0] for part in row.stopped.split(", "))
 
 
 def _mark(row: Row) -> str:
