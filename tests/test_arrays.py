@@ -762,3 +762,17 @@ def test_float32_stays_float32_and_all_else_is_float64() -> None:
     kept = {kind: str(working_type(np.dtype(kind))) for kind in TYPES}
     assert kept.pop("float32") == "float32"
     assert set(kept.values()) == {"float64"}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_the_scores_of_zero_weights_are_the_biases_and_read_no_rows(kind: Any) -> None:
+    X = Matrix(kind(values(300, 20, density=0.3)))
+    W, b = np.zeros((20, 2, 1)), np.array([[-0.0], [0.5]])
+    before = rows_read()
+    alone = X.scores(W, b)
+    assert rows_read() == before
+    np.testing.assert_array_equal(alone, np.broadcast_to(b, (300, 2, 1)))
+    W[:, 1] = 1.0
+    beside = X.scores(W, b)  # the first model, beside one whose scores are worked out
+    assert rows_read() == (before[0] + 300, before[1])
+    assert alone[:, 0].tobytes() == beside[:, 0].tobytes()

@@ -367,3 +367,16 @@ def test_a_curve_and_its_caption_are_of_the_best_configuration_and_not_of_a_long
     best = facts.rows[facts.verdict.best]
     described = charts.curves(facts).to_dict()["description"]
     assert f"after {best.epochs:,} epochs training {best.last['train_loss']:.3g}" in described
+
+
+def test_a_caption_over_several_seeds_tells_the_means_that_the_table_has(tmp_path):
+    estimator = GradientDescentClassifier(init="random", epochs=20)
+    grid = {"learning_rate": [0.05, 1000.0]}
+    study = Study("s", estimator, grid, seeds=3, store=tmp_path / "s.db")
+    study.run("iris", standardise=False)
+    best = study.table()[0]
+    told = charts.curves(study.facts()).to_dict()["description"]
+    losses = f"training {best['train_loss']:.3f} and validation {best['val_loss']:.3f}"
+    assert f"{losses} (means over 3 seeds)" in told
+    assert "Loss of 6 runs" in told
+    assert "3 diverged" in told
