@@ -147,15 +147,17 @@ struct Matrix {
     }
 };
 
-Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale) {
+Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale,
+                 const Maybe<In<std::int32_t>>& whose = {}) {
     const bool own = y.ndim() == 2;
     const index_t y_width = own ? y.shape(1) : 1;
-    Labels out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, scale.data()};
+    Labels out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, nullptr, scale.data()};
     if (s) {
         const bool each = s->ndim() == 2;
         out.s = s->data();
         out.s_row = each ? s->shape(1) : 1;
         out.s_model = each ? 1 : 0;
+        if (whose) out.whose = whose->data();
     }
     return out;
 }
@@ -197,12 +199,12 @@ void gram(const Matrix& X, In<double> h, Maybe<In<double>> origin, Out<double> H
 template <class T>
 void value_gradient(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                     int loss, double margin, In<T> W, In<T> b, Out<double> value, Out<double> hits,
-                    Maybe<Out<T>> G, Out<double> gb) {
+                    Maybe<Out<T>> G, Out<double> gb, Maybe<In<std::int32_t>> whose) {
     nb::gil_scoped_release release;
     const Columns<T> w{W.data(), b.data(), index_t(b.shape(0)), index_t(b.shape(1))};
     Pass<T>(engine(), X.data)
-        .value_gradient(w, labels_of(y, s, scale), LossForm(loss, margin), nullptr, X.data.rows,
-                        value.data(), hits.data(), pointer(G), w.N(), gb.data());
+        .value_gradient(w, labels_of(y, s, scale, whose), LossForm(loss, margin), nullptr,
+                        X.data.rows, value.data(), hits.data(), pointer(G), w.N(), gb.data());
 }
 
 template <class T>
@@ -225,6 +227,7 @@ void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> 
                                            .s = labels.s ? labels.s + i0 * labels.s_row : nullptr,
                                            .s_row = labels.s_row,
                                            .s_model = labels.s_model,
+                                           .whose = labels.whose,
                                            .scale = labels.scale,
                                            .margin = form.margin,
                                            .Z = Z.data() + i0 * N,
@@ -251,21 +254,22 @@ Duals duals_of(bool lifted, const In<std::int32_t>& y, const In<double>& U) {
 
 template <class T>
 void hessian_times(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-                   int loss, double margin, In<T> Z, In<T> VW, In<T> Vb, Out<T> G, Out<double> gb) {
+                   int loss, double margin, In<T> Z, In<T> VW, In<T> Vb, Out<T> G, Out<double> gb,
+                   Maybe<In<std::int32_t>> whose) {
     nb::gil_scoped_release release;
     const Columns<T> v{VW.data(), Vb.data(), index_t(Vb.shape(0)), index_t(Vb.shape(1))};
     Pass<T>(engine(), X.data)
-        .hessian_times(v, labels_of(y, s, scale), LossForm(loss, margin), Z.data(), G.data(),
+        .hessian_times(v, labels_of(y, s, scale, whose), LossForm(loss, margin), Z.data(), G.data(),
                        gb.data());
 }
 
 // The second derivatives at Z times V, in place of V, for every row alone.
 template <class T>
 void bend(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-          In<T> Z, Out<T> V) {
+          In<T> Z, Out<T> V, Maybe<In<std::int32_t>> whose) {
     nb::gil_scoped_release release;
     const index_t rows = Z.shape(0), models = Z.shape(1), outputs = Z.shape(2);
-    const Labels labels = labels_of(y, s, scale);
+    const Labels labels = labels_of(y, s, scale, whose);
     const LossForm form(loss, margin);
     const Engine machine = engine();
     constexpr index_t block = 1024, cost = 16;  // multiply-adds that an exponential is worth
@@ -325,10 +329,11 @@ struct Rules {
 
     std::int64_t epoch(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                        int loss, double margin, In<std::int64_t> order, index_t batch,
-                       std::int64_t steps) {
+                       std::int64_t steps, Maybe<In<std::int32_t>> whose) {
         nb::gil_scoped_release release;
-        return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale), LossForm(loss, margin), p,
-                                models, outputs, order.data(), index_t(order.size()), batch, steps);
+        return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale, whose),
+                                LossForm(loss, margin), p, models, outputs, order.data(),
+                                index_t(order.size()), batch, steps);
     }
 };
 
@@ -357,10 +362,11 @@ void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<
 template <class T>
 void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                 In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
-                Out<std::int64_t> mistakes) {
+                Out<std::int64_t> mistakes, Maybe<In<std::int32_t>> whose) {
     nb::gil_scoped_release release;
-    perceptron_epoch<T>(engine(), X.data, labels_of(y, s, scale), order.data(), W.data(), b.data(),
-                        index_t(b.shape(0)), index_t(b.shape(1)), free_bias, mistakes.data());
+    perceptron_epoch<T>(engine(), X.data, labels_of(y, s, scale, whose), order.data(), W.data(),
+                        b.data(), index_t(b.shape(0)), index_t(b.shape(1)), free_bias,
+                        mistakes.data());
 }
 
 // The state of a batch that the coordinate solver steps from, bound to its arrays.
@@ -396,10 +402,12 @@ struct Coordinates {
 
     // values (n, models, outputs): see RowValues.
     void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-                    int loss, In<double> values, In<double> least, In<double> origin) {
+                    int loss, In<double> values, In<double> least, In<double> origin,
+                    Maybe<In<std::int32_t>> whose) {
         nb::gil_scoped_release release;
-        const RowValues from{values.data(), least.data(),           X.data.rows,        step.models,
-                             step.outputs,  labels_of(y, s, scale), LossForm(loss, 0.0)};
+        const RowValues from{values.data(),      least.data(), X.data.rows,
+                             step.models,        step.outputs, labels_of(y, s, scale, whose),
+                             LossForm(loss, 0.0)};
         step_by_columns(engine(), X.data, from, step, origin.data());
     }
 
@@ -481,18 +489,21 @@ void bind_type(nb::module_& m, const char* rules) {
     m.def("value_gradient", &value_gradient<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a, "W"_a.noconvert(),
           "b"_a.noconvert(), "value"_a.noconvert(), "hits"_a.noconvert(), "G"_a.none().noconvert(),
-          "gb"_a.noconvert());
+          "gb"_a.noconvert(), "whose"_a.none().noconvert() = nb::none());
     m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "Z"_a.noconvert(), "value"_a.noconvert(),
           "hits"_a.noconvert());
     m.def("hessian_times", &hessian_times<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a, "Z"_a.noconvert(),
-          "VW"_a.noconvert(), "Vb"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert());
+          "VW"_a.noconvert(), "Vb"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
+          "whose"_a.none().noconvert() = nb::none());
     m.def("bend", &bend<T>, "loss"_a, "margin"_a, "y"_a.noconvert(), "s"_a.none().noconvert(),
-          "scale"_a.noconvert(), "Z"_a.noconvert(), "V"_a.noconvert());
+          "scale"_a.noconvert(), "Z"_a.noconvert(), "V"_a.noconvert(),
+          "whose"_a.none().noconvert() = nb::none());
     m.def("perceptron_epoch", &perceptron<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "order"_a.noconvert(), "W"_a.noconvert(),
-          "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert());
+          "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert(),
+          "whose"_a.none().noconvert() = nb::none());
     m.def("measure", &measure<T>, "W"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
           "l1"_a.noconvert(), "l2"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
           "penalty"_a.noconvert(), "norm"_a.noconvert());
@@ -507,7 +518,8 @@ void bind_type(nb::module_& m, const char* rules) {
         .def("step", &Rules<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
         .def("epoch", &Rules<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,
-             "order"_a.noconvert(), "batch"_a, "steps"_a);
+             "order"_a.noconvert(), "batch"_a, "steps"_a,
+             "whose"_a.none().noconvert() = nb::none());
 }
 
 // A text in the svmlight format, and the array that holds it.
@@ -570,7 +582,8 @@ NB_MODULE(_core, m) {
              "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert())
         .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "values"_a.noconvert(),
-             "least"_a.noconvert(), "origin"_a.noconvert())
+             "least"_a.noconvert(), "origin"_a.noconvert(),
+             "whose"_a.none().noconvert() = nb::none())
         .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
     const auto read_args = [](auto& svmlight, auto read) {
         svmlight.def("read", read, "base"_a, "zero_allowed"_a, "labels"_a.noconvert(),

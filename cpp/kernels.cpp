@@ -1,6 +1,7 @@
 // Built once for every instruction set, with SX_ISA naming it.
 #include "core/kernels.hpp"
 
+#include "core/column_sums.hpp"
 #include "core/compressed.hpp"
 #include "core/dense.hpp"
 #include "core/entropy.hpp"
@@ -25,6 +26,7 @@ constexpr Kernels<T> table() {
         .gather = gather_block<T>,
         .scatter = scatter_block<T>,
         .loss = loss_block<T>,
+        .sum_columns = sum_columns<T>,
         .step = rule_block<T>,
         .measure = measure_columns<T>,
         .times_log = times_log<T>,

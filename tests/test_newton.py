@@ -71,7 +71,7 @@ def solve(
 
 
 def weights_of(objective: Objective) -> list[np.ndarray]:
-    found = [block.s for block in objective.data.blocks() if block.s is not None]
+    found = [block.weights for block in objective.data.blocks() if block.s is not None]
     return [s for s in found if s.ndim == 2] or [np.empty((0, 1))]
 
 

@@ -16,6 +16,7 @@ namespace sx {
 inline namespace SX_ISA {
 
 constexpr index_t factor_block = 48;  // columns: whole panels in every instruction set
+constexpr index_t factor_rows = 8;    // below the diagonal, at a time
 
 inline index_t factor_numbers(index_t m) {
     return factor_block * m + factor_block * factor_block + m;
@@ -43,7 +44,14 @@ SX_INLINE void add_multiple(double f, const double* x, double* y, index_t count)
     index_t i = 0;
     for (; i + step <= count; i += step)
         store<double>(y + i, load<double>(y + i) + f * load<double>(x + i));
+#if defined(__AVX512F__)
+    const int rest = int(count - i);
+    store_partial<double>(
+        y + i, load_partial<double>(y + i, rest, 0.0) + f * load_partial<double>(x + i, rest, 0.0),
+        rest);
+#else
     for (; i < count; ++i) y[i] += f * x[i];
+#endif
 }
 
 // Lays minus the transpose of rows [j0, j0 + width) of L, columns [0, j0), out in panels.
@@ -80,22 +88,28 @@ inline void factor(double* A, index_t m, double* space, void* scratch) {
                 multiply_rows<double, double>(left, i0, i1, j0, panels, width, A + j0, m, scratch);
             }
         }
+        // Column by column, for rows that do not wait for each other: first those of the block on
+        // the diagonal, then some at a time of those below.
         double inverse[factor_block];
-        for (index_t i = j0; i < m; ++i) {
-            double* row = A + i * m + j0;
-            const index_t own = i - j0, before = own < width ? own : width;
-            const index_t reach = own < width ? own + 1 : width;
-            for (index_t c = 0; c < before; ++c) {
-                row[c] *= inverse[c];
-                double* column = across + c * factor_block;
-                if (own < width) column[own] = row[c];
-                add_multiple(-row[c], column + c + 1, row + c + 1, reach - c - 1);
-            }
-            if (own >= width) continue;
-            const bool counts = row[own] > rounding * diagonal[i];
-            row[own] = counts ? __builtin_sqrt(row[own]) : 0.0;
-            inverse[own] = counts ? 1.0 / row[own] : 0.0;
+        double* corner = A + j0 * m + j0;
+        for (index_t c = 0; c < width; ++c) {
+            double* pivot = corner + c * m + c;
+            const bool counts = *pivot > rounding * diagonal[j0 + c];
+            *pivot = counts ? __builtin_sqrt(*pivot) : 0.0;
+            inverse[c] = counts ? 1.0 / *pivot : 0.0;
+            double* column = across + c * factor_block;
+            for (index_t i = c + 1; i < width; ++i) column[i] = corner[i * m + c] *= inverse[c];
+            for (index_t i = c + 1; i < width; ++i)
+                add_multiple(-column[i], column + c + 1, corner + i * m + c + 1, i - c);
         }
+        for (index_t i0 = j0 + width; i0 < m; i0 += factor_rows)
+            for (index_t c = 0; c < width; ++c)
+                for (index_t i = i0; i < i0 + factor_rows && i < m; ++i) {
+                    double* row = A + i * m + j0;
+                    row[c] *= inverse[c];
+                    add_multiple(-row[c], across + c * factor_block + c + 1, row + c + 1,
+                                 width - c - 1);
+                }
     }
 }
 

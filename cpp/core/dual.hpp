@@ -103,8 +103,7 @@ class DualWork {
     double bias_square(index_t unit) const { return step_.bias_square[model(unit)]; }
 
     double weight(index_t i, index_t unit) const {
-        const Labels& l = step_.labels;
-        return l.s ? l.s[X_.order()[i] * l.s_row + model(unit) * l.s_model] : 1.0;
+        return step_.labels.weight(X_.order()[i], model(unit));
     }
     std::int32_t label(index_t i, index_t unit) const {
         const Labels& l = step_.labels;
@@ -128,7 +127,7 @@ class DualWork {
             return [this, member](index_t i, index_t u) { return (this->*member)(i, u); };
         };
         p_.y = spread(l.y_model != 0, y_, of(&DualWork::label));
-        p_.s = spread(l.s && l.s_model != 0, s_, of(&DualWork::weight));
+        p_.s = spread(!l.same_weights(), s_, of(&DualWork::weight));
         p_.square = spread(step_.steps != nullptr, square_,
                            [this](index_t i, index_t u) { return square(i, u); });
         active_.assign(n_, 0);

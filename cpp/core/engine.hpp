@@ -124,7 +124,13 @@ struct Labels {
     index_t y_row, y_model;
     const double* s;  // null: all ones
     index_t s_row, s_model;
-    const double* scale;  // (models)
+    const std::int32_t* whose;  // (models) the column of s; null: s_model times the model
+    const double* scale;        // (models)
+
+    bool same_weights() const { return !s || (!whose && s_model == 0); }
+    double weight(index_t i, index_t m) const {
+        return s ? s[i * s_row + (whose ? index_t(whose[m]) : m * s_model)] : 1.0;
+    }
 };
 
 template <class T>

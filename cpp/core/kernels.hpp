@@ -27,6 +27,7 @@ struct Kernels {
     void (*scatter)(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
                     index_t c1, index_t N, T* C, index_t ldc);
     void (*loss)(Loss loss, const LossBlock<T>& block);
+    void (*sum_columns)(const T* A, index_t rows, index_t width, double* out);
     void (*step)(const RuleStep<T>& p, index_t j0, index_t j1);
     void (*measure)(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                     double* norm);

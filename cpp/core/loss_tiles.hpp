@@ -62,9 +62,11 @@ SX_INLINE void read_labels(const LossBlock<T>& block, std::int64_t scale_model, 
         const std::int64_t run = left < block.models - model ? left : block.models - model;
         copy_strided(block.y + row * block.y_row + model * block.y_model, block.y_model, run,
                      tile.y + lane);
-        if (block.s)
-            copy_strided(block.s + row * block.s_row + model * block.s_model, block.s_model, run,
-                         tile.s + lane);
+        const double* s = block.s ? block.s + row * block.s_row : nullptr;
+        if (block.whose)
+            for (std::int64_t i = 0; i < run; ++i) tile.s[lane + i] = s[block.whose[model + i]];
+        else if (s)
+            copy_strided(s + model * block.s_model, block.s_model, run, tile.s + lane);
         weigh(tile.s + lane, block.scale + model * scale_model, scale_model, run,
               tile.weight + lane);
         lane += run;

@@ -304,6 +304,8 @@ SX_INLINE std::int64_t one_long_row(LossBlock<T>& block) {
     block.models = block.rows;
     block.rows = 1;
     block.y_model = block.y_row;
+    if (block.whose) block.s += block.whose[0];
+    block.whose = nullptr;
     block.s_model = block.s_row;
     return 0;
 }

@@ -32,22 +32,27 @@ class Pass {
     void value_gradient(const Columns<T>& w, const Labels& labels, const LossForm& form,
                         const index_t* rows, index_t count, double* value, double* hits, T* G,
                         index_t ldg, double* gb) {
-        const index_t N = w.N(), B = w.models;
+        const index_t N = w.N(), B = w.models, block = k_.block_rows;
         if (N == 0) return;
         prepare(w);
-        const index_t chunk = this->chunk(N);
-        T* Z = space_.Z.reserve(std::min(chunk, count) * N);
-        double* row_value = space_.row_value.reserve(std::min(chunk, count) * B);
-        double* row_hit = space_.row_hit.reserve(std::min(chunk, count) * B);
-        RowSums values(B), all_hits(B), biases(N);
+        const index_t chunk = this->chunk(N), most = std::min(chunk, count);
+        const index_t blocks = blocks_of(most), need = loss_scratch<T>(w.outputs);
+        T* Z = space_.Z.reserve(most * N);
+        double* values = space_.row_value.reserve(block * B * engine_.threads);
+        double* hits_of_rows = space_.row_hit.reserve(block * B * engine_.threads);
+        T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
+        RowSums all_values(engine_, B, blocks), all_hits(engine_, B, blocks);
+        RowSums biases(engine_, N, blocks);
+        const Padding padding =
+            G && X_.sparse ? padded(Z, most, N, space_.gradients) : Padding{Z, N};
         for (index_t first = 0; first < count; first += chunk) {
             const index_t here = std::min(chunk, count - first);
             const index_t* list = rows ? rows + first : nullptr;
-            const index_t need = loss_scratch<T>(w.outputs);
-            T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
             const Labels near = list ? listed(labels, B, list, here) : labels;
             const index_t origin = list ? 0 : first;
             forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
+                double* row_value = values + worker * block * B;
+                double* row_hit = hits_of_rows + worker * block * B;
                 k_.loss(form.loss, {.rows = i1 - i0,
                                     .models = B,
                                     .outputs = w.outputs,
@@ -57,22 +62,28 @@ class Pass {
                                     .s = near.s ? near.s + (origin + i0) * near.s_row : nullptr,
                                     .s_row = near.s_row,
                                     .s_model = near.s_model,
+                                    .whose = near.whose,
                                     .scale = near.scale,
                                     .margin = form.margin,
                                     .Z = Z + i0 * N,
-                                    .value = row_value + i0 * B,
-                                    .hit = row_hit + i0 * B,
+                                    .value = row_value,
+                                    .hit = row_hit,
                                     .gradient = G != nullptr,
                                     .one_vs_rest = form.one_vs_rest,
                                     .scratch = scratch + worker * need});
+                all_values.add(i0 / block, row_value, i1 - i0);
+                all_hits.add(i0 / block, row_hit, i1 - i0);
+                if (!G) return;
+                biases.add(i0 / block, Z + i0 * N, i1 - i0);
+                padding.copy(Z, i0, i1, N);
             });
-            values.add(engine_, row_value, first, here);
-            all_hits.add(engine_, row_hit, first, here);
+            all_values.fold(blocks_of(here));
+            all_hits.fold(blocks_of(here));
             if (!G) continue;
-            biases.add(engine_, Z, first, here);
-            backward(list, first, here, Z, N, G, ldg);
+            biases.fold(blocks_of(here));
+            backward(list, first, here, padding, N, G, ldg);
         }
-        values.put(value);
+        all_values.put(value);
         all_hits.put(hits);
         if (G) biases.put(gb);
     }
@@ -85,17 +96,21 @@ class Pass {
         if (N == 0) return;
         prepare(v);
         const index_t chunk = this->chunk(N), need = curvature_scratch<T>(v.outputs);
-        T* U = space_.Z.reserve(std::min(chunk, X_.rows) * N);
+        const index_t most = std::min(chunk, X_.rows);
+        T* U = space_.Z.reserve(most * N);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
-        RowSums biases(N);
+        RowSums biases(engine_, N, blocks_of(most));
+        const Padding padding = X_.sparse ? padded(U, most, N, space_.gradients) : Padding{U, N};
         for (index_t first = 0; first < X_.rows; first += chunk) {
             const index_t here = std::min(chunk, X_.rows - first);
             forward(v, nullptr, first, here, U, [&](index_t i0, index_t i1, int worker) {
                 bend(engine_, v.models, v.outputs, labels, form, first + i0, i1 - i0,
                      Z + (first + i0) * N, U + i0 * N, scratch + worker * need);
+                biases.add(i0 / k_.block_rows, U + i0 * N, i1 - i0);
+                padding.copy(U, i0, i1, N);
             });
-            biases.add(engine_, U, first, here);
-            backward(nullptr, first, here, U, N, G, N);
+            biases.fold(blocks_of(here));
+            backward(nullptr, first, here, padding, N, G, N);
         }
         biases.put(gb);
     }
@@ -114,6 +129,7 @@ class Pass {
                                       .s = labels.s ? labels.s + first * labels.s_row : nullptr,
                                       .s_row = labels.s_row,
                                       .s_model = labels.s_model,
+                                      .whose = labels.whose,
                                       .scale = labels.scale,
                                       .margin = form.margin,
                                       .Z = const_cast<T*>(Z),  // only read
@@ -129,21 +145,60 @@ class Pass {
     void transpose_times(const T* U, index_t N, T* G) {
         if (N == 0) return;
         const index_t chunk = this->chunk(N);
-        for (index_t first = 0; first < X_.rows; first += chunk)
-            backward(nullptr, first, std::min(chunk, X_.rows - first), U + first * N, N, G, N);
+        for (index_t first = 0; first < X_.rows; first += chunk) {
+            const index_t here = std::min(chunk, X_.rows - first);
+            const T* from = U + first * N;
+            const Padding padding =
+                X_.sparse ? padded(from, here, N, space_.gradients) : Padding{from, N};
+            engine_.loop(blocks_of(here), double(here) * N, [&](index_t task, int) {
+                const index_t i0 = task * k_.block_rows;
+                padding.copy(from, i0, std::min(here, i0 + k_.block_rows), N);
+            });
+            backward(nullptr, first, here, padding, N, G, N);
+        }
     }
 
   private:
-    // Rows of one chunk. Dense sums are made chunk by chunk, so that the size must depend on the
-    // shape of X alone for the bits not to depend on the number of models. Sparse sums run on from
-    // chunk to chunk: there it is as large as the cache likes, and has enough entries per feature.
+    // Numbers (rows, N) as the products with X^T read them: where X is sparse, in rows of whole
+    // vectors. `own` is null where they are so already.
+    struct Padding {
+        const T* U;
+        index_t ldu;
+        T* own = nullptr;
+
+        // Rows [i0, i1) of what is padded.
+        void copy(const T* from, index_t i0, index_t i1, index_t N) const {
+            if (!own) return;
+            for (index_t i = i0; i < i1; ++i) {
+                std::copy_n(from + i * N, N, own + i * ldu);
+                std::fill_n(own + i * ldu + N, ldu - N, T(0));
+            }
+        }
+    };
+
+    // Room for the padded rows of U (rows, N), which `copy` fills; a single column stays as it is.
+    Padding padded(const T* U, index_t rows, index_t N, Buffer<T>& buffer) const {
+        const index_t ldu = N == 1 ? 1 : k_.padded(N);
+        if (ldu == N) return {U, N};
+        T* own = buffer.reserve(rows * ldu);
+        return {own, ldu, own};
+    }
+
+    index_t blocks_of(index_t rows) const { return (rows + k_.block_rows - 1) / k_.block_rows; }
+
+    // Rows of one chunk, whole blocks. Dense sums are made chunk by chunk, so that the size must
+    // depend on the shape of X alone for the bits not to depend on the number of models. Sparse
+    // sums run on from chunk to chunk: there it is as large as the cache likes, and has enough
+    // entries per feature.
     index_t chunk(index_t N) const {
         if (!X_.sparse) {
             const index_t cached = (1 << 20) / std::max<index_t>(X_.columns, 1);
             return std::clamp<index_t>(cached / 256 * 256, 1024, 8192);
         }
         const index_t cached = (1 << 20) / (N * index_t(sizeof(T)));
-        return std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
+        const index_t rows =
+            std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
+        return blocks_of(rows) * k_.block_rows;
     }
 
     double work(index_t rows, index_t N) const {
@@ -153,19 +208,21 @@ class Pass {
     // The labels and weights of listed rows, brought together.
     Labels listed(const Labels& from, index_t models, const index_t* list, index_t count) {
         Labels out = from;
-        const index_t y_width = from.y_model ? models : 1, s_width = from.s_model ? models : 1;
+        const index_t y_width = from.y_model ? models : 1;
+        const index_t s_width = from.same_weights() ? 1 : models;
         std::int32_t* y = space_.listed_y.reserve(count * y_width);
         double* s = from.s ? space_.listed_s.reserve(count * s_width) : nullptr;
         for (index_t i = 0; i < count; ++i) {
             for (index_t m = 0; m < y_width; ++m)
                 y[i * y_width + m] = from.y[list[i] * from.y_row + m * from.y_model];
-            for (index_t m = 0; s && m < s_width; ++m)
-                s[i * s_width + m] = from.s[list[i] * from.s_row + m * from.s_model];
+            for (index_t m = 0; s && m < s_width; ++m) s[i * s_width + m] = from.weight(list[i], m);
         }
         out.y = y;
         out.y_row = y_width;
         out.s = s;
         out.s_row = s_width;
+        out.s_model = s_width == 1 ? 0 : 1;
+        out.whose = nullptr;
         return out;
     }
 
@@ -189,18 +246,6 @@ class Pass {
             std::copy_n(from + j * from_row, N, to + j * to_row);
     }
 
-    // Copies B (depth, N) to rows padded to whole vectors; N = 1 stays as it is.
-    const T* pad_rows(const T* B, index_t depth, index_t N, Buffer<T>& buffer, index_t& ldb) const {
-        ldb = N == 1 ? 1 : k_.padded(N);
-        if (ldb == N) return B;
-        T* out = buffer.reserve(depth * ldb);
-        for (index_t i = 0; i < depth; ++i) {
-            std::copy_n(B + i * N, N, out + i * ldb);
-            std::fill_n(out + i * ldb + N, ldb - N, T(0));
-        }
-        return out;
-    }
-
     const T* pack(const T* B, index_t depth, index_t N, Buffer<T>& buffer) {
         T* out = buffer.reserve(depth * k_.padded(N));
         const index_t panels = (N + k_.panel - 1) / k_.panel;
@@ -215,9 +260,12 @@ class Pass {
         // Most models start from zero, and X need not be read to know its scores there.
         nothing_ = std::all_of(w.W, w.W + X_.columns * w.N(), [](T weight) { return weight == 0; });
         if (nothing_) return;
-        if (X_.sparse)
-            W_ = pad_rows(w.W, X_.columns, w.N(), space_.weights, ldw_);
-        else
+        if (X_.sparse) {
+            const Padding padding = padded(w.W, X_.columns, w.N(), space_.weights);
+            padding.copy(w.W, 0, X_.columns, w.N());
+            W_ = padding.U;
+            ldw_ = padding.ldu;
+        } else
             W_ = pack(w.W, X_.columns, w.N(), space_.weights);
     }
 
@@ -245,12 +293,12 @@ class Pass {
     }
 
     // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).
-    void backward(const index_t* rows, index_t first, index_t count, const T* U, index_t N, T* G,
-                  index_t ldg) {
+    void backward(const index_t* rows, index_t first, index_t count, const Padding& given,
+                  index_t N, T* G, index_t ldg) {
+        const T* other = given.U;
+        const index_t ldu = given.ldu;
         engine_.read->backward += count;
         if (X_.sparse && rows) {
-            index_t ldu;
-            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             const index_t groups = (N + k_.lanes - 1) / k_.lanes;
             engine_.loop(groups, work(count, N), [&](index_t group, int) {
                 const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);
@@ -258,8 +306,6 @@ class Pass {
                            c1, N, G, ldg);
             });
         } else if (X_.sparse && !X_.has_features) {
-            index_t ldu;
-            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             const index_t parts = engine_.threads;
             const Data::Bounds kept = X_.range_bounds(parts);
             // A sum that ends within a vector is slow to be read again: where they are few, whole
@@ -274,10 +320,8 @@ class Pass {
             });
             if (!whole) copy_rows(sums, ldu, G, ldg, N);
         } else if (X_.sparse) {
-            index_t ldu;
             const Data::Bounds kept = X_.feature_bounds(chunk(N));
             const index_t* bounds = kept->data() + first / chunk(N) * X_.columns;
-            const T* other = pad_rows(U, count, N, space_.gradients, ldu);
             // Some features are far more frequent than others: tasks enough to even that out.
             const index_t block = std::clamp<index_t>(X_.columns / 32, 4, 256);
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
@@ -286,13 +330,13 @@ class Pass {
                           other, ldu, 0, N, N, G, ldg);
             });
         } else {
-            const T* other = pack(U, count, N, space_.gradients);
+            const T* packed = pack(other, count, N, space_.gradients);
             char* space = static_cast<char*>(scratch());
             const index_t block = even_block();
             engine_.loop((X_.columns + block - 1) / block, work(count, N),
                          [&](index_t task, int worker) {
                              const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
-                             k_.multiply({X_.dense, rows, first, true}, j0, j1, count, other, N, G,
+                             k_.multiply({X_.dense, rows, first, true}, j0, j1, count, packed, N, G,
                                          ldg, space + worker * k_.scratch);
                          });
         }

@@ -111,7 +111,7 @@ void perceptron_model(const Data& X, const Labels& labels, const index_t* order,
         const index_t i = order[t];
         const index_t y = labels.y[i * labels.y_row + model * labels.y_model];
         // In double: a float of 2^24 less 1 is itself.
-        double left = labels.s ? labels.s[i * labels.s_row + model * labels.s_model] : 1.0;
+        double left = labels.weight(i, model);
         if (left == 0.0) continue;
         example.read(i);
         for (; left > 0.0 && show(y, T(std::min(left, 1.0))); left -= 1.0) {

@@ -28,9 +28,7 @@ struct RowValues {
     Coupling coupling() const {
         return form.loss == Loss::squared_hinge ? Coupling::star : Coupling::shares;
     }
-    double weight(index_t i, index_t m) const {
-        return labels.scale[m] * (labels.s ? labels.s[i * labels.s_row + m * labels.s_model] : 1.0);
-    }
+    double weight(index_t i, index_t m) const { return labels.scale[m] * labels.weight(i, m); }
     // The output of the true class, -1 for the class without one.
     std::int32_t own(index_t i, index_t m) const {
         const std::int32_t y = labels.y[i * labels.y_row + m * labels.y_model];

@@ -1,56 +1,41 @@
-// Sums over rows that do not wait for each other.
+// Sums over rows, block of rows by block.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "engine.hpp"
 
 namespace sx {
 
-// The sums of the columns of A (rows, width), whose rows come in order, some at a time. Row i goes
-// to the part i mod `ways` of its column: additions to different parts overlap, and the bits depend
-// neither on the width nor on how many rows come at a time.
+// The sums of the columns of A (rows, width). Blocks of a fixed number of rows are summed on their
+// own, by whichever thread has them in its cache, and then added up in their order: the bits do not
+// depend on how many blocks come at a time.
 class RowSums {
-    static constexpr index_t ways = 8, block = 64;
-
   public:
-    explicit RowSums(index_t width) : width_(width), parts_(ways * width, 0.0) {}
+    // Up to `blocks` blocks come between two calls of `fold`.
+    RowSums(const Engine& engine, index_t width, index_t blocks)
+        : engine_(engine), width_(width), parts_(blocks * width), sums_(width, 0.0) {}
 
-    // Adds rows [first, first + count).
-    template <class Entry>
-    void add(const Engine& engine, const Entry* A, index_t first, index_t count) {
-        const double work = double(count) * width_;
-        engine.loop((width_ + block - 1) / block, work, [&](index_t task, int) {
-            const index_t c0 = task * block, c1 = std::min(width_, c0 + block);
-            const auto add_row = [&](index_t i) {
-                double* to = parts_.data() + (first + i) % ways * width_;
-                for (index_t c = c0; c < c1; ++c) to[c] += double(A[i * width_ + c]);
-            };
-            index_t i = 0;
-            if (width_ == 1) {  // one row to each part is one run of numbers
-                double* to = parts_.data();
-                for (; i < count && (first + i) % ways != 0; ++i) add_row(i);
-                for (; i + ways <= count; i += ways)
-                    for (index_t k = 0; k < ways; ++k) to[k] += double(A[i + k]);
-            }
-            for (; i < count; ++i) add_row(i);
-        });
+    // The rows of one of the blocks.
+    template <class T>
+    void add(index_t block, const T* A, index_t rows) {
+        engine_.kernels<T>().sum_columns(A, rows, width_, parts_.data() + block * width_);
+    }
+
+    // Adds up the first `blocks` of the blocks.
+    void fold(index_t blocks) {
+        for (index_t block = 0; block < blocks; ++block)
+            for (index_t c = 0; c < width_; ++c) sums_[c] += parts_[block * width_ + c];
     }
 
     void put(double* sums) const {
-        for (index_t c = 0; c < width_; ++c) {
-            double half[ways / 2];
-            for (index_t k = 0; k < ways / 2; ++k) half[k] = part(k, c) + part(k + ways / 2, c);
-            sums[c] += (half[0] + half[2]) + (half[1] + half[3]);
-        }
+        for (index_t c = 0; c < width_; ++c) sums[c] += sums_[c];
     }
 
   private:
-    double part(index_t way, index_t c) const { return parts_[way * width_ + c]; }
-
+    const Engine& engine_;
     index_t width_;
-    std::vector<double> parts_;
+    std::vector<double> parts_, sums_;
 };
 
 }  // namespace sx

@@ -178,7 +178,8 @@ class Curvature:
     def _bent(self, block: Block, Z: Array, V: Array) -> Array:
         """s d2loss(Z) V / S of each row, (n, B, K); V may be overwritten."""
         if self.loss.compiled:
-            _core.bend(self.loss.kernel, self.loss.margin, block.y, block.s, self.scale, Z, V)
+            kernel, margin = self.loss.kernel, self.loss.margin
+            _core.bend(kernel, margin, block.y, block.s, self.scale, Z, V, block.whose)
             return V
         s = per_model(block.weights)
         U = self.loss.hessian_times(block.y, silence(Z, s), silence(V, s))
@@ -202,6 +203,7 @@ class Curvature:
             V.b,
             GW,
             gb,
+            block.whose,
         )
         return GW, gb
 

@@ -390,10 +390,10 @@ def _zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis | No
 def _each(
     data: Dataset, n_models: int, look: Callable[[Dataset], Diagnosis | None]
 ) -> list[Diagnosis | None]:
-    """What there is to say of every model's rows: said once where all models have the same."""
-    if all(block.y.ndim == 1 and block.weights.ndim == 1 for block in data.blocks()):
-        return [look(data)] * n_models
-    return [look(data.select(np.array([m]))) for m in range(n_models)]
+    """What there is to say of every model's rows: said once for all models with the same."""
+    first = data.first_alike(n_models)
+    said = {m: look(data.select(np.array([m]))) for m in np.unique(first).tolist()}
+    return [said[m] for m in first.tolist()]
 
 
 def _scales(data: Dataset) -> Diagnosis | None:

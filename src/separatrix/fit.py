@@ -73,10 +73,7 @@ def train(
     """
     for task in tasks:
         refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
-    own_rows = any(
-        block.y.ndim == 2 or (block.s is not None and block.s.ndim == 2) for block in data.blocks()
-    )
-    batches = share_passes(tasks, own_rows)
+    batches = share_passes(tasks, any(block.own() for block in data.blocks()))
     if resume is not None and len(batches) != 1:
         raise ValueError(
             f"A checkpoint is of one batch, and these tasks make {len(batches)}. Resume the tasks "

@@ -100,6 +100,7 @@ class Objective:
             total = data.total_weight()
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
         self._scale = np.atleast_1d(np.asarray(scale, np.float64))
+        self._extremes: tuple[Array, Array] | None = None  # of the weights, when asked for
 
     def scale(self, n_models: int) -> Array:
         """1 / S of each model (B,), or what was given instead; 0 for a model without weight."""
@@ -218,12 +219,13 @@ class Objective:
 
     def _is_weighted(self, b: int) -> bool:
         """Whether the rows of model b weigh differently: of a mean, equal weights say nothing."""
-        found: set[float] = set()
-        for block in self.data.blocks():
-            if block.s is not None:
-                own = block.s if block.s.ndim == 1 else block.s[:, b if block.s.shape[1] > 1 else 0]
-                found |= {float(own.min()), float(own.max())}
-        return len(found) > 1
+        if self._extremes is None:
+            parts = [block.different_weights() for block in self.data.blocks()]
+            least = np.min([s.min(axis=0)[whose] for s, whose in parts], axis=0)
+            most = np.max([s.max(axis=0)[whose] for s, whose in parts], axis=0)
+            self._extremes = least, most
+        least, most = self._extremes
+        return bool((least < most)[b if len(most) > 1 else 0])
 
     def _require(self, model: Model, data: Dataset | None = None) -> None:
         """Raise unless a model fits the data, the loss and the penalty: kernels check nothing."""
@@ -249,11 +251,11 @@ class Objective:
                 "Give the model an output for every class."
             )
         for block in data.blocks():
-            for name, a in (("labels", block.y), ("weights", block.s)):
-                if a is not None and a.ndim == 2 and a.shape[1] != model.n_models:
+            for name, given in block.own().items():
+                if given != model.n_models:
                     raise ValueError(
                         f"The {name} of the data must have one column for all models, or one for "
-                        f"each of {model.n_models}. Got {a.shape[1]} instead."
+                        f"each of {model.n_models}. Got {given} instead."
                     )
         f = self.penalty.factors
         if f is not None and (len(f) != d or f[0].size not in (1, model.n_models)):
@@ -289,6 +291,7 @@ class Objective:
             hits,
             GW,
             gb,
+            block.whose,
         )
         return (loss, hits) if GW is None else (loss, hits, GW, gb)
 

@@ -54,7 +54,7 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
     if not loss.convex or loss.probabilities(model.b[None]) is None:
         return out
     l1, l2 = objective.strengths(B)
-    own_rows = any(b.y.ndim == 2 or b.weights.ndim == 2 for b in objective.data.blocks())
+    own_rows = any(block.own() for block in objective.data.blocks())
     searched, found = False, None
     for m in np.flatnonzero((l1 == 0.0) & (l2 == 0.0)):
         one = np.array([m])

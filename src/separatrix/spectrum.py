@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from separatrix.arrays import Array, sum_samples
+from separatrix.arrays import Array, per_model, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -30,16 +30,14 @@ def smoothness(objective: Objective, model: Model) -> Array | None:
     B = model.n_models
     scale = objective.scale(B)
     factors = objective.penalty.factors
-    if all(block.s is None or block.s.ndim == 1 for block in objective.data.blocks()) and (
-        factors is None or factors.ndim == 1
-    ):
+    own_weights = any("weights" in block.own() for block in objective.data.blocks())
+    if not own_weights and (factors is None or factors.ndim == 1):
         B = 1  # all models see the same rows with the same weights
     f = _factors(objective, B)
 
     def times(V: Model) -> Model:
         def part(block: Block) -> tuple[Array, Array]:
-            s = block.weights if block.weights.ndim == 2 else block.weights[:, None]
-            Z = V.scores(block.X) * (s * scale[:B])[:, :, None]
+            Z = V.scores(block.X) * (per_model(block.weights) * scale[:B])[:, :, None]
             return block.X.transpose_times(Z), sum_samples(Z)
 
         GW, gb = objective.data.sum_over_blocks(part)

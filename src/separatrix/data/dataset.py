@@ -21,13 +21,17 @@ LAST_CLASS = int(np.iinfo(np.int32).max)
 class Block:
     """Some rows of X (n, d), their class numbers y and their weights s, both (n,) or (n, B).
 
-    `Block.of` makes one of any arrays and checks every number; the constructor takes y (int32) and
-    s (float64) as they are and checks their shapes.
+    Where models share their weights, as those of one fold do, s (n, G) holds each column once and
+    `whose` (B,) says which is a model's.
+
+    `Block.of` makes one of any arrays and checks every number; the constructor takes y (int32), s
+    (float64) and `whose` (int32) as they are and checks their shapes.
     """
 
     X: Matrix
     y: Array
     s: Array | None = None
+    whose: Array | None = None
 
     def __post_init__(self) -> None:
         n = self.X.shape[0]
@@ -44,35 +48,68 @@ class Block:
                     f"{name} must be {np.dtype(kind)} in C order. Got {a.dtype} instead. "
                     "Use Block.of, which converts it."
                 )
+        if self.whose is not None:
+            columns = self.s.shape[1] if self.s is not None and self.s.ndim == 2 else 0
+            if self.whose.dtype != np.int32 or not _within(self.whose, columns):
+                raise ValueError(
+                    f"'whose' must hold numbers (int32) of the {columns} columns of s, one for "
+                    f"each model. Got {self.whose} instead."
+                )
 
     @classmethod
-    def of(cls, X: Any, y: Any, s: Any = None) -> Block:
+    def of(cls, X: Any, y: Any, s: Any = None, whose: Any = None) -> Block:
         """Make a block of arrays: y to int32, s to float64, a single column of them to (n,)."""
+        weights = None if s is None else _one_or_many(_weights(s))
+        if weights is None or weights.ndim == 1:
+            whose = None
         return cls(
             X if isinstance(X, Matrix) else Matrix(X),
             _one_or_many(_class_numbers(y)),
-            None if s is None else _one_or_many(_weights(s)),
+            weights,
+            None if whose is None else np.asarray(whose, np.int32),
         )
 
     @property
     def weights(self) -> Array:
-        """s, with ones where none were given."""
-        return np.ones(len(self.y)) if self.s is None else self.s
+        """The weights (n,), or (n, B) of each model; ones where none were given."""
+        if self.s is None:
+            return np.ones(len(self.y))
+        return self.s if self.whose is None else pick_models(self.s, self.whose)
+
+    def own(self) -> dict[str, int]:
+        """What the models have of their own, "labels" or "weights", and for how many it is."""
+        found = {"labels": self.y.shape[1]} if self.y.ndim == 2 else {}
+        if self.s is not None and self.s.ndim == 2:
+            found["weights"] = self.s.shape[1] if self.whose is None else len(self.whose)
+        return found
+
+    def different_weights(self) -> tuple[Array, Array]:
+        """The weights (n, G) without those that models share, and which are each model's (B,).
+
+        One column, and one number, where all models have the same.
+        """
+        if self.whose is None:
+            s = per_model(self.weights)
+            return s, np.arange(s.shape[1])
+        assert self.s is not None
+        used, place = np.unique(self.whose, return_inverse=True)
+        return self.s if len(used) == self.s.shape[1] else pick_models(self.s, used), place
 
     def select(self, models: Array) -> Block:
-        """The labels and weights of some models only; X is shared."""
-
-        def pick(a: Array | None) -> Array | None:
-            return a if a is None or a.ndim == 1 else pick_models(a, models)
-
-        y = pick(self.y)
-        assert y is not None
-        return Block(self.X, y, pick(self.s))
+        """The labels and weights of some models only; X is shared, and so are the weights."""
+        y, whose = self.y, self.whose
+        if y.ndim == 2:
+            y = pick_models(y, models)
+        if "weights" in self.own():
+            assert self.s is not None
+            of_all = np.arange(self.s.shape[1], dtype=np.int32) if whose is None else whose
+            whose = of_all[models]
+        return Block(self.X, y, self.s, whose)
 
     def every(self, step: int) -> Block:
         """Every step-th row."""
         s = None if self.s is None else np.ascontiguousarray(self.s[::step])
-        return Block(self.X.every(step), np.ascontiguousarray(self.y[::step]), s)
+        return Block(self.X.every(step), np.ascontiguousarray(self.y[::step]), s, self.whose)
 
 
 class Dataset:
@@ -98,14 +135,18 @@ class Dataset:
         self.n_samples = sum(block.X.shape[0] for block in self._blocks)
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
+        self._total: Array | None = None
+        self._class_weight: Array | None = None
         self._class_sums: tuple[Array, ...] | None = None
         self._moments: tuple[Array, Array] | None = None
         self._origin: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, s: Any = None, *, classes: Any = None) -> Dataset:
+    def of(
+        cls, X: Any, y: Any, s: Any = None, *, whose: Any = None, classes: Any = None
+    ) -> Dataset:
         """A data set of one block, in memory; the classes are 0, 1, ... unless named."""
-        block = Block.of(X, y, s)
+        block = Block.of(X, y, s, whose)
         names = np.arange(block.y.max(initial=0) + 1) if classes is None else classes
         return cls([block], names)
 
@@ -126,9 +167,12 @@ class Dataset:
         """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
 
         def weigh(block: Block) -> tuple[Array]:
-            return (np.atleast_1d(sum_samples(block.weights)),)
+            s, whose = block.different_weights()
+            return (sum_samples(s)[whose],)
 
-        return self.sum_over_blocks(weigh)[0]
+        if self._total is None:
+            (self._total,) = self.sum_over_blocks(weigh)
+        return self._total
 
     def given_weight(self) -> Array:
         """S of the weights as they were given."""
@@ -138,10 +182,24 @@ class Dataset:
         """The weight of every class, (C,), for data of one model."""
 
         def weigh(block: Block) -> tuple[Array]:
-            s = None if block.s is None else block.s.reshape(len(block.s))
+            s = None if block.s is None else block.weights.reshape(len(block.y))
             return (np.bincount(block.y.reshape(len(block.y)), s, minlength=len(self.classes)),)
 
-        return self.sum_over_blocks(weigh)[0]
+        if self._class_weight is None:
+            (self._class_weight,) = self.sum_over_blocks(weigh)
+        return self._class_weight
+
+    def first_alike(self, n_models: int) -> Array:
+        """For each of so many models (B,) the first that has the same rows, labels and weights."""
+        keys: Array = np.zeros((0, n_models), np.int64)
+        for block in self.blocks():
+            own = block.own()
+            if "labels" in own:
+                return np.arange(n_models)
+            if "weights" in own:
+                keys = np.vstack([keys, block.different_weights()[1]])
+        _, first, place = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        return first[place.reshape(-1)]
 
     def class_sums(self) -> tuple[Array, Array]:
         """The sums of s x (d, 1 or B, C) and of s (1 or B, C) over the rows of every class.
@@ -178,13 +236,19 @@ class Dataset:
 
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
         own = per_model(block.y)[:, :, None] == np.arange(len(self.classes))
-        each = per_model(block.weights)[:, :, None] * own
-        return block.X.transpose_times(each), sum_samples(each)
+        s, whose = block.different_weights()
+        if block.y.ndim == 2:
+            s, whose = s[:, whose], np.arange(block.y.shape[1])
+        each = s[:, :, None] * own
+        return block.X.transpose_times(each)[:, whose], sum_samples(each)[whose]
 
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
+        part._class_weight = None
+        if self._total is not None and len(self._total) > 1:
+            part._total = self._total[models]
         if self._class_sums is not None and len(self._class_sums[1]) > 1:
             part._class_sums = tuple(a[..., models, :] for a in self._class_sums)
         if self._moments is not None and self._moments[0].shape[1] > 1:
@@ -196,7 +260,7 @@ class Dataset:
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         part = copy(self)
-        part._class_sums = part._moments = None
+        part._total = part._class_weight = part._class_sums = part._moments = None
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
@@ -204,17 +268,22 @@ class Dataset:
     def take(self, block: Block, rows: Array) -> Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
         part = copy(self)
-        part._class_sums = part._moments = None
+        part._total = part._class_weight = part._class_sums = part._moments = None
         s = None if block.s is None else block.s[rows]
-        part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s)]
+        part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s, block.whose)]
         part.n_samples = len(rows)
         return part
 
 
 def _moments_of(block: Block) -> tuple[Array, Array, Array]:
     """The weight (B,) of the rows, and mean and deviation (d, B) of the features."""
-    s = np.ascontiguousarray(per_model(block.weights))
-    return sum_samples(s), *block.X.moments_of_models(s)
+    s, whose = block.different_weights()
+    mean, deviation = block.X.moments_of_models(np.ascontiguousarray(s))
+    return sum_samples(s)[whose], mean[:, whose], deviation[:, whose]
+
+
+def _within(numbers: Array, count: int) -> bool:
+    return bool(((numbers >= 0) & (numbers < count)).all())
 
 
 def _one_or_many(a: Array) -> Array:
@@ -280,7 +349,8 @@ def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
         return list(blocks), np.zeros((), int)
     largest = np.zeros(())
     for block in blocks:
-        largest = np.maximum(largest, 1.0 if block.s is None else block.s.max(axis=0, initial=0.0))
+        most = np.ones(()) if block.s is None else block.s.max(axis=0, initial=0.0)
+        largest = np.maximum(largest, most if block.whose is None else most[block.whose])
     exponent = np.frexp(largest)[1]
     shift = np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT) - exponent
     if not shift.any():
@@ -288,6 +358,6 @@ def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
 
     def shifted(block: Block) -> Block:
         s = per_model(block.weights) if shift.ndim else block.weights
-        return replace(block, s=np.ldexp(s, shift))
+        return replace(block, s=np.ldexp(s, shift), whose=None)
 
     return [shifted(block) for block in blocks], shift

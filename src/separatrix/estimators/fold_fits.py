@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from traceback import format_exc
 from typing import Any
@@ -238,8 +238,8 @@ class CrossValidation:
         data = prepare(checked, X, y, None)
         (block,) = data.blocks()
         counts = folds.weights()
-        weights = self._weights(trials, data, counts if s is None else counts * s[:, None])
-        data = Dataset.of(block.X, block.y, weights, classes=data.classes)
+        weights, whose = self._weights(trials, data, counts if s is None else counts * s[:, None])
+        data = Dataset.of(block.X, block.y, weights, whose=whose, classes=data.classes)
         tasks = self._tasks(trials, data, folds)
         require_validation(list(tasks.values()), None)
         numbers = list(tasks)
@@ -256,20 +256,26 @@ class CrossValidation:
             trials[number].model._accept(result, task.loss, data.classes)
         return block.X
 
-    def _weights(self, trials: Sequence[Trial], data: Dataset, s: Array) -> Array:
-        """The weights (n, T) of the trials: those of their folds (n, F) times those of classes."""
+    def _weights(self, trials: Sequence[Trial], data: Dataset, s: Array) -> tuple[Array, list[int]]:
+        """The weights (n, G): those of the folds (n, F) times those of classes; whose is which."""
         (block,) = data.blocks()
-        columns = []
+        columns: list[Array] = []
+        places: dict[tuple[int, str], int] = {}
+        whose = []
         for trial in trials:
-            own: Array | None = np.ascontiguousarray(s[:, trial.fold])
             given = getattr(trial.model, "class_weight", None)
-            try:
-                own = with_class_weights(own, block.y, data.classes, [given])
-            except ValueError:
-                self._note(trial)
-            assert own is not None
-            columns.append(own)
-        return np.stack(columns, axis=1)
+            key = trial.fold, repr(given)
+            if key not in places:
+                own: Array | None = np.ascontiguousarray(s[:, trial.fold])
+                try:
+                    own = with_class_weights(own, block.y, data.classes, [given])
+                    places[key] = len(columns)
+                except ValueError:
+                    self._note(trial)
+                assert own is not None
+                columns.append(own)
+            whose.append(places.get(key, len(columns) - 1))
+        return np.stack(columns, axis=1), whose
 
     def _tasks(self, trials: Sequence[Trial], data: Dataset, folds: Folds) -> dict[int, Task]:
         """The tasks of the trials that can be trained, by their numbers."""
@@ -278,10 +284,12 @@ class CrossValidation:
         if any(trial.recipe.standardise for trial in trials):
             factors = np.ascontiguousarray(scales(block.X, folds.weights()).T)
         tasks = {}
+        first = data.first_alike(len(trials)).tolist()
+        rows = {number: data.select(np.array([number])) for number in set(first)}
         for number, trial in enumerate(trials):
             try:
                 if trial.error is None:
-                    own = data.select(np.array([number]))
+                    own = rows[first[number]]
                     scale = factors[trial.fold] if trial.recipe.standardise else None
                     tasks[number] = _task(trial.model, own, scale)
             except ValueError:
@@ -308,7 +316,8 @@ class CrossValidation:
 def _trials(c: int, recipe: Recipe, F: int, along: int | None) -> list[Trial]:
     """Those of candidate c on F folds; one of so many that go along has another, on all rows."""
     numbers = [c * F + k for k in range(F)] + ([] if along is None else [along * F + c])
-    return [Trial(recipe, k, number, clone(recipe.classifier)) for k, number in enumerate(numbers)]
+    own = clone(recipe.classifier)  # of which copies are made faster than clones
+    return [Trial(recipe, k, number, deepcopy(own)) for k, number in enumerate(numbers)]
 
 
 def _goes_along(recipe: Recipe) -> bool:

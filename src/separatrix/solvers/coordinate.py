@@ -150,5 +150,15 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
         else:
             rows = objective.loss_gradient(block, state.model)
         kernel = objective.loss.kernel
-        at.by_columns(block.X.by_both(), block.y, block.s, scale, kernel, rows, least, frame.origin)
+        at.by_columns(
+            block.X.by_both(),
+            block.y,
+            block.s,
+            scale,
+            kernel,
+            rows,
+            least,
+            frame.origin,
+            block.whose,
+        )
     return frame.leave(way), fall.sum(axis=1)

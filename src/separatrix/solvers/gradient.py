@@ -202,6 +202,7 @@ class Gradient:
                 order,
                 self.batch_size,
                 steps,
+                block.whose,
             )
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]

@@ -60,6 +60,7 @@ class PerceptronRule:
                 model.b,
                 objective.bias,
                 mistakes,
+                block.whose,
             )
         return replace(
             state,

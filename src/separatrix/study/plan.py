@@ -171,7 +171,7 @@ class Work:
     @property
     def own_rows(self) -> bool:
         """Whether runs weigh the rows differently."""
-        return any(block.s is not None and block.s.ndim == 2 for block in self.data.blocks())
+        return any("weights" in block.own() for block in self.data.blocks())
 
     @classmethod
     def of(cls, plan: Plan, rows: Rows) -> Work:
