@@ -19,6 +19,7 @@
 #include "core/cholesky_pass.hpp"
 #include "core/coordinate_pass.hpp"
 #include "core/descent.hpp"
+#include "core/dots.hpp"
 #include "core/dual.hpp"
 #include "core/flows.hpp"
 #include "core/gram_pass.hpp"
@@ -359,6 +360,20 @@ void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<
     }
 }
 
+// out (width) = the sums of the columns of A (rows, width).
+template <class T>
+void sum_rows(In<T> A, Out<double> out) {
+    nb::gil_scoped_release release;
+    sum_all_rows<T>(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)), out.data());
+}
+
+template <class T>
+void dots(In<T> W, In<T> b, In<T> V, In<T> c, Out<double> out) {
+    nb::gil_scoped_release release;
+    model_dots<T>(W.data(), b.data(), V.data(), c.data(), index_t(W.shape(0)), index_t(b.shape(0)),
+                  index_t(b.shape(1)), out.data());
+}
+
 template <class T>
 void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                 In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
@@ -507,6 +522,9 @@ void bind_type(nb::module_& m, const char* rules) {
     m.def("measure", &measure<T>, "W"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
           "l1"_a.noconvert(), "l2"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
           "penalty"_a.noconvert(), "norm"_a.noconvert());
+    m.def("sum_rows", &sum_rows<T>, "A"_a.noconvert(), "out"_a.noconvert());
+    m.def("dots", &dots<T>, "W"_a.noconvert(), "b"_a.noconvert(), "V"_a.noconvert(),
+          "c"_a.noconvert(), "out"_a.noconvert());
     nb::class_<Rules<T>>(m, rules)
         .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
                       Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,

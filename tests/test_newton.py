@@ -358,3 +358,36 @@ def test_kinks_l1_and_losses_that_are_not_convex_are_refused() -> None:
         refuse_illegal("newton", LOSSES["logistic"], 0.1, 0.1)
     with pytest.raises(ValueError, match=r"newton needs a convex loss\. .* lbfgs"):
         refuse_illegal("newton", LOSSES["sigmoid_mse"], 0.0, 0.1)
+
+
+# --- a first part of the rows ---
+
+
+def many_rows(l2: list[float], misleading: bool = False) -> Objective:
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((9_000, 3))
+    y = (X[:, 0] + rng.standard_normal(len(X)) > 0.0).astype(int)
+    if misleading:
+        y[::8] = X[::8, 0] < -3.0 * np.abs(X[::8, 1])
+    return Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, l2))
+
+
+@pytest.mark.parametrize("misleading", [False, True])
+def test_models_that_leap_are_solved_with_a_penalty_and_without(misleading: bool) -> None:
+    objective = many_rows([0.0, 0.1, 1e-4], misleading)
+    for found in solve(objective, 1):
+        assert found.stop_reason == "tol"
+        assert found.certificate.gradient_norm < 1e-6
+        assert np.isfinite(found.history["gradient_norm"]).all()
+
+
+def test_a_model_that_leaps_has_the_same_bits_beside_one_that_does_not() -> None:
+    objective = many_rows([0.0, 0.1, 1e-4, 0.1])
+    start = Model.zeros(3, 4, 1)
+    start.W[:, 3] = 0.5
+    together = solve(objective, 1, start=start)
+    for m in range(4):
+        one = np.array([m])
+        alone = solve(objective.select(one), 1, start=start.select(one))[0]
+        np.testing.assert_array_equal(alone.model.W, together[m].model.W)
+        assert alone.history.epochs == together[m].history.epochs

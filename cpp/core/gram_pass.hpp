@@ -48,9 +48,11 @@ class GramPass {
             index_t width = columns == 1 ? 1 : lanes;
             while (width > 1 && width < k_.widest && 2 * width <= columns - c + lanes - 1)
                 width *= 2;
-            // Ranges of even work, several for a thread, but no larger than the cache.
-            const index_t shares = engine_.threads == 1 ? 1 : 2 * engine_.threads;
-            const double share = all / double(std::max<index_t>(1, shares * width / columns));
+            // Ranges of even work, one for a thread, but no larger than the cache: each reads all
+            // rows of X.
+            const index_t shares = engine_.threads;
+            const index_t tiles = (columns + width - 1) / width;
+            const double share = all / double(std::max<index_t>(1, shares / tiles));
             for (index_t j0 = 0, j1; j0 < D; j0 = j1) {
                 for (j1 = j0 + 1; j1 < D; ++j1) {
                     const index_t entries = ((j1 + 1) * (j1 + 2) - j0 * (j0 + 1)) / 2;

@@ -1,6 +1,7 @@
 // Sums over rows, block of rows by block.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine.hpp"
@@ -37,5 +38,19 @@ class RowSums {
     index_t width_;
     std::vector<double> parts_, sums_;
 };
+
+// out = the sums of the columns of A (rows, width).
+template <class T>
+void sum_all_rows(const Engine& engine, const T* A, index_t rows, index_t width, double* out) {
+    const index_t block = engine.kernels<T>().block_rows, blocks = (rows + block - 1) / block;
+    RowSums sums(engine, width, blocks);
+    engine.loop(blocks, double(rows) * width, [&](index_t task, int) {
+        const index_t first = task * block;
+        sums.add(task, A + first * width, std::min(block, rows - first));
+    });
+    sums.fold(blocks);
+    std::fill_n(out, width, 0.0);
+    sums.put(out);
+}
 
 }  // namespace sx

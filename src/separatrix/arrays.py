@@ -49,7 +49,8 @@ class Matrix:
     array([3., 7.])
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, *, in_order: bool = False) -> None:
+        """`in_order` says of a sparse X that it is valid CSR or CSC with sorted, unique indices."""
         self.is_sparse = sp.issparse(X)
         X = X if self.is_sparse else np.asarray(X)
         if X.ndim != 2 or X.dtype.kind not in "biufO":
@@ -58,7 +59,7 @@ class Matrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         if self.is_sparse:
-            self.X = _canonical(X)
+            self.X = X if in_order else _canonical(X)
             self._forms, self._native = _native({self.X.format: self.X})
         else:
             self.X = _readable(X)
@@ -76,7 +77,7 @@ class Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:
             X = self.X.tocsr() if self.is_sparse else self.X
-            self._thinned = step, Matrix(X[::step])
+            self._thinned = step, Matrix(X[::step], in_order=True)
         return self._thinned[1]
 
     def by_sample(self) -> _core.Matrix:
@@ -368,7 +369,22 @@ def sum_samples(a: Array) -> Array:
 
     Each column is summed in the same order, whatever models stand beside it.
     """
-    return np.ascontiguousarray(np.moveaxis(a, 0, -1)).sum(axis=-1, dtype=np.float64)
+    a = _as_floats(a)
+    out = np.empty(a.shape[1:])
+    _core.sum_rows(a.reshape(len(a), -1) if a.size else np.empty((0, out.size)), out.reshape(-1))
+    return out
+
+
+def sum_of_squares(V: Array) -> Array:
+    """The squares of V (d, B, K) summed for each model (B,), whatever models stand beside it.
+
+    >>> sum_of_squares(np.array([[[3.0], [1.0]], [[4.0], [1.0]]]))
+    array([25.,  2.])
+    """
+    V, out = np.ascontiguousarray(V), np.empty(V.shape[1])
+    nothing = np.zeros(V.shape[1:], V.dtype)
+    _core.dots(V, nothing, V, nothing, out)
+    return out
 
 
 def per_model(a: Array) -> Array:

@@ -106,6 +106,9 @@ def certify(
     dual = np.full(model.n_models, -np.inf)
     if objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
+            if len(some) == model.n_models:
+                dual = dual_values(objective, model, duals)
+                continue
             theirs = None if duals is None else [pick_models(U, some) for U in duals]
             dual[some] = dual_values(objective.select(some), model.select(some), theirs)
     return certificates_of(found, dual)
@@ -140,11 +143,11 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
     for block, u in zip(blocks, U):
         s = per_model(block.weights)
         sizes += sum_samples(s[:, :, None] * np.abs(u)) * scale[:, None]
-        each = objective.loss.conjugate(block.y, u * shrink[:, None])
+        each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
         cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
         if of_class.any():
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
-    of_penalty = objective.penalty.conjugate(V * shrink[:, None])
+    of_penalty = objective.penalty.conjugate(_shrunk(V, shrink))
     dual = -cost - of_penalty
     if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
         sums = _weighted_sums(blocks, U) * scale[:, None]
@@ -193,6 +196,10 @@ def _certificate(primal: float, dual: float, norm: float) -> Certificate:
     dual = primal - gap
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
+
+
+def _shrunk(U: Array, shrink: Array) -> Array:
+    return U if (shrink == 1.0).all() else U * shrink[:, None]
 
 
 def _usable(U: Array, s: Array) -> Array:

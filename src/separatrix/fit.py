@@ -92,7 +92,7 @@ def train(
         readings = run(
             first[0].solver.join([task.solver for task in first]),
             objective,
-            Model.stack([_start(task, data) for task in first]),
+            _starts(first, data),
             Stop.join([task.stop for task in first], epochs),
             validation=held_out,
             on_record=_for_members(on_record, runs),
@@ -295,13 +295,16 @@ def _penalty(tasks: Sequence[Task]) -> ElasticNet:
     return ElasticNet(l1, l2, factors, bias)
 
 
-def _start(task: Task, data: Dataset) -> Model:
-    if task.state is not None:
-        return task.state.model
-    dtype = np.dtype(np.float64) if task.precise else data.dtype
-    if task.start is None:
-        return Model.zeros(data.n_features, 1, task.n_outputs, dtype)
-    return task.start.astype(dtype)
+def _starts(tasks: Sequence[Task], data: Dataset) -> Model:
+    """Where the models of a batch start from, mostly zero. One with a state is a batch alone."""
+    if tasks[0].state is not None:
+        return tasks[0].state.model
+    dtype = np.dtype(np.float64) if tasks[0].precise else data.dtype
+    out = Model.zeros(data.n_features, len(tasks), tasks[0].n_outputs, dtype)
+    for k, task in enumerate(tasks):
+        if task.start is not None:
+            out.put(np.array([k]), task.start)
+    return out
 
 
 def _batch_key(task: Task) -> Hashable:

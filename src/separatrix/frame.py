@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Frame:
         """The frame in which everything is as it is given."""
         return cls(np.zeros(n_features), np.zeros(n_models, bool))
 
-    @property
+    @cached_property
     def moves(self) -> bool:
         """Whether anything looks different from there."""
         return bool(self.origin.any() and self.free.any())
@@ -70,6 +71,8 @@ class Frame:
 
     def sizes(self, model: Model) -> Array:
         """The parts of the scores (B, K) that cancel: what lies at the origin, and the bias."""
+        if not self.origin.any():
+            return np.abs(model.b)
         parts = np.abs(self.origin)[:, None, None] * np.abs(model.W)
         return np.abs(model.b) + np.ascontiguousarray(parts.transpose(1, 2, 0)).sum(axis=2)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import separatrix._core as _core
 from separatrix.arrays import Array, Matrix, pick_models
 
 
@@ -62,9 +63,10 @@ class Model:
 
         Each is summed in the same order, whatever models stand beside it.
         """
-        # Copied: a view over strides, which reshape gives where it can, is summed in another order.
-        W = np.ascontiguousarray((self.W * other.W).transpose(1, 0, 2)).reshape(self.n_models, -1)
-        return W.sum(axis=1, dtype=np.float64) + (self.b * other.b).sum(axis=1, dtype=np.float64)
+        dtype, out = np.result_type(self.W, other.W), np.empty(self.n_models)
+        W, b, V, c = (np.ascontiguousarray(a, dtype) for a in (self.W, self.b, other.W, other.b))
+        _core.dots(W, b, V, c, out)
+        return out
 
     def times(self, factors: Array) -> Model:
         """Each model times its own factor (B,)."""

@@ -100,6 +100,7 @@ class Objective:
             total = data.total_weight()
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
         self._scale = np.atleast_1d(np.asarray(scale, np.float64))
+        self._frame: Frame | None = None
         self._extremes: tuple[Array, Array] | None = None  # of the weights, when asked for
 
     def scale(self, n_models: int) -> Array:
@@ -138,9 +139,17 @@ class Objective:
         loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
         return loss * scale, hits * scale
 
-    def evaluate(self, model: Model) -> Evaluation:
-        """Loss, accuracy, penalty and gradient of every model, in one pass over the data."""
+    def evaluate(self, model: Model, gradient: bool = True) -> Evaluation:
+        """Loss, accuracy, penalty and gradient of every model, in one pass over the data.
+
+        Without the gradient, which is NaN then, it takes half as long, and less from zero weights.
+        """
         self._require(model)
+        if not gradient:
+            loss, accuracy = self.loss_and_accuracy(model)
+            penalty = self.penalty.value(model.W) + self._bias_penalty(model)
+            GW, gb = (np.broadcast_to(np.nan, a.shape) for a in (model.W, model.b))
+            return Evaluation(loss, accuracy, penalty, np.full_like(loss, np.nan), GW, gb)
         loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
         scale = self.scale(model.n_models)
         gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype)
@@ -172,7 +181,10 @@ class Objective:
 
     def frame(self, n_models: int) -> Frame:
         """Where the features are best seen from: at zero, where the bias is fixed or penalised."""
-        return Frame(self.data.origin(), self.bias & (self.bias_curvature(n_models) == 0.0))
+        if self._frame is None or len(self._frame.free) != n_models:
+            free = self.bias & (self.bias_curvature(n_models) == 0.0)
+            self._frame = Frame(self.data.origin(), free)
+        return self._frame
 
     def curvature(self, model: Model, frame: Frame | None = None) -> Curvature:
         """The second derivative of the loss and the l2 terms at a model, seen from zero or a frame.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_of_squares
 
 __all__ = ["ElasticNet"]
 
@@ -82,14 +83,15 @@ class ElasticNet:
 
     def value(self, W: Array) -> Array:
         """The penalty of each model (B,), summed in float64."""
-        f = self._f()
+        out = np.zeros(W.shape[1])
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            lengths = _sum(f * np.abs(W))
-            squares = _sum(np.square(f * W))
+            scaled = W if self.factors is None else self._f() * W
             # A model that diverged to inf under no penalty has penalty 0, not 0 * inf.
-            return np.where(self.l1 > 0, self.l1 * lengths, 0.0) + np.where(
-                self.l2 > 0, 0.5 * self.l2 * squares, 0.0
-            )
+            if self.l1.any():
+                out += np.where(self.l1 > 0, self.l1 * _sum(np.abs(scaled)), 0.0)
+            if self.l2.any():
+                out += np.where(self.l2 > 0, 0.5 * self.l2 * sum_of_squares(scaled), 0.0)
+        return out
 
     def gradient(self, W: Array) -> Array:
         """Gradient of the l2 part, l2 f^2 W, in the type of W."""
@@ -149,7 +151,10 @@ class ElasticNet:
         with np.errstate(over="ignore", under="ignore"):
             # In units in which the squares of the smallest numbers are still some.
             unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
-            curved = _sum((np.maximum(size - bound, 0.0) / (f * _across(unit))) ** 2)
+            beyond = np.maximum(size - bound, 0.0) if self.l1.any() else size
+            curved = sum_of_squares(beyond / (f * _across(unit)))
+        if smooth.all():
+            return curved
         inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
         return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
 
@@ -158,6 +163,8 @@ class ElasticNet:
 
         min(1, min_j l1 f_j / |V_j|) for l2 = 0, and 1 for l2 > 0.
         """
+        if (self.l2 > 0).all():
+            return np.ones(V.shape[1])
         bound = self._bound()
         size = np.abs(V).astype(np.float64, copy=False)
         outside = size > bound
@@ -172,13 +179,12 @@ class ElasticNet:
         def pick(a: NDArray[np.float64]) -> NDArray[np.float64]:
             return a if a.shape[-1] == 1 else a[..., chosen]
 
-        f = self.factors
-        return ElasticNet(
-            pick(self.l1),
-            pick(self.l2),
-            f if f is None or f.ndim == 1 else pick(f),
-            pick(self.bias_factor),
-        )
+        part = copy(self)  # what was checked stays so
+        for name in ("l1", "l2", "bias_factor"):
+            object.__setattr__(part, name, pick(getattr(self, name)))
+        if self.factors is not None and self.factors.ndim == 2:
+            object.__setattr__(part, "factors", pick(self.factors))
+        return part
 
     def words(self, b: int = 0) -> str:
         """The penalty of model b as a reader writes it."""

@@ -101,7 +101,7 @@ class Dual:
             for block, U in zip(part.data.blocks(), duals):
                 U[:, some] = _duals_at(part, block, theirs)
         unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
-        found = objective.evaluate(model)
+        found = objective.evaluate(model, gradient=False)
         return State(model, (unknown,), found, np.zeros(model.n_models, bool), duals=duals)
 
     def step(self, objective: Objective, state: State) -> State:

@@ -169,7 +169,7 @@ class _Batch:
             above=np.zeros(B, int),
             sane=weights.copy(),
             sane_epoch=np.zeros(B, int),
-            best=weights.copy(),
+            best=weights.copy() if (self.stop.patience >= 0).any() else weights,
             best_epoch=np.zeros(B, int),
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),

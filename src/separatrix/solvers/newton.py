@@ -22,7 +22,7 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.arrays import Array
 from separatrix.model import Model
-from separatrix.objective import Objective
+from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers.conjugate import solve_by_conjugate_gradients
 from separatrix.solvers.protocol import State
@@ -64,16 +64,21 @@ class Newton:
         count.
         """
         model = model.astype(np.float64)
-        d, B, K = model.W.shape
-        n_blocks = K if objective.loss.coupling(K) == "none" else 1
-        m = (d + 1) * K // n_blocks
+        cold = self._leaping(objective, model)
+        # Where a leap leads away at once, nobody asks for the slope.
+        found = objective.evaluate(model, gradient=len(cold) < model.n_models)
+        if len(cold):
+            found.gradient_norm[cold] = np.nan
+        return self._state(objective, model, found)
+
+    def _state(self, objective: Objective, model: Model, found: Evaluation) -> State:
+        (d, B, K), m = model.W.shape, _order(objective, model)
         memory = {"norm": np.full(B, np.nan)}
         if m <= self.order:
             memory = {
-                "factor": np.zeros((B, n_blocks, m, m)),
+                "factor": np.zeros((B, (d + 1) * K // m, m, m)),
                 "decrement": np.full(B, NO_FACTOR),
             }
-        found = objective.evaluate(model)
         return State(model, (), found, np.zeros(B, bool), memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
@@ -116,18 +121,16 @@ class Newton:
         A few rows can drive the weight of a rare feature very far: the penalty of the part is at
         least that of one more row.
         """
-        n, unknowns = objective.data.n_samples, state.model.W[:, 0].size + state.model.n_outputs
-        every = min(SPARSEST, n // (ROWS_EACH * unknowns))
-        cold = np.flatnonzero(~state.model.W.any(axis=(0, 2)))
-        if "factor" not in state.memory or every < 2 or n < LEAST_ROWS or not len(cold):
+        cold = self._leaping(objective, state.model)
+        if not len(cold):
             return state
-        rough = objective.select(cold).every(every)
-        penalty = rough.penalty
-        least = _entry_square(rough) / rough.data.n_samples
-        rough.penalty = ElasticNet(
-            0.0, np.maximum(penalty.l2, least), penalty.factors, penalty.bias_factor
-        )
-        part = self.start(rough, state.model.select(cold))
+        some = objective.select(cold).every(_sparsity(objective, state.model))
+        penalty, rows = some.penalty, some.data.n_samples
+        l2 = np.maximum(penalty.l2, _entry_square(some) / rows)
+        harder = ElasticNet(0.0, l2, penalty.factors, penalty.bias_factor)
+        rough = Objective(some.data, some.loss, harder, bias=some.bias)
+        zeros = state.model.select(cold)
+        part = self._state(rough, zeros, rough.evaluate(zeros))
         part.steps = 1
         for _ in range(FIRST_STEPS):
             part = self.step(rough, part)
@@ -136,9 +139,18 @@ class Newton:
         found = objective.evaluate(model)
         worse = ~(found.value < state.found.value)
         if worse.any():
-            model.put(worse, state.model.select(worse))
-            found = found.put(worse, state.found.select(worse))
+            before = state.model.select(worse)
+            model.put(worse, before)
+            found = found.put(worse, objective.select(worse).evaluate(before))
         return replace(state, model=model, found=found)
+
+    def _leaping(self, objective: Objective, model: Model) -> Array:
+        """The numbers of the models that stand at zero, where that is worth leaving in a leap."""
+        n = objective.data.n_samples
+        written = _order(objective, model) <= self.order
+        if not written or _sparsity(objective, model) < 2 or n < LEAST_ROWS:
+            return np.empty(0, int)
+        return np.flatnonzero(~model.W.any(axis=(0, 2)))
 
     def select(self, models: Array) -> Newton:
         return self
@@ -154,6 +166,18 @@ class Newton:
 
     def pace(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
+
+
+def _order(objective: Objective, model: Model) -> int:
+    """How many unknowns each block of a model's Hessian has."""
+    d, _, K = model.W.shape
+    return (d + 1) * (1 if objective.loss.coupling(K) == "none" else K)
+
+
+def _sparsity(objective: Objective, model: Model) -> int:
+    """Every how many rows make up the part that a leap learns from."""
+    unknowns = model.W[:, 0].size + model.n_outputs
+    return min(SPARSEST, objective.data.n_samples // (ROWS_EACH * unknowns))
 
 
 def _entry_square(objective: Objective) -> float:

@@ -47,10 +47,16 @@ def first_looks(state: State) -> Array:
     """The norms of the gradient (B,) at which the gaps of models are looked at first.
 
     They are measured by the loss alone: at a start that is the optimum already, the whole is 0.
-    Weights that are given may be next to the optimum, and are looked at without delay.
+    Weights that are given may be next to the optimum, and are looked at without delay. So are those
+    with dual variables, and those whose first gradient nobody asked for.
     """
-    slope = Model(state.found.GW, state.found.gb)
-    return np.where(given(state.model), np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope)))
+    found = state.found
+    unknown = np.isnan(found.gradient_norm)
+    if state.duals or unknown.all():
+        return np.full(len(unknown), np.inf)
+    slope = Model(found.GW, found.gb)
+    at_once = given(state.model) | unknown
+    return np.where(at_once, np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope)))
 
 
 def size_of_nothing(objective: Objective, state: State, tol: Array) -> Array:
@@ -59,8 +65,9 @@ def size_of_nothing(objective: Objective, state: State, tol: Array) -> Array:
     free = np.isfinite(tol) & ~has_gap(objective, B)
     if not free.any():
         return found.gradient_norm
-    size = gradient_sizes(objective, found).copy()
-    started = np.flatnonzero(free & given(state.model))
+    unknown = np.isnan(found.gradient_norm)
+    size = np.full(B, np.nan) if unknown.all() else gradient_sizes(objective, found).copy()
+    started = np.flatnonzero(free & (given(state.model) | unknown))
     if len(started):
         some, part = state.model.select(started), objective.select(started)
         nothing = Model(np.zeros_like(some.W), np.zeros_like(some.b))
