@@ -363,7 +363,7 @@ def test_kinks_l1_and_losses_that_are_not_convex_are_refused() -> None:
 # --- a first part of the rows ---
 
 
-def many_rows(l2: list[float], misleading: bool = False) -> Objective:
+def enough_rows(l2: list[float], misleading: bool = False) -> Objective:
     rng = np.random.default_rng(8)
     X = rng.standard_normal((9_000, 3))
     y = (X[:, 0] + rng.standard_normal(len(X)) > 0.0).astype(int)
@@ -374,7 +374,7 @@ def many_rows(l2: list[float], misleading: bool = False) -> Objective:
 
 @pytest.mark.parametrize("misleading", [False, True])
 def test_models_that_leap_are_solved_with_a_penalty_and_without(misleading: bool) -> None:
-    objective = many_rows([0.0, 0.1, 1e-4], misleading)
+    objective = enough_rows([0.0, 0.1, 1e-4], misleading)
     for found in solve(objective, 1):
         assert found.stop_reason == "tol"
         assert found.certificate.gradient_norm < 1e-6
@@ -382,7 +382,7 @@ def test_models_that_leap_are_solved_with_a_penalty_and_without(misleading: bool
 
 
 def test_a_model_that_leaps_has_the_same_bits_beside_one_that_does_not() -> None:
-    objective = many_rows([0.0, 0.1, 1e-4, 0.1])
+    objective = enough_rows([0.0, 0.1, 1e-4, 0.1])
     start = Model.zeros(3, 4, 1)
     start.W[:, 3] = 0.5
     together = solve(objective, 1, start=start)

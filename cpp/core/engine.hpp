@@ -55,14 +55,15 @@ struct Data {
         for (index_t i = 0; i < rows; i += 1 + rows / 1024)
             for (index_t k = by_sample.offset(i); k < by_sample.offset(i + 1); ++k)
                 seen.push_back(by_sample.column(k));
-        std::sort(seen.begin(), seen.end());
         auto bounds = std::make_shared<std::vector<index_t>>((parts + 1) * rows);
         for (index_t i = 0; i < rows; ++i) {
             (*bounds)[i] = by_sample.offset(i);
             (*bounds)[parts * rows + i] = by_sample.offset(i + 1);
         }
         for (index_t p = 1; p < parts; ++p) {
-            const index_t first = seen.empty() ? 0 : seen[seen.size() * p / parts];
+            const auto cut = seen.begin() + index_t(seen.size()) * p / parts;
+            std::nth_element(seen.begin(), cut, seen.end());
+            const index_t first = seen.empty() ? 0 : *cut;
             for (index_t i = 0; i < rows; ++i) {
                 index_t low = by_sample.offset(i), high = by_sample.offset(i + 1);
                 while (low < high) {

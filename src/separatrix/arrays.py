@@ -178,10 +178,11 @@ class Matrix:
                 high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
-                full, size = self.full_columns(), np.abs(self.X.data)
-                self._largest = np.full(self.shape[1], float(size.max(initial=0)))
+                full, data = self.full_columns(), self.X.data
+                most = max(float(data.max(initial=0)), -float(data.min(initial=0)))
+                self._largest = np.full(self.shape[1], most)
                 if full.any():
-                    index = self._columns_of_entries()
+                    index, size = self._columns_of_entries(), np.abs(data)
                     each = np.zeros(self.shape[1])
                     np.maximum.at(each, index, size)
                     rest = size[~full[index]].max(initial=0)

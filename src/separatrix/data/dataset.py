@@ -235,11 +235,12 @@ class Dataset:
         return self._origin
 
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
-        own = per_model(block.y)[:, :, None] == np.arange(len(self.classes))
         s, whose = block.different_weights()
         if block.y.ndim == 2:
             s, whose = s[:, whose], np.arange(block.y.shape[1])
-        each = s[:, :, None] * own
+        each = np.empty((*s.shape, len(self.classes)))
+        for c in range(len(self.classes)):
+            np.multiply(s, per_model(block.y) == c, out=each[:, :, c])
         return block.X.transpose_times(each)[:, whose], sum_samples(each)[whose]
 
     def select(self, models: Array) -> Dataset:
