@@ -628,6 +628,7 @@ NB_MODULE(_core, m) {
     bind_dual<float>(m, "DualF32");
     bind_dual<double>(m, "DualF64");
     m.def("set_threads", [](int threads) { settings().threads = threads; }, "threads"_a);
+    m.attr("few_features") = Data::few_features;
     m.def("threads", [] { return settings().threads.load(); });
     m.def("instruction_set", [] { return std::string(engine().set->name); });
     m.def("instruction_sets", [] {

@@ -23,6 +23,8 @@ struct Data {
     bool has_samples = false, has_features = false;
     index_t rows = 0, columns = 0;
 
+    static constexpr index_t few_features = 1024;  // of which a thread can keep sums of its own
+
     using Bounds = std::shared_ptr<const std::vector<index_t>>;
 
     // Where, in the list of every feature, the entries of each chunk of rows begin: (chunks + 1,

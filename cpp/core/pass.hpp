@@ -35,53 +35,71 @@ class Pass {
         const index_t N = w.N(), B = w.models, block = k_.block_rows;
         if (N == 0) return;
         prepare(w);
-        const index_t chunk = this->chunk(N), most = std::min(chunk, count);
-        const index_t blocks = blocks_of(most), need = loss_scratch<T>(w.outputs);
-        T* Z = space_.Z.reserve(most * N);
+        const bool slabs = G && !rows && by_slabs();
+        const index_t need = loss_scratch<T>(w.outputs);
+        const index_t rows_at_once = slabs ? rows_of_wave(N) : std::min(chunk(N), count);
         double* values = space_.row_value.reserve(block * B * engine_.threads);
         double* hits_of_rows = space_.row_hit.reserve(block * B * engine_.threads);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
+        const index_t blocks = blocks_of(rows_at_once);
         RowSums all_values(engine_, B, blocks), all_hits(engine_, B, blocks);
         RowSums biases(engine_, N, blocks);
-        const Padding padding =
-            G && X_.sparse ? padded(Z, most, N, space_.gradients) : Padding{Z, N};
-        for (index_t first = 0; first < count; first += chunk) {
-            const index_t here = std::min(chunk, count - first);
-            const index_t* list = rows ? rows + first : nullptr;
-            const Labels near = list ? listed(labels, B, list, here) : labels;
-            const index_t origin = list ? 0 : first;
-            forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
-                double* row_value = values + worker * block * B;
-                double* row_hit = hits_of_rows + worker * block * B;
-                k_.loss(form.loss, {.rows = i1 - i0,
-                                    .models = B,
-                                    .outputs = w.outputs,
-                                    .y = near.y + (origin + i0) * near.y_row,
-                                    .y_row = near.y_row,
-                                    .y_model = near.y_model,
-                                    .s = near.s ? near.s + (origin + i0) * near.s_row : nullptr,
-                                    .s_row = near.s_row,
-                                    .s_model = near.s_model,
-                                    .whose = near.whose,
-                                    .scale = near.scale,
-                                    .margin = form.margin,
-                                    .Z = Z + i0 * N,
-                                    .value = row_value,
-                                    .hit = row_hit,
-                                    .gradient = G != nullptr,
-                                    .one_vs_rest = form.one_vs_rest,
-                                    .scratch = scratch + worker * need});
-                all_values.add(i0 / block, row_value, i1 - i0);
-                all_hits.add(i0 / block, row_hit, i1 - i0);
-                if (!G) return;
-                biases.add(i0 / block, Z + i0 * N, i1 - i0);
-                padding.copy(Z, i0, i1, N);
-            });
-            all_values.fold(blocks_of(here));
-            all_hits.fold(blocks_of(here));
-            if (!G) continue;
-            biases.fold(blocks_of(here));
-            backward(list, first, here, padding, N, G, ldg);
+        // Rows [first, first + here) of the labels, a block, whose scores are Z.
+        const auto judge = [&](const Labels& near, index_t first, index_t here, T* Z,
+                               index_t number, int worker) {
+            double* row_value = values + worker * block * B;
+            double* row_hit = hits_of_rows + worker * block * B;
+            k_.loss(form.loss, {.rows = here,
+                                .models = B,
+                                .outputs = w.outputs,
+                                .y = near.y + first * near.y_row,
+                                .y_row = near.y_row,
+                                .y_model = near.y_model,
+                                .s = near.s ? near.s + first * near.s_row : nullptr,
+                                .s_row = near.s_row,
+                                .s_model = near.s_model,
+                                .whose = near.whose,
+                                .scale = near.scale,
+                                .margin = form.margin,
+                                .Z = Z,
+                                .value = row_value,
+                                .hit = row_hit,
+                                .gradient = G != nullptr,
+                                .one_vs_rest = form.one_vs_rest,
+                                .scratch = scratch + worker * need});
+            all_values.add(number, row_value, here);
+            all_hits.add(number, row_hit, here);
+            if (G) biases.add(number, Z, here);
+        };
+        const auto fold = [&](index_t count) {
+            all_values.fold(count);
+            all_hits.fold(count);
+            if (G) biases.fold(count);
+        };
+        if (slabs) {
+            over_slabs(N, G, ldg, fold,
+                       [&](index_t first, index_t here, T* Z, index_t number, int worker) {
+                           score(w, nullptr, first, 0, here, Z, worker);
+                           judge(labels, first, here, Z, number, worker);
+                           return Z;
+                       });
+            if (!nothing_) engine_.read->forward += count;
+        } else {
+            T* Z = space_.Z.reserve(rows_at_once * N);
+            const Padding padding =
+                G && X_.sparse ? padded(Z, rows_at_once, N, space_.gradients) : Padding{Z, N};
+            for (index_t first = 0; first < count; first += rows_at_once) {
+                const index_t here = std::min(rows_at_once, count - first);
+                const index_t* list = rows ? rows + first : nullptr;
+                const Labels near = list ? listed(labels, B, list, here) : labels;
+                const index_t origin = list ? 0 : first;
+                forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
+                    judge(near, origin + i0, i1 - i0, Z + i0 * N, i0 / block, worker);
+                    if (G) padding.copy(Z, i0, i1, N);
+                });
+                fold(blocks_of(here));
+                if (G) backward(list, first, here, padding, N, G, ldg);
+            }
         }
         all_values.put(value);
         all_hits.put(hits);
@@ -95,22 +113,38 @@ class Pass {
         const index_t N = v.N();
         if (N == 0) return;
         prepare(v);
-        const index_t chunk = this->chunk(N), need = curvature_scratch<T>(v.outputs);
-        const index_t most = std::min(chunk, X_.rows);
-        T* U = space_.Z.reserve(most * N);
+        const index_t need = curvature_scratch<T>(v.outputs), block = k_.block_rows;
+        const index_t rows_at_once = by_slabs() ? rows_of_wave(N) : std::min(chunk(N), X_.rows);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
-        RowSums biases(engine_, N, blocks_of(most));
-        const Padding padding = X_.sparse ? padded(U, most, N, space_.gradients) : Padding{U, N};
-        for (index_t first = 0; first < X_.rows; first += chunk) {
-            const index_t here = std::min(chunk, X_.rows - first);
-            forward(v, nullptr, first, here, U, [&](index_t i0, index_t i1, int worker) {
-                bend(engine_, v.models, v.outputs, labels, form, first + i0, i1 - i0,
-                     Z + (first + i0) * N, U + i0 * N, scratch + worker * need);
-                biases.add(i0 / k_.block_rows, U + i0 * N, i1 - i0);
-                padding.copy(U, i0, i1, N);
-            });
-            biases.fold(blocks_of(here));
-            backward(nullptr, first, here, padding, N, G, N);
+        RowSums biases(engine_, N, blocks_of(rows_at_once));
+        // Rows [first, first + here), a block, whose scores along V are U.
+        const auto turn = [&](index_t first, index_t here, T* U, index_t number, int worker) {
+            bend(engine_, v.models, v.outputs, labels, form, first, here, Z + first * N, U,
+                 scratch + worker * need);
+            biases.add(number, U, here);
+        };
+        const auto fold = [&](index_t count) { biases.fold(count); };
+        if (by_slabs()) {
+            over_slabs(N, G, N, fold,
+                       [&](index_t first, index_t here, T* U, index_t number, int worker) {
+                           score(v, nullptr, first, 0, here, U, worker);
+                           turn(first, here, U, number, worker);
+                           return U;
+                       });
+            if (!nothing_) engine_.read->forward += X_.rows;
+        } else {
+            T* U = space_.Z.reserve(rows_at_once * N);
+            const Padding padding =
+                X_.sparse ? padded(U, rows_at_once, N, space_.gradients) : Padding{U, N};
+            for (index_t first = 0; first < X_.rows; first += rows_at_once) {
+                const index_t here = std::min(rows_at_once, X_.rows - first);
+                forward(v, nullptr, first, here, U, [&](index_t i0, index_t i1, int worker) {
+                    turn(first + i0, i1 - i0, U + i0 * N, i0 / block, worker);
+                    padding.copy(U, i0, i1, N);
+                });
+                fold(blocks_of(here));
+                backward(nullptr, first, here, padding, N, G, N);
+            }
         }
         biases.put(gb);
     }
@@ -144,6 +178,10 @@ class Pass {
     // G += X^T U for all rows, U (rows, N).
     void transpose_times(const T* U, index_t N, T* G) {
         if (N == 0) return;
+        if (by_slabs())
+            return over_slabs(
+                N, G, N, [](index_t) {},
+                [&](index_t first, index_t, T*, index_t, int) { return U + first * N; });
         const index_t chunk = this->chunk(N);
         for (index_t first = 0; first < X_.rows; first += chunk) {
             const index_t here = std::min(chunk, X_.rows - first);
@@ -226,6 +264,59 @@ class Pass {
         return out;
     }
 
+    // The features are few enough for every thread to keep sums of its own.
+    bool by_slabs() const { return X_.sparse && X_.columns <= Data::few_features; }
+
+    // Rows of the slabs that are under way at a time: as many as there are threads, or more where
+    // their sums are small.
+    index_t rows_of_wave(index_t N) const {
+        const index_t slabs = (X_.rows + rows_of_slab - 1) / rows_of_slab;
+        const index_t fit = few_sums / (X_.columns * k_.padded(N) + 1);
+        return rows_of_slab *
+               std::min(std::max<index_t>(fit, engine_.threads), std::max<index_t>(slabs, 1));
+    }
+
+    // G += X^T U, slab by slab of the rows: fill(first, count, space, number, worker) returns U of
+    // a block of rows, which it may write to `space`, and the block's number since the last
+    // fold(blocks). A slab's sums are made by one thread, from rows that it has just scored, and
+    // then added up in their order.
+    template <class Fold, class Fill>
+    void over_slabs(index_t N, T* G, index_t ldg, const Fold& fold, const Fill& fill) {
+        const index_t block = k_.block_rows, wave = rows_of_wave(N), d = X_.columns;
+        T* blocks = space_.Z.reserve(block * N * engine_.threads);
+        const Padding room = padded(blocks, block * engine_.threads, N, space_.gradients);
+        const index_t ldu = room.ldu;
+        T* sums = space_.sums.reserve(wave / rows_of_slab * d * ldu);
+        for (index_t row = 0; row < X_.rows; row += wave) {
+            const index_t rows = std::min(wave, X_.rows - row);
+            const index_t slabs = (rows + rows_of_slab - 1) / rows_of_slab;
+            engine_.loop(slabs, work(rows, N), [&](index_t slab, int worker) {
+                T* own = sums + slab * d * ldu;
+                std::fill_n(own, d * ldu, T(0));
+                const index_t end = std::min(rows, (slab + 1) * rows_of_slab);
+                for (index_t i = slab * rows_of_slab; i < end; i += block) {
+                    const index_t here = std::min(block, end - i);
+                    const T* U =
+                        fill(row + i, here, blocks + worker * block * N, i / block, worker);
+                    Padding padding{U, N};
+                    if (T* wide = room.own) {
+                        wide += worker * block * ldu;
+                        padding = {wide, ldu, wide};
+                        padding.copy(U, 0, here, N);
+                    }
+                    k_.scatter({X_.by_sample, nullptr, row + i, nullptr, nullptr, 0}, here,
+                               padding.U, ldu, 0, N, N, own, ldu);
+                }
+            });
+            fold(blocks_of(rows));
+            for (index_t slab = 0; slab < slabs; ++slab)
+                for (index_t j = 0; j < d; ++j)
+                    for (index_t c = 0; c < N; ++c)
+                        G[j * ldg + c] += sums[(slab * d + j) * ldu + c];
+        }
+        engine_.read->backward += X_.rows;
+    }
+
     // Features of one task, so that the threads get shares as even as strips of 8 allow.
     index_t even_block() const {
         index_t best = k_.block_rows, least = X_.columns + k_.block_rows;
@@ -267,26 +358,33 @@ class Pass {
             ldw_ = padding.ldu;
         } else
             W_ = pack(w.W, X_.columns, w.N(), space_.weights);
+        scratch_ = static_cast<char*>(scratch());
     }
 
     void* scratch() { return space_.scratch.reserve(k_.scratch * engine_.threads); }
+
+    // Rows [i0, i1) of Z = X W + b, for rows first + i of X, or rows[i].
+    void score(const Columns<T>& w, const index_t* rows, index_t first, index_t i0, index_t i1,
+               T* Z, int worker) {
+        const index_t N = w.N();
+        for (index_t i = i0; i < i1; ++i)
+            for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
+        if (!nothing_ && X_.sparse)
+            k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N, N,
+                      Z, N);
+        if (!nothing_ && !X_.sparse)
+            k_.multiply({X_.dense, rows, first, false}, i0, i1, X_.columns, W_, N, Z, N,
+                        scratch_ + worker * k_.scratch);
+    }
 
     // Z = X W + b, and then(i0, i1, worker) for every finished block of rows.
     template <class Then>
     void forward(const Columns<T>& w, const index_t* rows, index_t first, index_t count, T* Z,
                  const Then& then) {
         const index_t N = w.N(), block = k_.block_rows;
-        char* space = static_cast<char*>(scratch());
         engine_.loop((count + block - 1) / block, work(count, N), [&](index_t task, int worker) {
             const index_t i0 = task * block, i1 = std::min(count, i0 + block);
-            for (index_t i = i0; i < i1; ++i)
-                for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
-            if (!nothing_ && X_.sparse)
-                k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N,
-                          N, Z, N);
-            if (!nothing_ && !X_.sparse)
-                k_.multiply({X_.dense, rows, first, false}, i0, i1, X_.columns, W_, N, Z, N,
-                            space + worker * k_.scratch);
+            score(w, rows, first, i0, i1, Z, worker);
             then(i0, i1, worker);
         });
         if (!nothing_) engine_.read->forward += count;
@@ -342,7 +440,8 @@ class Pass {
         }
     }
 
-    static constexpr index_t few_sums = 1 << 16;  // of features times columns
+    static constexpr index_t few_sums = 1 << 16;   // of features times columns
+    static constexpr index_t rows_of_slab = 2048;  // whole blocks
 
     const Engine engine_;
     const Kernels<T>& k_;
@@ -351,6 +450,7 @@ class Pass {
     bool nothing_ = false;  // all weights are 0
     const T* W_ = nullptr;
     index_t ldw_ = 0;
+    char* scratch_ = nullptr;
     // What a pass works in is kept from call to call: fresh pages cost a twentieth of a pass.
     struct Workspace {
         Buffer<T> Z, weights, gradients, sums, loss_scratch;

@@ -94,8 +94,10 @@ class Matrix:
 
         A sparse X gives the same bits with or without its entries by features, but products with
         X^T that have many sums are slower without: the second copy is made once it would have paid.
+        Few features need none.
         """
-        self._products += self.shape[1] * columns > _NEAR_SUMS
+        many = self.shape[1] > _core.few_features
+        self._products += many and self.shape[1] * columns > _NEAR_SUMS
         return self.by_both() if self._products > _COPY_PAYS else self.by_sample()
 
     def _with(self, form: str) -> _core.Matrix:
