@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from charting import channels, drawn, of, pixels_of, rows_of
 from command import call, facts
-from separatrix import LogisticRegression, charts, explain
+from separatrix import LinearSVC, LogisticRegression, charts, explain
 from separatrix.charts.layered import layered
 
 TUMOURS, KINDS = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
@@ -34,6 +34,63 @@ def test_the_red_region_is_where_the_curvature_is_negative(tmp_path):
     assert not [row for row in rows_of(charts.curvature(found[1])) if "end" in row]
     with pytest.raises(ValueError, match="nothing to draw"):
         charts.curvature()
+
+
+# Likelihood
+
+DOCUMENTS = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]]
+
+
+def test_the_likelihood_is_greatest_where_the_cross_entropy_is_least(tmp_path):
+    found = explain.likelihood(explain.weights([-1, 2, -3]), DOCUMENTS, [1, 0, 0, 1])
+    chart = charts.likelihood(found)
+    drawn(chart, tmp_path)
+    lines = {
+        name: {row["t"]: row["value"] for row in of(chart, view=name)}
+        for name in ("likelihood", "log-likelihood", "cross-entropy")
+    }
+    tops = [max(lines[name], key=lines[name].get) for name in ("likelihood", "log-likelihood")]
+    bottom = min(lines["cross-entropy"], key=lines["cross-entropy"].get)
+    assert tops == [bottom, bottom]
+    assert bottom == pytest.approx(found.line.best, abs=0.025)
+    for name, value in zip(lines, (found.likelihood, found.log_likelihood, found.cross_entropy)):
+        assert lines[name][1.0] == pytest.approx(value, rel=1e-5)
+        assert of(chart, mark="the model", value=pytest.approx(value, rel=1e-5))
+        assert lines[name][0.0] == pytest.approx(
+            {"likelihood": 2.0**-4, "log-likelihood": -4 * np.log(2)}.get(name, np.log(2)), rel=1e-5
+        )
+    bars = [row for row in rows_of(chart) if "row" in row]
+    chances = np.array([row["p"] for row in bars])
+    np.testing.assert_allclose(np.prod(chances), found.likelihood, rtol=1e-4)
+    np.testing.assert_allclose([row["loss"] for row in bars], -np.log(chances), rtol=1e-3)
+    assert found.line.verdict in words_of(chart)
+
+
+def test_separated_rows_are_made_likelier_for_ever():
+    chart = charts.likelihood(
+        found := explain.likelihood(explain.weights([-1, 2, -3]), DOCUMENTS, [1, 0, 0, 0])
+    )
+    assert found.line.best is None
+    assert "still rises at 64 times" in words_of(chart)
+    assert not of(chart, mark="best on the line")
+
+
+def test_a_product_too_small_is_drawn_for_each_row(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    X, y = np.tile(X[50:, :2], (30, 1)), np.tile(y[50:], 30)
+    logistic = explain.likelihood(LogisticRegression().fit(X, y), X, y)
+    chart = charts.likelihood(logistic)
+    drawn(chart, tmp_path)
+    (model,) = [row for row in of(chart, mark="the model") if 0 < row["value"] < 0.6][:1]
+    assert of(chart, view="likelihood per row")
+    assert model["value"] == pytest.approx(np.exp(-logistic.cross_entropy), rel=1e-5)
+    bars = [row["p"] for row in rows_of(chart) if "row" in row]
+    np.testing.assert_allclose(bars, sorted(logistic.probabilities)[:12], rtol=1e-5)
+    calibrated = explain.likelihood(LinearSVC(probability=5).fit(X, y), X, y)
+    chart = charts.likelihood(calibrated)
+    drawn(chart, tmp_path)
+    assert calibrated.line is None
+    assert not of(chart, mark="the model")
 
 
 # What goes wrong

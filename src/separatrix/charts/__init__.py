@@ -12,6 +12,7 @@ from separatrix.charts.descent import batches
 from separatrix.charts.functions import losses
 from separatrix.charts.graph import graph
 from separatrix.charts.learning import learning_curves
+from separatrix.charts.likelihood import likelihood
 from separatrix.charts.look import config, set_theme
 from separatrix.charts.perceptron import (
     perceptron_angles,
@@ -41,6 +42,7 @@ __all__ = [
     "graph",
     "large_rate",
     "learning_curves",
+    "likelihood",
     "losses",
     "one_at_a_time",
     "outlier",

@@ -8,7 +8,7 @@ from separatrix.explain.checking import GradientCheck, check_gradient
 from separatrix.explain.convexity import CurvatureAlong, curvature_along
 from separatrix.explain.expressions import graph
 from separatrix.explain.graphs import Graph, Node
-from separatrix.explain.likelihoods import Likelihood, likelihood
+from separatrix.explain.likelihoods import Likelihood, LikelihoodAlong, likelihood
 from separatrix.explain.perceptrons import PerceptronStory, Plane, perceptron
 from separatrix.explain.pitfalls import (
     Demonstration,
@@ -28,6 +28,7 @@ __all__ = [
     "GradientCheck",
     "Graph",
     "Likelihood",
+    "LikelihoodAlong",
     "Node",
     "PerceptronStory",
     "Plane",

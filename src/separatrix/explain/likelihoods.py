@@ -3,17 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix.explain.layout import facts, number, table, wrapped
-from separatrix.explain.weights import weights_of
+from separatrix.arrays import Array
+from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.modelfile import Bundle
 
 CLOSE = 1e-9
+SMALLEST = 1e-290  # of a product: digits are lost below
+_POINTS, _TRIED, _FAR = 81, 9, 64.0  # of the line: those kept, those of a search, where it ends
+_NARROWED = 40  # times that the place of the best weights is narrowed
+
+
+@dataclass(frozen=True)
+class LikelihoodAlong:
+    """The three along the line t W, t b: from no weights (t = 0) by the model (t = 1) and beyond.
+
+    `best` is the t of the least cross-entropy; None where it still falls at t = 64.
+    """
+
+    rows: int
+    positions: tuple[float, ...]
+    likelihoods: tuple[float, ...]
+    log_likelihoods: tuple[float, ...]
+    cross_entropies: tuple[float, ...]
+    best: float | None
+
+    @property
+    def agree(self) -> bool:
+        """Whether log-likelihood and cross-entropy say the same at all positions."""
+        pairs = zip(self.log_likelihoods, self.cross_entropies)
+        return all(_close(log, -self.rows * mean) for log, mean in pairs if math.isfinite(log))
+
+    @property
+    def verdict(self) -> str:
+        """Where on the line the likelihood is greatest and the cross-entropy least."""
+        if not self.agree:
+            return "Along the line they do not say the same."
+        if min(self.cross_entropies) == max(self.cross_entropies):
+            return "Along the line they do not change."
+        if self.best is None:
+            return f"The likelihood still rises at {_FAR:g} times the weights of the model."
+        return (
+            "Along the line the likelihood is greatest where the cross-entropy is least, at "
+            f"{number(round(self.best, 4))} times the weights of the model."
+        )
 
 
 @dataclass(frozen=True)
@@ -23,7 +63,9 @@ class Likelihood:
     `likelihood` is the product of the probabilities of the true classes, 0 where it is too small
     for a number; `log10` is its decimal logarithm; `log_likelihood` the sum of the logarithms; and
     `cross_entropy` minus their mean. `loss` names what the model minimises, and `is_loss` says
-    whether that is the cross-entropy, which is then computed from the scores.
+    whether that is the cross-entropy, which is then computed from the scores. `probabilities` are
+    those of the true classes and `losses` minus their logarithms, a number for every row. `line` is
+    the same for other weights, and None where probabilities are not of the scores alone.
     """
 
     rows: int
@@ -33,13 +75,16 @@ class Likelihood:
     cross_entropy: float
     loss: str
     is_loss: bool
+    probabilities: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
+    line: LikelihoodAlong | None = None
 
     @property
     def agree(self) -> bool:
         """Whether the three, each computed in its own way, say the same."""
         by_loss = -self.rows * self.cross_entropy
         sums = _close(self.log_likelihood, by_loss)
-        if self.likelihood < 1e-290:  # of which digits are lost
+        if self.likelihood < SMALLEST:
             return sums
         return sums and _close(math.log(self.likelihood), self.log_likelihood)
 
@@ -113,15 +158,90 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
         raise ValueError(
             f"There must be a label for every row. Got {X.shape[0]} and {len(labels)}."
         )
-    n = len(labels)
-    own = P[np.arange(n), labels]
-    with np.errstate(divide="ignore"):
-        log = float(np.log(own).sum())
     is_loss = isinstance(seen.loss, CrossEntropy)
-    with np.errstate(divide="ignore"):
-        losses = seen.loss.value(labels, seen.scores(X))[:, 0] if is_loss else -np.log(own)
-    mean, log10 = float(losses.mean()), log / math.log(10.0)
-    return Likelihood(n, math.prod(own.tolist()), log10, log, mean, seen.loss.name, is_loss)
+    Z = seen.scores(X)
+    here = _Fit.of(seen, P, labels, Z)
+    return Likelihood(
+        rows=len(labels),
+        likelihood=here.likelihood,
+        log10=here.log_likelihood / math.log(10.0),
+        log_likelihood=here.log_likelihood,
+        cross_entropy=here.cross_entropy,
+        loss=seen.loss.name,
+        is_loss=is_loss,
+        probabilities=plain(here.probabilities),
+        losses=plain(here.losses),
+        line=_line(seen, labels, Z),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Probabilities (n,) of the true classes, and the losses that they are."""
+
+    probabilities: Array
+    losses: Array
+
+    @classmethod
+    def of(cls, seen: Weights, P: Array, labels: Array, Z: Array) -> _Fit:
+        own = P[np.arange(len(labels)), labels]
+        if isinstance(seen.loss, CrossEntropy):  # not by the probabilities: to compare with them
+            return cls(own, seen.loss.value(labels, Z)[:, 0])
+        with np.errstate(divide="ignore"):
+            return cls(own, -np.log(own))
+
+    @property
+    def likelihood(self) -> float:
+        return float(np.prod(self.probabilities))
+
+    @property
+    def log_likelihood(self) -> float:
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.probabilities).sum())
+
+    @property
+    def cross_entropy(self) -> float:
+        return float(self.losses.mean())
+
+
+def _line(seen: Weights, labels: Array, Z: Array) -> LikelihoodAlong | None:
+    if seen.loss.probabilities(Z[:1]) is None:
+        return None
+
+    def at(t: float) -> _Fit:
+        P = seen.loss.probabilities(t * Z)
+        assert P is not None
+        return _Fit.of(seen, P[:, 0], labels, t * Z)
+
+    best = _best(lambda t: at(t).cross_entropy)
+    end = 4.0 if best is None else max(2.0, 1.6 * best)
+    positions = np.linspace(0.0, end, _POINTS)
+    found = [at(t) for t in positions]
+    return LikelihoodAlong(
+        rows=len(labels),
+        positions=plain(positions),
+        likelihoods=tuple(each.likelihood for each in found),
+        log_likelihoods=tuple(each.log_likelihood for each in found),
+        cross_entropies=tuple(each.cross_entropy for each in found),
+        best=best,
+    )
+
+
+def _best(f: Callable[[float], float]) -> float | None:
+    """The t >= 0 at which f is least; None if it falls as far as is looked."""
+    end, least = 2.0, _TRIED
+    while least >= _TRIED - 1:
+        if end > _FAR:
+            return None
+        tried = np.linspace(0.0, end, _TRIED)
+        least = int(np.argmin([f(t) for t in tried]))
+        end *= 2.0
+    low, high = float(tried[max(least - 1, 0)]), float(tried[least + 1])
+    for _ in range(_NARROWED):
+        third = (high - low) / 3.0
+        left, right = low + third, high - third
+        low, high = (low, right) if f(left) <= f(right) else (left, high)
+    return 0.5 * (low + high)
 
 
 def _close(a: float, b: float) -> bool:
