@@ -9,6 +9,7 @@ from charting import channels, drawn, of, pixels_of, rows_of
 from command import call, facts
 from separatrix import LinearSVC, LogisticRegression, charts, explain
 from separatrix.charts.layered import layered
+from separatrix.losses.cross_entropy import CrossEntropy
 
 TUMOURS, KINDS = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
 CATS = [[5.6, 6.4, -4.6], [-1.8, 10.2, 3.5], [2.0, 5.4, -8.6]]
@@ -91,6 +92,36 @@ def test_a_product_too_small_is_drawn_for_each_row(tmp_path):
     drawn(chart, tmp_path)
     assert calibrated.line is None
     assert not of(chart, mark="the model")
+
+
+# Gradient checks
+
+
+class Wrong(CrossEntropy):
+    """A cross-entropy whose gradient is wrong in one output."""
+
+    def gradient(self, y, Z):
+        return super().gradient(y, Z) * [1.0, 1.001, 1.0]
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge", Wrong("mine", 4, "mine", outputs="all")])
+def test_what_is_above_the_line_of_a_gradient_check_is_wrong(loss, tmp_path):
+    found = explain.check_gradient(loss, 3)
+    chart = charts.gradient_check(found)
+    drawn(chart, tmp_path)
+    rows = [row for row in rows_of(chart) if "worst" in row]
+    assert len(rows) == found.checked
+    above = [row for row in rows if row["difference"] > row["allowed"]]
+    assert len(above) == found.wrong == (0 if isinstance(loss, str) else 80)
+    assert all(row["kind"] == "wrong" for row in above)
+    (worst,) = [row for row in rows if row["worst"]]
+    assert (worst["row"], worst["output"]) == (found.worst.row + 1, found.worst.output + 1)
+    assert worst["difference"] == max(row["difference"] for row in above or rows)
+    assert (worst["analytic"], worst["numeric"]) == pytest.approx(
+        (found.worst.analytic, found.worst.numeric), rel=1e-5
+    )
+    assert [row["allowed"] for row in rows] == sorted(row["allowed"] for row in rows)
+    assert found.verdict in words_of(chart)
 
 
 # What goes wrong

@@ -10,6 +10,7 @@ from separatrix.charts.curvature import curvature
 from separatrix.charts.curves import curves
 from separatrix.charts.descent import batches
 from separatrix.charts.functions import losses
+from separatrix.charts.gradient_check import gradient_check
 from separatrix.charts.graph import graph
 from separatrix.charts.learning import learning_curves
 from separatrix.charts.likelihood import likelihood
@@ -39,6 +40,7 @@ __all__ = [
     "contributions",
     "curvature",
     "curves",
+    "gradient_check",
     "graph",
     "large_rate",
     "learning_curves",

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.estimators.checks import require_count
+from separatrix.explain.given import loss_of
 from separatrix.explain.layout import facts, number, wrapped
 from separatrix.explain.numeric import Slope, slope
-from separatrix.losses import Loss, make_loss
+from separatrix.losses import Loss
+from separatrix.study.words import counted
 
 ROWS = 40
 SPREAD = 2.0  # standard deviation of the scores that are tried
@@ -18,7 +21,11 @@ SPREAD = 2.0  # standard deviation of the scores that are tried
 
 @dataclass(frozen=True)
 class Entry:
-    """One derivative that was compared: which, where, and by both ways."""
+    """One derivative that was compared: which, where, and by both ways.
+
+    `difference` is how far they are apart (at a kink, from the slopes on both sides), and `allowed`
+    how far they may be: a millionth, and what the finite differences may be off by themselves.
+    """
 
     what: str
     row: int
@@ -27,12 +34,13 @@ class Entry:
     output: int
     analytic: float
     numeric: float
-    agrees: bool
+    difference: float
+    allowed: float
 
     @property
-    def difference(self) -> float:
-        """How far the two ways are apart."""
-        return abs(self.analytic - self.numeric)
+    def agrees(self) -> bool:
+        """Whether the two ways are as near as finite differences can tell."""
+        return self.difference <= self.allowed
 
     def __str__(self) -> str:
         return (
@@ -44,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """What a check of a loss found; `worst` is the entry that is furthest off."""
+    """What a check of a loss found: all `entries`, and `worst`, the one that is furthest off."""
 
     loss: str
     n_classes: int
@@ -52,14 +60,20 @@ class GradientCheck:
     checked: int
     wrong: int
     worst: Entry
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Whether the derivatives are right, in a sentence."""
+        said = f"all {self.checked} derivatives agree"
+        if not self.agrees:
+            are = "is" if self.wrong == 1 else "are"
+            said = f"{self.wrong} of {counted(self.checked, 'derivative')} {are} wrong"
+        return f"Loss '{self.loss}' with {self.n_classes} classes: {said}."
 
     def to_text(self, width: int = 80) -> str:
         """The verdict and the worst entry."""
-        said = f"all {self.checked} derivatives agree"
-        if not self.agrees:
-            said = f"{self.wrong} of {self.checked} derivatives are wrong"
-        said = f"Loss '{self.loss}' with {self.n_classes} classes: {said}"
-        return "\n".join(wrapped(f"{said}. Worst: {self.worst}.", width))
+        return "\n".join(wrapped(f"{self.verdict} Worst: {self.worst}.", width))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -76,7 +90,8 @@ def check_gradient(loss: str | Loss, n_classes: int = 2, *, seed: int = 0) -> Gr
     >>> print(check_gradient("logistic").to_text())
     Loss 'logistic' with 2 classes: all 80 derivatives agree. Worst: ...
     """
-    made = make_loss(loss) if isinstance(loss, str) else loss
+    made = loss_of(loss)
+    require_count("n_classes", n_classes, low=2)
     K = made.n_outputs(n_classes)
     rng = np.random.default_rng(seed)
     Z = np.round(SPREAD * rng.standard_normal((ROWS, 1, K)), 3)
@@ -88,8 +103,10 @@ def check_gradient(loss: str | Loss, n_classes: int = 2, *, seed: int = 0) -> Gr
         for entry in _entries(made, y[i : i + 1], Z[i : i + 1], V[i : i + 1], i)
     ]
     wrong = [entry for entry in entries if not entry.agrees]
-    worst = max(wrong or entries, key=lambda entry: entry.difference)
-    return GradientCheck(made.name, n_classes, not wrong, len(entries), len(wrong), worst)
+    worst = max(wrong or entries, key=lambda entry: np.nan_to_num(entry.difference, nan=np.inf))
+    return GradientCheck(
+        made.name, n_classes, not wrong, len(entries), len(wrong), worst, tuple(entries)
+    )
 
 
 def _entries(loss: Loss, y: Array, Z: Array, V: Array, row: int) -> list[Entry]:
@@ -114,5 +131,5 @@ def _entries(loss: Loss, y: Array, Z: Array, V: Array, row: int) -> list[Entry]:
 
 def _entry(what: str, row: int, y: Array, Z: Array, k: int, analytic: float, found: Slope) -> Entry:
     scores = tuple(float(z) for z in Z[0, 0])
-    agrees = found.agrees(analytic)
-    return Entry(what, row, int(y[0]), scores, k, analytic, found.value, agrees)
+    off, room = found.off(analytic), found.room
+    return Entry(what, row, int(y[0]), scores, k, analytic, found.value, off, room)

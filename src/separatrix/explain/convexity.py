@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.explain.given import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.steps import classes_of
-from separatrix.losses import LOSSES, Loss, make_loss
+from separatrix.losses import LOSSES, Loss
 
 _ENDS = 60  # halvings of an interval that holds the end of a region
 _LEVEL = 1e-12  # of the largest curvature: what rounding makes of none
@@ -79,7 +80,7 @@ def curvature_along(
 
     The first begins at t = log 2, where sigma(t) is 2/3.
     """
-    made = make_loss(loss) if isinstance(loss, str) else loss
+    made = loss_of(loss)
     if not made.smooth:
         smooth = ", ".join(name for name, other in LOSSES.items() if other.smooth)
         raise ValueError(
@@ -90,8 +91,9 @@ def curvature_along(
         raise ValueError(
             f"The span must be two rising numbers, and points >= 2. Got {span!r} and {points!r}."
         )
-    X, labels = np.atleast_2d(np.asarray(X, np.float64)), np.atleast_1d(np.asarray(y))
-    W, V = (np.atleast_2d(np.asarray(a, np.float64)) for a in (start, direction))
+    X, labels = np.atleast_2d(numbers_of("X", X)), np.atleast_1d(np.asarray(y))
+    given = (("start", start), ("direction", direction))
+    W, V = (np.atleast_2d(numbers_of(name, a)) for name, a in given)
     _require(made, X, labels, W, V)
     Z, D = (X @ W.T)[:, None, :], (X @ V.T)[:, None, :]
 
@@ -143,8 +145,4 @@ def _require(loss: Loss, X: Array, y: Array, W: Array, V: Array) -> None:
             f"X has {n} rows of {d} features: y must be ({n},), start and direction ({d},) or "
             f"(K, {d}). Got {y.shape}, {W.shape} and {V.shape} instead."
         )
-    n_classes = classes_of(loss, len(W))
-    if y.min() < 0 or y.max() >= n_classes:
-        raise ValueError(
-            f"y must hold class numbers 0 to {n_classes - 1}. Got {y.min()} to {y.max()} instead."
-        )
+    require_class_numbers(y, classes_of(loss, len(W)))

@@ -82,7 +82,7 @@ class _Step:
     name: str = ""
 
 
-def graph(expression: str, **variables: float) -> Graph:
+def graph(expression: str, /, **variables: float) -> Graph:
     """An expression taken apart: the value of every step, and the derivative of the whole by it.
 
     Numbers, names, + - * / ^ (or **), parentheses, and exp, log, sqrt, sigmoid and max of two.

@@ -22,14 +22,22 @@ class Slope:
     error: float
     kink: tuple[float, float] | None = None
 
+    @property
+    def room(self) -> float:
+        """By how much a derivative may differ from it."""
+        return TOLERANCE * abs(self.value) + self.error
+
+    def off(self, analytic: float) -> float:
+        """How far a derivative is from it; 0 at a kink, between the slopes on its sides."""
+        apart = abs(analytic - self.value)
+        if self.kink is None:
+            return apart
+        low, high = min(self.kink), max(self.kink)
+        return min(apart, max(low - analytic, analytic - high, 0.0))
+
     def agrees(self, analytic: float) -> bool:
         """Whether a derivative is this slope, or at a kink lies between those on its sides."""
-        room = TOLERANCE * abs(self.value) + self.error
-        if abs(analytic - self.value) <= room:
-            return True
-        return self.kink is not None and (
-            min(self.kink) - room <= analytic <= max(self.kink) + room
-        )
+        return self.off(analytic) <= self.room
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.estimators.checks import require_number
 from separatrix.explain.apart import between
 from separatrix.explain.expressions import judged
+from separatrix.explain.given import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.graphs import MOST_LINES, Graph, Node, entries
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.numeric import Slope, slope
-from separatrix.losses import Loss, OneVsRest, make_loss
-from separatrix.parameters import ParameterError
+from separatrix.losses import Loss, OneVsRest
 from separatrix.penalty import ElasticNet
 
 MOST_CHECKED = 60  # entries of a gradient that are compared with finite differences
@@ -107,11 +107,10 @@ def step(
     after = before - 0.01 * gradient. The objective fell: 0.49325 before, 0.49072
     after.
     """
+    require_number("learning_rate", learning_rate, open_low=True)
+    require_number("l1", l1)
+    require_number("l2", l2)
     problem = _Problem.of(X, y, weights, bias, loss, l2)
-    if not (math.isfinite(learning_rate) and learning_rate > 0.0):
-        raise ParameterError(
-            f"The 'learning_rate' parameter must be finite and > 0. Got {learning_rate!r} instead."
-        )
     GW, gb = problem.gradients()
     shrink = ElasticNet(float(l1), float(l2)).shrink_l1
     W = shrink((problem.W - learning_rate * GW)[:, None, :], learning_rate)[:, 0]
@@ -142,7 +141,7 @@ def scores(Z: Any, y: Any, *, loss: str | Loss = "softmax") -> Graph:
     >>> [round(each, 1) for each in found["loss"].value], round(found.output.value, 2)
     ([0.8, 0.0, 24.6], 8.47)
     """
-    Z = np.asarray(Z, np.float64)
+    Z = numbers_of("Z", Z)
     one = Z.ndim < 2
     rows = Z.reshape(1, -1) if one else Z
     # Scores are the weights of rows that hold a 1 each.
@@ -171,14 +170,14 @@ class _Problem:
 
     @classmethod
     def of(cls, X: Any, y: Any, weights: Any, bias: Any, loss: str | Loss, l2: float) -> _Problem:
-        X, W = np.asarray(X, np.float64), np.asarray(weights, np.float64)
+        X, W = numbers_of("X", X), numbers_of("weights", weights)
         one_row, one_output = X.ndim == 1, W.ndim == 1
         rows, coef = np.atleast_2d(X), np.atleast_2d(W)
         labels = np.atleast_1d(np.asarray(y))
-        b = np.zeros(len(coef)) if bias is None else np.atleast_1d(np.asarray(bias, np.float64))
+        b = np.zeros(len(coef)) if bias is None else np.atleast_1d(numbers_of("bias", bias))
         _require_shapes(rows, labels, coef, b)
-        made = make_loss(loss) if isinstance(loss, str) else loss
-        _require_labels(made, labels, len(coef))
+        made = loss_of(loss)
+        require_class_numbers(labels, classes_of(made, len(coef)))
         return cls(
             rows, labels.astype(np.int32), coef.T, b, made, float(l2), bias is not None,
             one_row, one_output,
@@ -296,19 +295,10 @@ def _require_shapes(X: Array, y: Array, coef: Array, b: Array) -> None:
             raise ValueError(f"All entries of {name} must be finite.")
 
 
-def _require_labels(loss: Loss, y: Array, n_outputs: int) -> None:
-    n_classes = classes_of(loss, n_outputs)
-    whole = y.dtype.kind in "biu" or bool((y == np.rint(y)).all())
-    if not whole or y.min() < 0 or y.max() >= n_classes:
-        raise ValueError(
-            f"y must hold class numbers 0 to {n_classes - 1}. Got {y.tolist()[:9]} instead."
-        )
-
-
 def classes_of(loss: Loss, n_outputs: int) -> int:
     """The number of classes that a loss tells apart by so many outputs.
 
-    >>> classes_of(make_loss("softmax_reference"), 2)
+    >>> classes_of(loss_of("softmax_reference"), 2)
     3
     """
     if isinstance(loss, OneVsRest):

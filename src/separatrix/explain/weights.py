@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from separatrix.arrays import Array
 from separatrix.estimators.kernel_classifier import KernelClassifier
 from separatrix.estimators.linear import LinearClassifier
+from separatrix.explain.given import loss_of, numbers_of
 from separatrix.explain.steps import classes_of
-from separatrix.losses import Loss, make_loss
+from separatrix.losses import Loss
 from separatrix.modelfile import Bundle
 
 
@@ -126,17 +127,19 @@ def weights(
     >>> model.probabilities(np.array([[1, 1, 1]]))[0, 1].round(2)
     np.float64(0.12)
     """
-    W = np.atleast_2d(np.asarray(W, np.float64))
+    W = np.atleast_2d(numbers_of("W", W))
     K, d = W.shape
-    b = np.broadcast_to(np.asarray(bias, np.float64), (K,))
-    if isinstance(loss, str):
-        loss = make_loss(("logistic" if K == 1 else "softmax") if loss == "auto" else loss)
-    n_classes = classes_of(loss, K)
+    b = numbers_of("bias", bias)
+    if b.shape not in ((), (K,)):
+        raise ValueError(f"bias must be a number, or ({K},) as W has rows. Got {b.shape} instead.")
+    b = np.broadcast_to(b, (K,))
+    made = loss_of(("logistic" if K == 1 else "softmax") if loss == "auto" else loss)
+    n_classes = classes_of(made, K)
     for what, given, wanted in (("classes", classes, n_classes), ("names", names, d)):
         if given is not None and len(given) != wanted:
             raise ValueError(f"There must be {wanted} {what}. Got {len(given)} instead.")
     labels = tuple(range(n_classes)) if classes is None else tuple(classes)
-    return Weights(W, b, loss, labels, _named(names, d))
+    return Weights(W, b, made, labels, _named(names, d))
 
 
 def weights_of(model: Any) -> Weights:
