@@ -6,10 +6,12 @@ from PIL import Image
 from sklearn.datasets import load_digits, load_iris
 
 from charting import channels, drawn, of, pixels_of, rows_of
-from command import call, facts
+from command import MAIL, call, facts
 from separatrix import LinearSVC, LogisticRegression, charts, explain
 from separatrix.charts.layered import layered
 from separatrix.losses.cross_entropy import CrossEntropy
+from separatrix.sources import load
+from separatrix.workflow.inputs import open_model
 
 TUMOURS, KINDS = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
 CATS = [[5.6, 6.4, -4.6], [-1.8, 10.2, 3.5], [2.0, 5.4, -8.6]]
@@ -386,3 +388,61 @@ def test_the_command_draws_what_it_explains(tmp_path, monkeypatch):
     said = call("explain", "iris.sx", "iris", "--out", "why.gif", code=2).output
     assert "ends in .png, .svg, .html. Got 'why.gif'" in said
     assert facts("explain", "iris.sx", "iris")["out"] is None
+
+
+def test_the_command_takes_a_step_for_a_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("fit", "iris", "--out", "iris.sx", "--quiet")
+    asked = ("explain", "iris.sx", "iris", "--row", "71", "--step", "--learning-rate", "0.5")
+    said = call(*asked, "--out", "step.svg").output
+    assert "y is versicolor; z_1 speaks for setosa" in said
+    assert "Finite differences agree with 15 derivatives" in said
+    assert "Picture: step.svg" in said
+    assert "softmax(z)" in (tmp_path / "step.svg").read_text()
+    found = facts(*asked)
+    bundle = open_model("iris.sx")
+    source = load("iris").rows([70])
+    own = explain.step_of(bundle, source, learning_rate=0.5)
+    assert found["weights"] == [list(row) for row in own.weights]
+    assert found["names"][0] == "sepal length (cm)"
+    # The step is that of the loss of the row: by hand, (a - e_y) x'.
+    x = bundle.transform(source, [])[0]
+    a = np.exp(bundle.estimator.decision_function([x])[0])
+    error = a / a.sum() - [0.0, 1.0, 0.0]
+    np.testing.assert_allclose(found["gradient"], np.outer(error, x), rtol=1e-9)
+    np.testing.assert_allclose(
+        found["weights"], bundle.estimator.coef_ - 0.5 * np.outer(error, x), rtol=1e-12
+    )
+    assert found["after"] < found["before"]
+    said = call("explain", "iris.sx", "iris", "--learning-rate", "1", code=2).output
+    assert "Give --step as well" in said
+    said = call(*asked[:-1], "-1", code=2).output
+    assert "--learning-rate must be finite and > 0. Got -1 instead." in said
+
+
+def test_a_step_of_text_is_of_the_words_of_the_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mail.tsv").write_text(MAIL)
+    call("fit", "mail.tsv", "--out", "mail.sx", "--quiet")
+    found = facts("explain", "mail.sx", "mail.tsv", "--row", "2", "--step")
+    assert any("lunch" in name for name in found["names"])
+    assert not any("phone" in name for name in found["names"])
+    assert "are left out: their weights do not move" in found["legend"]
+    assert found["graph"]["agrees"] is True
+    (tmp_path / "unlabelled.tsv").write_text("text\nare we on for lunch\n")
+    said = call("explain", "mail.sx", "unlabelled.tsv", "--step", code=2).output
+    assert "--step needs the true class of the row" in said
+    with pytest.raises(ValueError, match="A step needs the true class of the row"):
+        explain.step_of(explain.weights([1.0]), [2.0])
+
+
+def test_the_command_takes_an_expression_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = call("graph", "1/(1+exp(-w*x))", "w=2", "x=-1", "--out", "graph.png").output
+    assert "Finite differences agree with 2 derivatives" in said
+    assert (tmp_path / "graph.png").stat().st_size > 1000
+    found = facts("graph", "w^2 + 5*log(w) + 6", "w=2")
+    assert found["nodes"][0]["derivative"] == 6.5
+    assert "Got 'w' instead" in call("graph", "w*w", "w", code=2).output
+    assert "given twice" in call("graph", "w*w", "w=1", "w=2", code=2).output
+    assert "ends in .png, .svg, .html" in call("graph", "w", "w=1", "--out", "a.gif", code=2).output

@@ -19,6 +19,7 @@ _LINES, _ACROSS = 6, 4  # of the numbers of one node
 _DIGITS = 4
 _LETTER, _LINE = 6.3, 14.0  # pixels of a letter and of a line
 _LONGEST = 32  # letters of a formula
+_LEGEND = 5  # lines of what the letters stand for
 _BOX, _EDGE, _GAP = 36.0, 8.0, 62.0  # height of a box, room within it, and between columns
 _TIP = 5.0
 
@@ -26,9 +27,9 @@ _TIP = 5.0
 def graph(found: Graph | Step) -> Any:
     """Draw a computation from left to right: values above the nodes, derivatives below.
 
-    `found` is of `explain.graph`, `explain.scores` or `explain.step`. On the arrows are local
-    derivatives, where the nodes are numbers: a node's derivative is the sum, over the arrows that
-    leave it, of what is on the arrow times the derivative at its end.
+    `found` is of `explain.graph`, `explain.scores`, `explain.step` or `explain.step_of`. On the
+    arrows are local derivatives, where the nodes are numbers: a node's derivative is the sum, over
+    the arrows that leave it, of what is on the arrow times the derivative at its end.
 
     >>> from separatrix import charts, explain
     >>> found = explain.graph("1/(1+exp(-w*x))", w=0.5, x=2.0)
@@ -42,6 +43,10 @@ def graph(found: Graph | Step) -> Any:
             "drawn. Print it with to_text(), or take a smaller expression apart."
         )
     cards = {node.name: _Card(node) for node in drawn}
+    # Of one width, so that arrows begin beside the numbers of all that is given.
+    given = [card for card in cards.values() if card.given]
+    for card in given:
+        card.width = max(each.width for each in given)
     placed = layered({name: card.size for name, card in cards.items()}, drawn.edges, _GAP)
     chart = _chart(cards, placed, _locals(drawn))
     output = drawn.output.name
@@ -50,6 +55,9 @@ def graph(found: Graph | Step) -> Any:
         subtitle[0] += " On the arrows: local derivatives."
     told = _told(found, drawn)
     subtitle += wrapped(told, 100) if told else []
+    if isinstance(found, Step) and found.legend:
+        lines = wrapped(found.legend, 100)
+        subtitle += lines if len(lines) <= _LEGEND else [*lines[: _LEGEND - 1], "…"]
     return finish(chart, _title(found, drawn), subtitle, _words(found, drawn))
 
 
@@ -66,7 +74,11 @@ class _Card:
         self.width = max(letters * _LETTER + 2.0 * _EDGE, 44.0)
         # As much room above as below: arrows meet the middle of the box.
         self.half = _BOX / 2.0 + _LINE * max(len(self.above), len(self.below)) + 2.0
-        self.size = (self.width, 2.0 * self.half)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return self.width, 2.0 * self.half
 
 
 def _lines(value: Any) -> list[str]:

@@ -10,6 +10,7 @@ from separatrix.cli.data import data
 from separatrix.cli.evaluate import evaluate
 from separatrix.cli.explain import explain
 from separatrix.cli.fit import fit
+from separatrix.cli.graph import graph
 from separatrix.cli.predict import predict
 from separatrix.cli.search import search
 from separatrix.cli.show import show
@@ -50,7 +51,7 @@ def _all(
     """
 
 
-for verb in (fit, search, study, predict, explain, evaluate, show, compare):
+for verb in (fit, search, study, predict, explain, graph, evaluate, show, compare):
     register(app, verb)
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

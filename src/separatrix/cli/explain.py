@@ -1,5 +1,6 @@
-"""separatrix explain: why a model gives a row its class."""
+"""separatrix explain: why a model gives a row its class, and what a training step does to it."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,7 @@ from separatrix.cli.options import ModelFile, Reading, SourceArgument
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
-from separatrix.cli.writing import check_out, written
-
-PICTURES = (".png", ".svg", ".html")
+from separatrix.cli.writing import check_picture, written
 
 
 @verb
@@ -25,6 +24,12 @@ def explain(
         int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
     ] = 1,
     top: Annotated[int, typer.Option(min=1, help="So many contributions, the largest.")] = 10,
+    step: Annotated[
+        bool, typer.Option("--step", help="Take a step of training apart instead.")
+    ] = False,
+    learning_rate: Annotated[
+        float | None, typer.Option(metavar="X", help="Of the step; 0.01 by default.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
@@ -34,30 +39,44 @@ def explain(
 
     [b]separatrix explain mail.sx new.tsv --row 17[/b]
     [b]separatrix explain digits.sx digits --row 3 --out why.png[/b]
+    [b]separatrix explain iris.sx iris --row 51 --step --learning-rate 0.1[/b]
 
-    With a label in the source, its loss is shown, too.
+    With a label in the source, its loss is shown, too. --step shows a step of gradient descent from
+    the weights of the model for that row: the computation forwards and backwards, a number at every
+    node, checked by finite differences.
     """
-    from separatrix.explain import prediction
+    from separatrix.explain import prediction, step_of
     from separatrix.workflow.inputs import load_for, open_model
 
-    if out is not None and out.suffix.lower() not in PICTURES:
-        raise UsageError(
-            f"--out takes a file that ends in {', '.join(PICTURES)}. Got {out.name!r}."
-        )
-    check_out(out, model, source)
+    if learning_rate is not None and not step:
+        raise UsageError("--learning-rate is that of a step. Give --step as well.")
+    if learning_rate is not None and not 0.0 < learning_rate < math.inf:
+        raise UsageError(f"--learning-rate must be finite and > 0. Got {learning_rate:g} instead.")
+    check_picture(out, model, source)
     bundle = open_model(model)
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
         rows = load_for(bundle, source, **reading.options())
     if not 1 <= row <= len(rows):
         raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
-    found = prediction(bundle, rows.rows([row - 1]), top=top)
+    chosen = rows.rows([row - 1])
+    found: Any
+    if step:
+        _require_label(bundle, rows)
+        found = step_of(
+            bundle, chosen, learning_rate=0.01 if learning_rate is None else learning_rate
+        )
+    else:
+        found = prediction(bundle, chosen, top=top)
     failed = written(out, lambda path: _draw(found, path))
     named = {"model": model, "source": rows.name, "row_number": row}
     drawn = None if out is None or failed else str(out)
     screen.facts(named | found.to_dict() | {"out": drawn})
-    if screen.talks:
-        _report(screen, found, f"{rows.name}, row {row}")
+    title = f"{rows.name}, row {row}"
+    if step:
+        screen.say(f"{title}\n\n{found.to_text(screen.out.width)}\n")
+    elif screen.talks:
+        _report(screen, found, title)
     if drawn:
         screen.say(f"Picture: {drawn}")
     if failed:
@@ -66,8 +85,20 @@ def explain(
 
 def _draw(found: Any, path: Path) -> None:
     from separatrix import charts
+    from separatrix.explain import Step
 
-    charts.save(charts.contributions(found), path)
+    drawn = charts.graph(found) if isinstance(found, Step) else charts.contributions(found)
+    charts.save(drawn, path)
+
+
+def _require_label(bundle: Any, rows: Any) -> None:
+    """A step needs the true class of its row."""
+    if rows.y is None:
+        known = ", ".join(map(str, bundle.classes_.tolist()[:9]))
+        raise UsageError(
+            f"--step needs the true class of the row, and {rows.name} has no labels. Add a column "
+            f"of them ({known}), and name it by --label if it is not found."
+        )
 
 
 def _report(screen: Screen, found: Any, title: str) -> None:

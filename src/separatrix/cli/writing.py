@@ -6,6 +6,17 @@ from pathlib import Path
 
 from separatrix.cli.verbs import UsageError
 
+PICTURES = (".png", ".svg", ".html")
+
+
+def check_picture(out: Path | None, *read: str) -> None:
+    """Refuse a file that no picture can be written to."""
+    if out is not None and out.suffix.lower() not in PICTURES:
+        raise UsageError(
+            f"--out takes a file that ends in {', '.join(PICTURES)}. Got {out.name!r}."
+        )
+    check_out(out, *read)
+
 
 def check_out(out: Path | None, *read: str) -> None:
     """Refuse a file that cannot be written, or that is one of those that are read."""

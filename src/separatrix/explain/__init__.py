@@ -18,6 +18,7 @@ from separatrix.explain.pitfalls import (
     zero_start,
 )
 from separatrix.explain.predictions import Contribution, Prediction, Template, prediction
+from separatrix.explain.row_steps import step_of
 from separatrix.explain.steps import Step, scores, step
 from separatrix.explain.weights import Weights, weights
 
@@ -47,6 +48,7 @@ __all__ = [
     "prediction",
     "scores",
     "step",
+    "step_of",
     "weights",
     "zero_start",
 ]

@@ -215,7 +215,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     """
     seen = weights_of(model)
     notes: list[str] = []
-    x, raw, own = _read(model, seen, row, notes)
+    x, raw, own = read_row(model, seen, row, notes)
     label = own if label is None else plain(label)
     if label is not None and label not in seen.classes:
         notes.append(f"The label {label!r} is none of the classes of the model.")
@@ -256,7 +256,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     )
 
 
-def _read(
+def read_row(
     model: Any, seen: Weights, row: Any, notes: list[str]
 ) -> tuple[Array, dict[str, Any], Any]:
     """One row as numbers (1, d), the raw values of a table's row, and its label if it has one."""

@@ -27,6 +27,7 @@ class Step:
 
     `graph` leads from the row to the objective; the gradients are the derivatives at its nodes "W"
     and "b". `weights` and `bias` are those after the step, `before` and `after` the objective.
+    `names` are those of the features where they are known, and `legend` says what y, z and x are.
     """
 
     graph: Graph
@@ -39,10 +40,13 @@ class Step:
     bias: Any
     before: float
     after: float
+    names: tuple[str, ...] = ()
+    legend: str = ""
 
     def to_text(self, width: int = 80) -> str:
         """The graph, the update, and what it did to the objective."""
-        lines = [self.graph.to_text(width), ""]
+        lines = [*wrapped(self.legend, width), ""] if self.legend else []
+        lines += [self.graph.to_text(width), ""]
         rows = entries("W", self.graph["W"].value, self.gradient, self.weights)
         if self.bias is not None:
             rows += entries("b", self.graph["b"].value, self.bias_gradient, self.bias)

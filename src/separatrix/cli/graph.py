@@ -1,0 +1,71 @@
+"""separatrix graph: an expression taken apart, with the derivative at every step."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from separatrix.cli.screen import Screen
+from separatrix.cli.verbs import Common, UsageError, verb
+from separatrix.cli.writing import check_picture, written
+
+
+@verb
+def graph(
+    screen: Screen,
+    expression: Annotated[
+        str,
+        typer.Argument(metavar="EXPRESSION", help="Of + - * / ^, exp, log, sqrt, sigmoid, max."),
+    ],
+    common: Common,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME=NUMBER...", help="Of its variables.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
+    ] = None,
+) -> None:
+    """Take an expression apart: the value of every step, and the derivative of the whole by it.
+
+    [b]separatrix graph "1/(1+exp(-w*x))" w=2 x=-1[/b]
+    [b]separatrix graph "w^2 + 5*log(w) + 6" w=2 --out graph.svg[/b]
+
+    The derivatives by the variables are checked by finite differences. The expression is never run
+    as code.
+    """
+    from separatrix import explain
+
+    check_picture(out)
+    found = explain.graph(expression, **_given(values or []))
+
+    def draw(path: Path) -> None:
+        from separatrix import charts
+
+        charts.save(charts.graph(found), path)
+
+    failed = written(out, draw)
+    drawn = None if out is None or failed else str(out)
+    screen.facts({"expression": expression} | found.to_dict() | {"out": drawn})
+    screen.say(f"{found.to_text(screen.out.width)}\n")
+    if drawn:
+        screen.say(f"Picture: {drawn}")
+    if failed:
+        raise failed
+
+
+def _given(values: list[str]) -> dict[str, float]:
+    """The variables by their names."""
+    found: dict[str, float] = {}
+    for value in values:
+        name, _, written_as = value.partition("=")
+        try:
+            number = float(written_as)
+        except ValueError:
+            raise UsageError(
+                f"Variables are given as NAME=NUMBER, such as w=0.5. Got {value!r} instead."
+            ) from None
+        if name in found:
+            raise UsageError(f"The variable {name} is given twice. Give it one value.")
+        found[name] = number
+    return found
