@@ -248,6 +248,8 @@ def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_p
         ValueError, match="does not vary l2: it varies learning_rate, momentum, epochs"
     ):
         charts.rates(facts, x="l2")
+    with pytest.raises(ValueError, match=r"one of 'momentum', 'epochs'.*Got y='nosuch' instead"):
+        charts.rates(facts, y="nosuch")
     with pytest.raises(ValueError, match="has not measured val_loss"):
         charts.rates(unvalidated, "val_loss")
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from PIL import Image
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -14,6 +15,7 @@ from separatrix import (
     LOSSES,
     GradientDescentClassifier,
     KernelClassifier,
+    KernelRidge,
     LinearSVC,
     LogisticRegression,
     charts,
@@ -160,6 +162,12 @@ def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
     drawn(charts.boundary(scaled, X, y), tmp_path)
     with pytest.raises(ValueError, match="two dimensions"):
         charts.boundary(scaled, iris[0], y)
+    with pytest.raises(NotFittedError, match="LogisticRegression instance is not fitted yet"):
+        charts.boundary(LogisticRegression(), X, y)
+    with pytest.raises(TypeError, match="The boundary is that of a fitted classifier"):
+        charts.boundary(3, X, y)
+    with pytest.raises(TypeError, match="KernelRidge has no classes_ or no decision_function"):
+        charts.boundary(KernelRidge().fit(X, y == y[0]), X, y)
 
 
 def test_frames_are_the_models_of_their_epochs(iris, tmp_path):

@@ -314,7 +314,11 @@ def test_evaluate_says_which_labels_are_foreign_or_missing(folder):
     assert "'rich', which is none of the model's classes: high, low" in odd.stderr
     call("fit", "iris", "--out", "iris.sx", "--quiet")
     refused = call("predict", "iris.sx", "people.csv", code=1)
-    assert "'sepal length (cm)' held numbers when the model was trained" in refused.stderr
+    assert "none of 'age', 'job', 'hours', 'income' is a column of the model" in refused.stderr
+    assert "whose columns are 'sepal length (cm)', " in refused.stderr
+    (folder / "words.csv").write_text("1,2,3,4\n1,two,3,4\n")
+    refused = call("predict", "iris.sx", "words.csv", code=1)
+    assert "row 2: column 'sepal width (cm)' held numbers when" in refused.stderr
 
 
 def test_show_has_objective_metrics_and_weights_of_every_class(folder):

@@ -639,3 +639,48 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path) -> N
     assert "\x1b" not in said
     assert "\\x1b[31m" in said
     assert "\x1b" not in explain.prediction(bundle, mail.rows([0])).to_text()
+
+
+@pytest.mark.parametrize(
+    ("call_it", "words"),
+    [
+        (lambda: explain.step([1, 2], "a", [1, 2]), r"class numbers 0 to 1. Got \['a'\] instead"),
+        (lambda: explain.step([1, 2], 0.5, [1, 2]), r"class numbers 0 to 1. Got \[0.5\] instead"),
+        (
+            lambda: explain.step([1, "b"], 1, [1, 2]),
+            r"X must hold numbers.* Got \[1, 'b'\] instead",
+        ),
+        (
+            lambda: explain.step([1, 2], 1, [1, 2], learning_rate="a"),
+            "'learning_rate' parameter must be a finite number > 0. Got 'a' instead",
+        ),
+        (lambda: explain.step([1, 2], 1, [1, 2], l2=-1), "'l2' parameter must be a finite number"),
+        (lambda: explain.scores([1, 2], "a"), "class numbers 0 to 1"),
+        (
+            lambda: explain.check_gradient(3),
+            r"one of perceptron.*Got 3, which has no n_outputs\(\)",
+        ),
+        (lambda: explain.check_gradient(CrossEntropy), "which is a class: make one of it"),
+        (lambda: explain.check_gradient("logistic", 1), "'n_classes' parameter must be a whole"),
+        (lambda: explain.curvature_along("logistic", [[1]], ["a"], [0], [1]), "class numbers 0 to"),
+        (
+            lambda: explain.weights([1, 2], [1, 2, 3]),
+            r"or \(1,\) as W has rows. Got \(3,\) instead",
+        ),
+        (
+            lambda: explain.prediction(explain.weights([1.0]), [2.0], top=-1),
+            "'top' parameter must be a whole number >= 0 or None. Got -1 instead",
+        ),
+        (
+            lambda: explain.prediction(LogisticRegression(), [2.0]),
+            "LogisticRegression instance is not fitted yet",
+        ),
+    ],
+)
+def test_what_is_given_wrongly_is_named(call_it, words) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        call_it()
+
+
+def test_a_variable_may_be_called_expression() -> None:
+    assert explain.graph("2 * expression", expression=3)["expression"].derivative == 2.0

@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Array
 from separatrix.charts.contours import Segment, class_lines
@@ -19,6 +20,7 @@ from separatrix.charts.saving import FRAME
 from separatrix.charts.table import class_channels, names_of
 from separatrix.estimators import fit_many
 from separatrix.metrics import measure
+from separatrix.study.words import quoted
 
 _WIDTH, _HEIGHT = 420, 340
 _GRID = (170, 210)  # pixels of the shade, which is smoothed
@@ -48,6 +50,7 @@ def boundary(estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None)
     >>> charts.boundary(model, X[:100, 2:], y[:100]).to_dict()["description"]
     'Boundary of LinearSVC between 2 classes: 100.0 % of 100 rows right. 2 support vectors.'
     """
+    _require_classifier(estimator)
     scene = _Scene.of(X, y, names)
     frame = scene.frame(estimator, 0)
     chart = alt.layer(*scene.layers([frame])).properties(width=_WIDTH, height=_HEIGHT)
@@ -323,6 +326,22 @@ def _boundaries(
             start, end = origin + low * along, origin + high * along
             out.append({"left": start[0], "bottom": start[1], "right": end[0], "top": end[1]})
     return out
+
+
+def _require_classifier(estimator: Any) -> None:
+    """Raise unless it is a fitted classifier."""
+    if not hasattr(estimator, "predict") or isinstance(estimator, type):
+        raise TypeError(
+            "The boundary is that of a fitted classifier of separatrix or scikit-learn, or of a "
+            f"pipeline that ends in one. Got {quoted(estimator)} instead."
+        )
+    check_is_fitted(estimator)
+    if not (hasattr(estimator, "classes_") and hasattr(estimator, "decision_function")):
+        raise TypeError(
+            "A boundary is where the scores of two classes are equal, and "
+            f"{type(_last(estimator)).__name__} has no classes_ or no decision_function. Give a "
+            "classifier with both, such as LogisticRegression or KernelClassifier."
+        )
 
 
 def _last(estimator: Any) -> Any:

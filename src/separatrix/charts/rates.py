@@ -16,6 +16,7 @@ from separatrix.charts.look import CHOSEN, WRONG, finish
 from separatrix.study.facts import MEASURES, Row, StudyFacts
 from separatrix.study.words import value_words
 
+_LINES = "momentum"  # of the map, one if it does not vary
 _TEXT = 16  # columns up to which the cells have their numbers written in
 
 
@@ -24,7 +25,7 @@ def rates(
     measure: str = "",
     *,
     x: str = "learning_rate",
-    y: str = "momentum",
+    y: str = _LINES,
 ) -> Any:
     """Draw a measure after the last epoch as a map over learning rate and momentum.
 
@@ -45,7 +46,7 @@ def rates(
     >>> chart.to_dict()["description"][:59]
     'Validation loss over 3 values of learning rate. Lowest: 0.2'
     """
-    _require(facts, measure, x)
+    _require(facts, measure, x, y)
     done = [row for row in facts.rows if row.state == "done" and x in row.parameters]
     measure = measure or ("val_loss" if done[0].last.get("val_loss") is not None else "train_loss")
     grid = _Grid(measure, x, y, _values(done, x), _values(done, y))
@@ -285,7 +286,7 @@ def _description(grid: _Grid, cells: Sequence[dict[str, Any]], shown: str) -> st
     return words + (f" {counted(wrong, 'cell')} diverged." if wrong else "")
 
 
-def _require(facts: StudyFacts, measure: str, x: str) -> None:
+def _require(facts: StudyFacts, measure: str, x: str, y: str) -> None:
     if measure and measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
         raise ValueError(f"The map shows one of {known}. Got {measure!r} instead.")
@@ -296,4 +297,11 @@ def _require(facts: StudyFacts, measure: str, x: str) -> None:
         raise ValueError(
             f"The study {facts.name!r} does not vary {x}: it varies {varied}. Name the parameters "
             "of the axes by x and y."
+        )
+    lines = [*facts.grid, *facts.parameters, _LINES]
+    if y not in lines:
+        allowed = ", ".join(dict.fromkeys(repr(name) for name in lines if name != x))
+        raise ValueError(
+            f"The lines of the map are those of a parameter of the study {facts.name!r}, one of "
+            f"{allowed}. Got y={y!r} instead."
         )

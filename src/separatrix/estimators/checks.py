@@ -31,10 +31,10 @@ def require_number(
     good = good and math.isfinite(value) and (value <= high if closed_high else value < high)
     good = good and (value > low if open_low else value >= low)
     if not good:
-        bound = f"{'>' if open_low else '>='} {low:g}"
+        bound = f" {'>' if open_low else '>='} {low:g}" if low > -math.inf else ""
         if high < math.inf:
             bound += f" and {'<=' if closed_high else '<'} {high:g}"
-        _refuse(name, f"a finite number {bound}" + (" or None" if optional else ""), value)
+        _refuse(name, f"a finite number{bound}" + (" or None" if optional else ""), value)
 
 
 def require_strength(name: str, value: Any) -> None:

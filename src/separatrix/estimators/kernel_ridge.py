@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from separatrix.estimators.linear import ACCEPTED
 from separatrix.estimators.many import as_weights
 from separatrix.estimators.ridge import solve_ridge, solve_ridge_path
 from separatrix.kernels import Kernel
+from separatrix.parameters import ParameterError
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -100,6 +102,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _check_kernel(self) -> None:
         if not callable(self.kernel):
             require_choice("kernel", self.kernel, [*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"])
+        require_number("gamma", self.gamma, optional=True)
+        require_number("degree", self.degree)
+        require_number("coef0", self.coef0, low=-math.inf)
+        if not isinstance(self.kernel_params, Mapping | None):
+            raise ParameterError(
+                "The 'kernel_params' parameter must be a dictionary of further arguments of the "
+                f"kernel, or None. Got {self.kernel_params!r} instead."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

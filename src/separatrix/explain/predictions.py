@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.arrays import Array
+from separatrix.estimators.checks import require_count
 from separatrix.explain.layout import cut, facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.modelfile import Bundle
@@ -213,6 +214,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     bias                                  0
     sum                                   2
     """
+    require_count("top", top, low=0, optional=True)
     seen = weights_of(model)
     notes: list[str] = []
     x, raw, own = read_row(model, seen, row, notes)

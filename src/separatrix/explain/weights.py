@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Array
 from separatrix.estimators.kernel_classifier import KernelClassifier
@@ -157,6 +158,7 @@ def weights_of(model: Any) -> Weights:
             "A KernelClassifier has no weights of features: it sums over training rows. "
             "Explain a linear model, such as LogisticRegression."
         )
+    check_is_fitted(estimator)
     coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_
     prepared = getattr(getattr(model, "preparation", None), "feature_names_out", None)
     names = getattr(estimator, "feature_names_in_", None) if prepared is None else prepared

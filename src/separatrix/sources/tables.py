@@ -90,6 +90,8 @@ def read_table(
     names = fields.names
     if columns and not fields.has_header:
         names, label = _by_place(names, fields.columns, columns, layout, label)
+        if header is None:
+            _require_numbers_first(path, names, fields.columns, columns)
     kinds = dict(columns or {}) | dict.fromkeys(_names(text), "text")
     point = "." if fields.delimiter == "," else ","
     named = {
@@ -266,6 +268,25 @@ def _by_place(
         names = [*known[:at], names[at], *known[at:]]
     stranger = next(name for name in names if name not in columns)
     return names, stranger if label is None and layout is None else label
+
+
+def _require_numbers_first(
+    path: Path, names: list[str], values: Sequence[Sequence[str]], columns: Mapping[str, Kind]
+) -> None:
+    """Raise if the first line looks like a header of other names than those of the model."""
+    first = [column[0].strip() for column in values]
+    numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
+    if not numbers or any(field in MISSING or is_number(field) for field in numbers):
+        return
+    given, known = (
+        f"{', '.join(map(repr, list(some)[:_NAMED]))}{', ...' if len(some) > _NAMED else ''}"
+        for some in (first, columns)
+    )
+    raise ValueError(
+        f"{path}, line 1: none of {given} is a column of the model, whose columns are {known}. "
+        "Rename the columns to those of the model; or, if they are the same in the same order, "
+        "delete the line."
+    )
 
 
 def _places_of_stranger(values: Sequence[Sequence[str]], kinds: Sequence[Kind]) -> list[int]:
