@@ -184,8 +184,19 @@ def test_wald_refuses_weights_that_are_no_counts():
 def test_wald_refuses_separable_classes():
     y = X[:, 0] > 0.1
     model = LogisticRegression(C=np.inf).fit(X, y)
-    with pytest.raises(ValueError, match="a plane separates the classes"):
+    with pytest.raises(ValueError, match="there is none. A plane separates the classes"):
         confidence_intervals(model, X, y)
+
+
+def test_intervals_say_when_some_rows_only_are_apart():
+    """A category that occurs in one class only: no plane separates the classes, and yet."""
+    only = np.r_[np.zeros(12), np.ones(4)]
+    y = np.r_[np.tile([0, 1], 6), np.ones(4, int)]
+    model = free().fit(only[:, None], y)
+    for options in ({}, {"method": "bootstrap", "n_replicates": 40}):
+        with pytest.raises(ValueError, match=r"that of \d+ of \d+ rows falls for ever") as refused:
+            confidence_intervals(model, only[:, None], y, **options)
+        assert "plane separates" not in str(refused.value)
 
 
 def test_wald_names_the_features_that_depend_on_each_other():
@@ -380,7 +391,7 @@ def test_replicates_that_can_be_separated_are_refused():
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     model = free().fit(x, y)
     options = {"method": "bootstrap", "n_replicates": 60}
-    with pytest.raises(ValueError, match=r"In \d+ of 60 replicates a plane separates"):
+    with pytest.raises(ValueError, match=r"\d+ of 60 replicates have no finite coefficients"):
         confidence_intervals(model, x, y, **options)
     with_penalty = confidence_intervals(LogisticRegression().fit(x, y), x, y, **options)
     assert np.isfinite(with_penalty.upper).all()

@@ -87,7 +87,8 @@ def fit_replicates(fit: Fit, draw: Bootstrap) -> tuple[Array, tuple[Certificate,
     found = [
         (r, diagnosis) for r, result in enumerate(results) for diagnosis in each._judge(result)
     ]
-    _refuse_separable([r for r, diagnosis in found if diagnosis.kind == "separable"], len(results))
+    endless = [(r, diagnosis) for r, diagnosis in found if diagnosis.kind == "separable"]
+    _refuse_endless(endless, len(results))
     _warn(
         [(r, diagnosis) for r, diagnosis in found if diagnosis.kind in each._alarms], len(results)
     )
@@ -112,12 +113,14 @@ def _aligned(model: Model, fit: Fit) -> Model:
     return Model(W, b)
 
 
-def _refuse_separable(replicates: Sequence[int], count: int) -> None:
-    if replicates:
+def _refuse_endless(endless: Sequence[tuple[int, Diagnosis]], count: int) -> None:
+    """Raise if replicates, whose rows can be told apart, have no finite coefficients."""
+    if endless:
+        (first, found), number = endless[0], len(endless)
         raise ValueError(
-            f"In {len(replicates)} of {count} replicates a plane separates the classes: without a "
-            "penalty they have no finite coefficients, and the intervals no end. Fit with a finite "
-            "C, or leave out what separates the classes."
+            f"{number} of {count} replicates {'has' if number == 1 else 'have'} no finite "
+            f"coefficients, and the intervals no end. The first is replicate {first}: "
+            f"{found.message} Fit with a finite C, or leave out what tells these rows apart."
         )
 
 

@@ -79,11 +79,11 @@ def _require_likelihood(fit: Fit) -> None:
             f"number of rows. Row {wrong[0]} has {fit.s[wrong[0]]:g}. Give whole numbers, or "
             f"{INSTEAD}, which draws each row with its weight."
         )
-    if any(diagnosis.kind == "separable" for diagnosis in estimator.diagnoses_):
+    endless = next((each for each in estimator.diagnoses_ if each.kind == "separable"), None)
+    if endless is not None:
         raise ValueError(
-            "Wald intervals need a finite optimum, and a plane separates the classes: the "
-            "likelihood rises for ever while the coefficients grow. Leave out what separates "
-            f"them, or add a penalty (a finite C) and {INSTEAD}."
+            f"Wald intervals need a finite optimum, and there is none. {endless.message} Leave out "
+            f"what tells these rows apart, or add a penalty (a finite C) and {INSTEAD}."
         )
     size = fit.coefficients(fit.model).size
     if size > MOST_COEFFICIENTS:
