@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from PIL import Image
 from sklearn.datasets import load_digits, load_iris
 
@@ -11,6 +13,7 @@ from separatrix import LinearSVC, LogisticRegression, charts, explain
 from separatrix.charts.layered import layered
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.sources import load
+from separatrix.study.words import percent
 from separatrix.workflow.inputs import open_model
 
 TUMOURS, KINDS = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
@@ -24,7 +27,7 @@ def words_of(chart):
 # Curvature
 
 
-def test_the_red_region_is_where_the_curvature_is_negative(tmp_path):
+def test_the_shaded_region_is_where_the_curvature_is_negative(tmp_path):
     losses = ("sigmoid_mse", "logistic")
     found = [explain.curvature_along(each, [[1.0]], [0], [0.0], [1.0]) for each in losses]
     chart = charts.curvature(*found)
@@ -446,3 +449,23 @@ def test_the_command_takes_an_expression_apart(tmp_path, monkeypatch):
     assert "Got 'w' instead" in call("graph", "w*w", "w", code=2).output
     assert "given twice" in call("graph", "w*w", "w=1", "w=2", code=2).output
     assert "ends in .png, .svg, .html" in call("graph", "w", "w=1", "--out", "a.gif", code=2).output
+
+
+def test_a_probability_is_not_rounded_to_certainty(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("fit", "iris", "--out", "iris.sx", "--quiet")
+    said = call("explain", "iris.sx", "iris", "--row", "17").output
+    assert facts("explain", "iris.sx", "iris", "--row", "17")["probabilities"][2] > 0.0
+    assert "< 0.01 %" in said
+    assert " 0.00 %" not in said
+
+
+@given(st.floats(0.0, 1.0), st.integers(0, 3))
+@example(0.005, 0)
+@example(0.995, 0)
+def test_only_all_is_all_and_only_none_is_none(share, digits):
+    said = percent(share, digits)
+    number = float(said.strip("<> %"))
+    assert (number == 100.0) == (share == 1.0)
+    assert (number == 0.0) == (share == 0.0)
+    assert number == pytest.approx(100.0 * share, abs=1.01 * 10.0**-digits)

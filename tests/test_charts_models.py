@@ -109,6 +109,13 @@ def test_the_points_of_roc_are_those_of_the_metrics(iris):
 # The plane
 
 
+def test_scores_that_do_not_fit_the_classes_are_counted():
+    with pytest.raises(ValueError, match="y has 1 class, and there is one score for each row"):
+        charts.roc([0, 0], [0.1, 0.2])
+    with pytest.raises(ValueError, match="y has 2 classes, and a row has 3 scores"):
+        charts.roc([0, 1], np.zeros((2, 3)))
+
+
 def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
     X, y = iris[0][:, 2:], iris[1]
     model = LogisticRegression(C=10.0).fit(X, y)

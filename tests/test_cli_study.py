@@ -438,6 +438,11 @@ def test_columns_that_have_no_room_are_named_under_the_table(folder):
     text = call(*words).stdout
     assert "Not shown: b.right" in text
     assert "separatrix studies export iris --out table.csv" in " ".join(text.split())
+    text = " ".join(call(*words, "--name", "two rates").stdout.split())
+    assert "separatrix studies export 'two rates' --out table.csv" in text
+    assert "separatrix studies show 'two rates'" in text
+    said = call("study", "wine", "--name", "two rates", code=1).stderr
+    assert "separatrix studies delete 'two rates'" in " ".join(said.split())
     assert (
         "Not shown" not in call("study", "iris", "--learning-rate", "0.1", "--epochs", "5").stdout
     )

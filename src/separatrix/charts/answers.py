@@ -13,6 +13,7 @@ from separatrix.arrays import Array
 from separatrix.charts.drawing import counted, data, short
 from separatrix.charts.look import CLASSES, DASHES, TRAINING, WRONG, finish
 from separatrix.metrics import curves, measure, rank, reliability
+from separatrix.study.words import percent
 
 _CELLS = 30  # classes up to which the cells have their numbers written in
 _SIDE = 300
@@ -71,14 +72,15 @@ def confusion(y: Any, predicted: Any, classes: Any = None) -> Any:
         ]
         layers[1:] = [layer.encode(text=alt.Text("rows:Q").format(",d")) for layer in layers[1:]]
     chart = alt.layer(*layers).properties(width=cell * len(names), height=cell * len(names))
-    right = f"{100 * found['accuracy']:.1f} % of {counted(len(y), 'row')} right"
+    right = f"{percent(found['accuracy'])} of {counted(len(y), 'row')} right"
     return finish(chart, "Confusions", [f"{right}."], _confusion_words(counts, names, found))
 
 
 def _confusion_words(counts: Array, names: list[str], found: dict[str, Any]) -> str:
+    classes = counted(len(names), "class", "classes")
     words = (
-        f"Confusion matrix of {counted(found['rows'], 'row')} and {len(names)} classes: "
-        f"{100 * found['accuracy']:.1f} % right."
+        f"Confusion matrix of {counted(found['rows'], 'row')} and {classes}: "
+        f"{percent(found['accuracy'])} right."
     )
     wrong = counts - np.diag(np.diag(counts))
     if wrong.any():
@@ -269,6 +271,7 @@ def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]
     """For every line its name, which rows are of its class (n,), and their scores (n,)."""
     y = np.asarray(y)
     known = np.unique(y) if classes is None else np.asarray(classes)
+    number = counted(len(known), "class", "classes")
     named = scores if isinstance(scores, Mapping) else {"": scores}
     out = []
     for model, given in named.items():
@@ -279,12 +282,15 @@ def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]
             given = given[:, 1]
         if given.ndim == 1 and len(known) != 2:
             raise ValueError(
-                f"y has {len(known)} classes, and there is one score for each row. Give one for "
-                "each class, (n, C)."
+                f"y has {number}, and there is one score for each row. Give one for each class, "
+                "(n, C)."
             )
         columns = {known[-1]: given} if given.ndim == 1 else dict(zip(known.tolist(), given.T))
         if given.ndim == 2 and given.shape[1] != len(known):
-            raise ValueError(f"There are {len(known)} classes and {given.shape[1]} scores a row.")
+            raise ValueError(
+                f"y has {number}, and a row has {counted(given.shape[1], 'score')}. Give a score "
+                "for each class."
+            )
         for label, column in columns.items():
             positive = y == label
             if positive.any() and not positive.all():

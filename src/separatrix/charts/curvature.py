@@ -15,7 +15,7 @@ _WIDTH, _HEIGHT, _LOW = 280, 190, 130
 
 
 def curvature(*found: CurvatureAlong) -> Any:
-    """Draw losses and their second derivatives along a line; where these are below 0 is red.
+    """Draw losses and their second derivatives along a line; where these are below 0 is shaded.
 
     `found` are results of `explain.curvature_along`, side by side; their curvatures have
     one scale.
@@ -32,8 +32,8 @@ def curvature(*found: CurvatureAlong) -> Any:
     shared = padded(np.concatenate([each.curvatures for each in found]))
     columns = [_column(each, shared, first=k == 0) for k, each in enumerate(found)]
     chart = alt.hconcat(*columns, spacing=24)
-    red = any(each.negative for each in found)
-    subtitle = ["Red: the curvature is below 0."] if red else []
+    bent = any(each.negative for each in found)
+    subtitle = ["Shaded: the curvature is below 0."] if bent else []
     description = " ".join(each.verdict for each in found)
     return finish(chart, "A loss and its curvature along a line of weights", subtitle, description)
 

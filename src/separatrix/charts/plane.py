@@ -20,7 +20,7 @@ from separatrix.charts.saving import FRAME
 from separatrix.charts.table import class_channels, names_of
 from separatrix.estimators import fit_many
 from separatrix.metrics import measure
-from separatrix.study.words import quoted
+from separatrix.study.words import percent, quoted
 
 _WIDTH, _HEIGHT = 420, 340
 _GRID = (170, 210)  # pixels of the shade, which is smoothed
@@ -55,7 +55,7 @@ def boundary(estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None)
     frame = scene.frame(estimator, 0)
     chart = alt.layer(*scene.layers([frame])).properties(width=_WIDTH, height=_HEIGHT)
     description = scene.words(estimator, frame)
-    right = f"{100 * frame.accuracy:.1f} % of {counted(len(scene.y), 'row')} right"
+    right = f"{percent(frame.accuracy)} of {counted(len(scene.y), 'row')} right"
     told = f"{counted(frame.ringed, 'support vector')} ringed" if frame.ringed else ""
     subtitle = "; ".join(part for part in (right, told) if part) + "."
     return finish(chart, type(_last(estimator)).__name__, [subtitle], description)
@@ -109,8 +109,8 @@ def boundary_frames(
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     description = (
         f"Boundary at {counted(len(frames), 'epoch')} from {epochs[0]:,} to {epochs[-1]:,}: "
-        f"{100 * frames[0].accuracy:.1f} % of {counted(len(scene.y), 'row')} right in the first, "
-        f"{100 * frames[-1].accuracy:.1f} % in the last."
+        f"{percent(frames[0].accuracy)} of {counted(len(scene.y), 'row')} right in the first, "
+        f"{percent(frames[-1].accuracy)} in the last."
     )
     return finish(chart, f"{type(estimator).__name__} over its epochs", [], description)
 
@@ -176,7 +176,7 @@ class _Scene:
             shade | of,
             [line | of for line in lines],
             [{"x": self.points[i, 0], "y": self.points[i, 1]} | of for i in ringed.tolist()],
-            {"text": f"{told} · {100 * found['accuracy']:.1f} % right" if told else ""} | of,
+            {"text": f"{told} · {percent(found['accuracy'])} right" if told else ""} | of,
             found["accuracy"],
         )
 
@@ -235,7 +235,7 @@ class _Scene:
         told = f" {counted(frame.ringed, 'support vector')}." if frame.ringed else ""
         return (
             f"Boundary of {type(_last(estimator)).__name__} between {len(estimator.classes_)} "
-            f"classes: {100 * frame.accuracy:.1f} % of {counted(len(self.y), 'row')} right.{told}"
+            f"classes: {percent(frame.accuracy)} of {counted(len(self.y), 'row')} right.{told}"
         )
 
     def _grid(self, points: Array) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.charts.drawing import counted, data, share, short
 from separatrix.charts.look import CHOSEN, WRONG, finish
 from separatrix.study.facts import MEASURES, Row, StudyFacts
-from separatrix.study.words import value_words
+from separatrix.study.words import percent, value_words
 
 _LINES = "momentum"  # of the map, one if it does not vary
 _TEXT = 16  # columns up to which the cells have their numbers written in
@@ -254,7 +254,7 @@ def _number(value: Any) -> bool:
 
 
 def _shown(value: float, measure: str) -> str:
-    return f"{100 * value:.1f} %" if measure.endswith("accuracy") else short(value)
+    return percent(value) if measure.endswith("accuracy") else short(value)
 
 
 def _subtitle(facts: StudyFacts, rows: Sequence[Row], axes: tuple[str, str]) -> list[str]:

@@ -72,7 +72,7 @@ def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
     best = titles[int(told.argmax())]
     description = (
         f"Scatter matrix of {counted(len(labels), 'row')} and "
-        f"{counted(table.shape[1], 'feature')} in {len(classes)} classes. "
+        f"{counted(table.shape[1], 'feature')} in {counted(len(classes), 'class', 'classes')}. "
         f"{best} tells the classes apart best."
     )
     heading = "Features against each other"

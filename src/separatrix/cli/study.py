@@ -108,6 +108,7 @@ def study(
     from separatrix.study import Study
     from separatrix.study.defaults import COURSE, choose_grid
     from separatrix.study.study import call_of, name_for, rows_of
+    from separatrix.study.words import command
     from separatrix.workflow.fitting import prepare
 
     given = sweep.grid()
@@ -138,22 +139,20 @@ def study(
         if differs is not None:
             screen.warn(f"This study is not there to be resumed, and is begun: {differs}.")
     unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
-    made.command = shlex.join(
-        [
-            *("separatrix", "study", source),
-            *words_of(choice.grid),
-            *given_options(replace(sweep, **unsaid)),
-            *given_options(reading),
-            *given_options(preparing),
-            *([] if common.seed == 0 else ["--seed", str(common.seed)]),
-        ]
+    made.command = command(
+        *("study", source),
+        *words_of(choice.grid),
+        *given_options(replace(sweep, **unsaid)),
+        *given_options(reading),
+        *given_options(preparing),
+        *([] if common.seed == 0 else ["--seed", str(common.seed)]),
     )
     try:
         with watching_study(screen) as watch:
             made.run(rows, resume=keeping.resume, on_standing=watch, logs=keeping.logs())
     except KeyboardInterrupt:
         keeping.name, keeping.resume = made.name, True
-        again = shlex.join([*shlex.split(made.command), *given_options(keeping)])
+        again = command(*shlex.split(made.command)[1:], *given_options(keeping))
         screen.error("Interrupted: what is done is kept. Go on with:")
         screen.err.print(again, soft_wrap=True)  # to be copied as it is
         return INTERRUPTED

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 from textwrap import fill
 from typing import Any
 
@@ -14,7 +13,7 @@ from separatrix.cli import tables
 from separatrix.cli.screen import Screen
 from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import counted, in_words, short_name
+from separatrix.study.words import command, counted, in_words, short_name
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
@@ -73,7 +72,7 @@ def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
     shown = [row for row in best_first if row.observations][:MOST_SEEN]
     report_seen(screen, facts, shown)
     if len(shown) < len(facts.rows):
-        screen.say(Text(f"What was seen of all: separatrix studies show {facts.name}", "dim"))
+        screen.say(Text(f"What was seen of all: {command('studies', 'show', facts.name)}", "dim"))
     if page is not None:
         screen.say(f"Report: {page}")
 
@@ -125,7 +124,7 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
     left = len(facts.rows) - len(rows)
     missing = ([f"{left:,} more rows"] if left else []) + spared
     if missing:
-        export = f"separatrix studies export {quote(facts.name)} --out table.csv"
+        export = command("studies", "export", facts.name, "--out", "table.csv")
         table.caption = f"Not shown: {', '.join(missing)}. See {export}"
         table.caption_justify = "left"
     return tables.spaced(table)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from separatrix.cli.wording import in_options
 from separatrix.study.words import counted as counted
-from separatrix.study.words import printable
+from separatrix.study.words import percent, printable
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table
@@ -168,10 +168,10 @@ def clipped(text: str, most: int = 200) -> str:
 def share(value: float | None) -> str:
     """A share in per cent.
 
-    >>> share(0.98765), share(None)
-    ('98.77 %', '–')
+    >>> share(0.98765), share(0.99999), share(None)
+    ('98.77 %', '> 99.99 %', '–')
     """
-    return _NOT_KNOWN if value is None else f"{100 * value:.2f} %"
+    return _NOT_KNOWN if value is None else percent(value, 2)
 
 
 def number(value: float | None) -> str:

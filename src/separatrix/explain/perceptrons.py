@@ -22,7 +22,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.separable import PROGRAMME_SIZE, separating_directions
 from separatrix.solvers import PerceptronRule
-from separatrix.study.words import counted
+from separatrix.study.words import counted, percent
 
 MOST_KEPT = 2000  # points of the path
 _STRENGTHS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins
@@ -142,7 +142,7 @@ class PerceptronStory:
                 "right. So there is no margin, and no bound on the mistakes."
             )
         rest = [plane for plane in self.planes if not plane.name.startswith("perceptron")]
-        made = ", ".join(f"{plane.name} {100 * plane.accuracy:.1f} %" for plane in rest)
+        made = ", ".join(f"{plane.name} {percent(plane.accuracy)}" for plane in rest)
         every = (
             f"{min(self.mistakes):,} to {counted(max(self.mistakes), 'mistake')} in every epoch. "
             f"Models that minimise a loss settle: {made} of the rows right."

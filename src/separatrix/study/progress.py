@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from separatrix.study.runner import OnStanding, Standing
-from separatrix.study.words import counted
+from separatrix.study.words import counted, percent
 from separatrix.study.words import in_words as configuration_in_words
 
 
@@ -82,7 +82,7 @@ def in_words(standing: Standing) -> str:
     if standing.best is not None:
         chosen, accuracy, _ = standing.best
         words = configuration_in_words(chosen, short=True)
-        parts.append(f"best {100 * accuracy:.1f} %{f': {words}' if words else ''}")
+        parts.append(f"best {percent(accuracy)}{f': {words}' if words else ''}")
     return ", ".join(parts)
 
 

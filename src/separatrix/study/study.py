@@ -33,6 +33,7 @@ from separatrix.study.progress import showing
 from separatrix.study.reading import read_facts
 from separatrix.study.runner import EVERY, OnStanding, make_runs
 from separatrix.study.store import Store, StoreError, to_text
+from separatrix.study.words import command
 from separatrix.study.writer import Entry, Writer, create, take_over
 from separatrix.workflow.fitting import Prepared, prepare
 from separatrix.workflow.preparing import settings_for
@@ -208,7 +209,7 @@ class Study:
         if told is not None:
             raise StoreError(
                 f"{store.path} has a study {self.name!r} with {told}. Choose another name, or "
-                f"delete that one: separatrix studies delete {self.name}"
+                f"delete that one: {command('studies', 'delete', self.name)}"
             )
         if not resume:
             state = "finished" if there["finished"] else "not finished"

@@ -13,7 +13,7 @@ from scipy.special import bdtr, stdtr
 from separatrix.arrays import Array
 from separatrix.diagnose import rounded_down
 from separatrix.study.facts import Comparison, Row, Verdict
-from separatrix.study.words import counted, in_words, value_words
+from separatrix.study.words import counted, in_words, percent, value_words
 
 LEVEL = 0.05  # of the tests
 # Values beyond which nothing lies, so that being there asks for no wider grid.
@@ -143,12 +143,14 @@ def _score(best: Judged, seeds: int) -> str:
             "is not known."
         )
     n = len(best.right)
-    accuracy = 100.0 * (kept["val_accuracy"] or 0.0)
-    deviation = f" ± {100.0 * spread['val_accuracy']:.1f}" if "val_accuracy" in spread else ""
+    accuracy = kept["val_accuracy"] or 0.0
+    share = percent(accuracy)
+    if "val_accuracy" in spread:
+        share = f"{100.0 * accuracy:.1f} ± {100.0 * spread['val_accuracy']:.1f} %"
     rows = counted(n, "row")
     count = f" ({int(best.right.sum())} of {rows})" if seeds == 1 else f" of {rows}"
     loss = _number(kept["val_loss"], spread.get("val_loss"))
-    return f"Validation accuracy {accuracy:.1f}{deviation} %{count}, loss {loss}{over}."
+    return f"Validation accuracy {share}{count}, loss {loss}{over}."
 
 
 def _number(value: float | None, spread: float | None) -> str:

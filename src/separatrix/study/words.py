@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,6 +68,29 @@ def counted(count: int, thing: str, things: str = "") -> str:
     ('1 class', '1,234 rows')
     """
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in per cent; one that is less than all, or more than none, is not rounded to it.
+
+    >>> percent(0.98765), percent(1.0), percent(0.99997), percent(3e-5, 2)
+    ('98.8 %', '100.0 %', '> 99.9 %', '< 0.01 %')
+    """
+    said, least = f"{100.0 * share:.{digits}f}", 10.0**-digits
+    if share < 1.0 and float(said) == 100.0:
+        return f"> {100.0 - least:.{digits}f} %"
+    if share > 0.0 and float(said) == 0.0:
+        return f"< {least:.{digits}f} %"
+    return f"{said} %"
+
+
+def command(*words: str) -> str:
+    """A command to be copied into a terminal: names with spaces are quoted.
+
+    >>> command("studies", "show", "two rates")
+    "separatrix studies show 'two rates'"
+    """
+    return shlex.join(["separatrix", *words])
 
 
 def printable(text: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from separatrix.arrays import Array
 from separatrix.solvers.history import History
 from separatrix.study.store import Store, StoreError, to_archive, to_bytes, to_text
+from separatrix.study.words import command
 
 _HELD: set[str] = set()  # tokens of the writers of this process
 PIECE = 1 << 26  # bytes; SQLite takes values of up to 10^9
@@ -93,7 +94,7 @@ def refuse_owned(store: Store, connection: sqlite3.Connection, row: sqlite3.Row)
     raise StoreError(
         f"The study {row['name']!r} in {store.path} is being written by process "
         f"{owner['process']} on {owner['host']}. Wait for it or end it; its progress can be read "
-        f"meanwhile: separatrix studies show {row['name']}"
+        f"meanwhile: {command('studies', 'show', row['name'])}"
     )
 
 
