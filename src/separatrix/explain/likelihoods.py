@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from separatrix.arrays import Array
 from separatrix.explain.layout import facts, number, plain, table, wrapped
@@ -17,8 +18,7 @@ from separatrix.modelfile import Bundle
 
 CLOSE = 1e-9
 SMALLEST = 1e-290  # of a product: digits are lost below
-_POINTS, _TRIED, _FAR = 81, 9, 64.0  # of the line: those kept, those of a search, where it ends
-_NARROWED = 40  # times that the place of the best weights is narrowed
+_POINTS, _TRIED, _FAR = 49, 9, 64.0  # of the line: those kept, those of a search, where it ends
 
 
 @dataclass(frozen=True)
@@ -236,12 +236,9 @@ def _best(f: Callable[[float], float]) -> float | None:
         tried = np.linspace(0.0, end, _TRIED)
         least = int(np.argmin([f(t) for t in tried]))
         end *= 2.0
-    low, high = float(tried[max(least - 1, 0)]), float(tried[least + 1])
-    for _ in range(_NARROWED):
-        third = (high - low) / 3.0
-        left, right = low + third, high - third
-        low, high = (low, right) if f(left) <= f(right) else (left, high)
-    return 0.5 * (low + high)
+    ends = float(tried[max(least - 1, 0)]), float(tried[least + 1])
+    found = minimize_scalar(f, bounds=ends, method="bounded", options={"xatol": 1e-6})
+    return float(found.x)
 
 
 def _close(a: float, b: float) -> bool:
