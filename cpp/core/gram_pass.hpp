@@ -26,6 +26,7 @@ class GramPass {
 
   private:
     static constexpr index_t tile_bytes = 1 << 19;  // the sums of a task stay in the cache
+    static constexpr index_t slab_rows = 8192;      // of a sparse X, summed at a time
     static constexpr index_t depth = 384;           // rows of a dense chunk, weighed at a time
 
     index_t order() const { return X_.columns + 1; }
@@ -35,49 +36,96 @@ class GramPass {
         H[k * order + j] = value;
     }
 
-    // The columns in tiles as wide as fit, each cut into ranges of rows of the triangle.
-    void sparse(const double* h, index_t columns, double* H) {
-        struct Task {
-            index_t c, width, j0, j1;
-        };
+    // Some columns of h, and a range of rows of the triangle.
+    struct Task {
+        index_t c, width, j0, j1;
+        index_t numbers() const { return (j1 * (j1 + 1) - j0 * (j0 + 1)) / 2 * width; }
+    };
+
+    // The columns in tiles as wide as fit, each cut into ranges of rows of the triangle: `shares`
+    // of even work in all, or more where the cache holds no more.
+    std::vector<Task> tasks(index_t columns, index_t shares) const {
         const index_t lanes = engine_.set->f64.lanes, D = order();
         const Data::Bounds work = X_.pair_counts();
         const double all = double((*work)[D]);
-        std::vector<Task> tasks;
+        std::vector<Task> out;
         for (index_t c = 0; c < columns;) {
             index_t width = columns == 1 ? 1 : lanes;
             while (width > 1 && width < k_.widest && 2 * width <= columns - c + lanes - 1)
                 width *= 2;
-            // Ranges of even work, one for a thread, but no larger than the cache: each reads all
-            // rows of X.
-            const index_t shares = engine_.threads;
             const index_t tiles = (columns + width - 1) / width;
             const double share = all / double(std::max<index_t>(1, shares / tiles));
             for (index_t j0 = 0, j1; j0 < D; j0 = j1) {
                 for (j1 = j0 + 1; j1 < D; ++j1) {
-                    const index_t entries = ((j1 + 1) * (j1 + 2) - j0 * (j0 + 1)) / 2;
-                    if (entries * width * index_t(sizeof(double)) > tile_bytes) break;
+                    const Task longer{c, width, j0, j1 + 1};
+                    if (longer.numbers() * index_t(sizeof(double)) > tile_bytes) break;
                     if (double((*work)[j1 + 1] - (*work)[j0]) > share) break;
                 }
-                tasks.push_back({c, width, j0, j1});
+                out.push_back({c, width, j0, j1});
             }
             c += width;
         }
-        std::vector<Buffer<double>> space(engine_.threads), rows(engine_.threads);
-        engine_.loop(index_t(tasks.size()), all * columns, [&](index_t number, int worker) {
-            const Task& task = tasks[number];
-            const index_t entries = (task.j1 * (task.j1 + 1) - task.j0 * (task.j0 + 1)) / 2;
-            double* sums = space[worker].reserve(entries * task.width);
-            std::fill_n(sums, entries * task.width, 0.0);
-            k_.sparse(X_.by_sample, {h, columns, task.c, task.width, task.j0, task.j1, sums,
-                                     origin_, rows[worker].reserve(D)});
-            for (index_t p = 0; p < std::min(task.width, columns - task.c); ++p) {
-                const double* from = sums + p;
-                for (index_t j = task.j0; j < task.j1; ++j)
-                    for (index_t k = 0; k <= j; ++k, from += task.width)
-                        put(H + (task.c + p) * D * D, D, j, k, *from);
+        return out;
+    }
+
+    // The rows are summed slab by slab, and the slabs added up in their order. Where there are
+    // tasks enough each is done by one thread; otherwise the slabs of each are shared out.
+    void sparse(const double* h, index_t columns, double* H) {
+        const index_t threads = engine_.threads, D = order();
+        std::vector<Task> all = tasks(columns, 1);
+        const bool alone = index_t(all.size()) < threads;
+        if (!alone) all = tasks(columns, threads);
+        const double pairs = double((*X_.pair_counts())[D]);
+        const index_t slabs = std::max<index_t>(1, (X_.rows + slab_rows - 1) / slab_rows);
+        std::vector<Buffer<double>> parts(threads), sums(threads), rows(threads);
+        const auto add = [&](const Task& task, index_t slab, int worker, double* to) {
+            std::fill_n(to, task.numbers(), 0.0);
+            const index_t first = slab * slab_rows, last = std::min(X_.rows, first + slab_rows);
+            k_.sparse(X_.by_sample.rows_from(first, last - first),
+                      {h + first * columns, columns, task.c, task.width, task.j0, task.j1, to,
+                       origin_, rows[worker].reserve(D)});
+        };
+        const auto fold = [](const Task& task, const double* from, double* to) {
+            for (index_t k = 0; k < task.numbers(); ++k) to[k] += from[k];
+        };
+        if (!alone) {
+            engine_.loop(index_t(all.size()), pairs * columns, [&](index_t number, int worker) {
+                const Task& task = all[number];
+                double* part = parts[worker].reserve(task.numbers());
+                double* sum = sums[worker].reserve(task.numbers());
+                add(task, 0, worker, sum);
+                for (index_t slab = 1; slab < slabs; ++slab) {
+                    add(task, slab, worker, part);
+                    fold(task, part, sum);
+                }
+                put_all(task, sum, columns, H);
+            });
+            return;
+        }
+        for (const Task& task : all) {
+            const index_t wave = std::min(slabs, threads);
+            for (index_t k = 0; k < wave; ++k) parts[k].reserve(task.numbers());
+            double* sum = sums[0].reserve(task.numbers());
+            std::fill_n(sum, task.numbers(), 0.0);
+            for (index_t first = 0; first < slabs; first += wave) {
+                const index_t here = std::min(wave, slabs - first);
+                engine_.loop(here, pairs * columns, [&](index_t k, int worker) {
+                    add(task, first + k, worker, parts[k].reserve(0));
+                });
+                for (index_t k = 0; k < here; ++k) fold(task, parts[k].reserve(0), sum);
             }
-        });
+            put_all(task, sum, columns, H);
+        }
+    }
+
+    void put_all(const Task& task, const double* sums, index_t columns, double* H) const {
+        const index_t D = order();
+        for (index_t p = 0; p < std::min(task.width, columns - task.c); ++p) {
+            const double* from = sums + p;
+            for (index_t j = task.j0; j < task.j1; ++j)
+                for (index_t k = 0; k <= j; ++k, from += task.width)
+                    put(H + (task.c + p) * D * D, D, j, k, *from);
+        }
     }
 
     // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.

@@ -63,6 +63,13 @@ struct CompressedView {
         return wide ? static_cast<const std::int64_t*>(index)[k]
                     : static_cast<const std::int32_t*>(index)[k];
     }
+    // `count` of the rows, from `first` on.
+    CompressedView rows_from(index_t first, index_t count) const {
+        CompressedView part = *this;
+        part.start = static_cast<const char*>(start) + first * (wide ? 8 : 4);
+        part.rows = count;
+        return part;
+    }
 };
 
 // Which part of X a product reads: rows `rows[0..]` of X if given, else rows from `first`.
