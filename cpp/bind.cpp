@@ -219,24 +219,13 @@ void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> 
     const Engine here = engine();
     for_slabs(here, rows, 16.0 * rows * N, [&](index_t, index_t i0, index_t i1) {
         Buffer<T> scratch;
-        here.kernels<T>().loss(form.loss, {.rows = i1 - i0,
-                                           .models = models,
-                                           .outputs = outputs,
-                                           .y = labels.y + i0 * labels.y_row,
-                                           .y_row = labels.y_row,
-                                           .y_model = labels.y_model,
-                                           .s = labels.s ? labels.s + i0 * labels.s_row : nullptr,
-                                           .s_row = labels.s_row,
-                                           .s_model = labels.s_model,
-                                           .whose = labels.whose,
-                                           .scale = labels.scale,
-                                           .margin = form.margin,
-                                           .Z = Z.data() + i0 * N,
-                                           .value = value.data() + i0 * models,
-                                           .hit = hits.data() + i0 * models,
-                                           .gradient = true,
-                                           .one_vs_rest = form.one_vs_rest,
-                                           .scratch = scratch.reserve(loss_scratch<T>(outputs))});
+        T* space = scratch.reserve(loss_scratch<T>(outputs));
+        LossBlock<T> block =
+            block_of(labels, form, i0, i1 - i0, models, outputs, Z.data() + i0 * N, space);
+        block.value = value.data() + i0 * models;
+        block.hit = hits.data() + i0 * models;
+        block.gradient = true;
+        here.kernels<T>().loss(form.loss, block);
     });
 }
 

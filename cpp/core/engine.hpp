@@ -156,6 +156,30 @@ struct LossForm {
           one_vs_rest(number >= sx::one_vs_rest) {}
 };
 
+// `rows` rows from `first` on, with their scores Z (rows, models, outputs), as the kernels of the
+// losses take them; what these are to leave is for the caller to add.
+template <class T>
+LossBlock<T> block_of(const Labels& labels, const LossForm& form, index_t first, index_t rows,
+                      index_t models, index_t outputs, T* Z, T* scratch) {
+    LossBlock<T> out{};
+    out.rows = rows;
+    out.models = models;
+    out.outputs = outputs;
+    out.y = labels.y + first * labels.y_row;
+    out.y_row = labels.y_row;
+    out.y_model = labels.y_model;
+    out.s = labels.s ? labels.s + first * labels.s_row : nullptr;
+    out.s_row = labels.s_row;
+    out.s_model = labels.s_model;
+    out.whose = labels.whose;
+    out.scale = labels.scale;
+    out.margin = form.margin;
+    out.one_vs_rest = form.one_vs_rest;
+    out.Z = Z;
+    out.scratch = scratch;
+    return out;
+}
+
 // How many rows of X the products with X and with X^T have read: what "one pass" is judged by.
 struct RowsRead {
     std::atomic<std::int64_t> forward{0}, backward{0};

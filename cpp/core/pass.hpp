@@ -47,28 +47,14 @@ class Pass {
         // Rows [first, first + here) of the labels, a block, whose scores are Z.
         const auto judge = [&](const Labels& near, index_t first, index_t here, T* Z,
                                index_t number, int worker) {
-            double* row_value = values + worker * block * B;
-            double* row_hit = hits_of_rows + worker * block * B;
-            k_.loss(form.loss, {.rows = here,
-                                .models = B,
-                                .outputs = w.outputs,
-                                .y = near.y + first * near.y_row,
-                                .y_row = near.y_row,
-                                .y_model = near.y_model,
-                                .s = near.s ? near.s + first * near.s_row : nullptr,
-                                .s_row = near.s_row,
-                                .s_model = near.s_model,
-                                .whose = near.whose,
-                                .scale = near.scale,
-                                .margin = form.margin,
-                                .Z = Z,
-                                .value = row_value,
-                                .hit = row_hit,
-                                .gradient = G != nullptr,
-                                .one_vs_rest = form.one_vs_rest,
-                                .scratch = scratch + worker * need});
-            all_values.add(number, row_value, here);
-            all_hits.add(number, row_hit, here);
+            LossBlock<T> rows_of_block =
+                block_of(near, form, first, here, B, w.outputs, Z, scratch + worker * need);
+            rows_of_block.value = values + worker * block * B;
+            rows_of_block.hit = hits_of_rows + worker * block * B;
+            rows_of_block.gradient = G != nullptr;
+            k_.loss(form.loss, rows_of_block);
+            all_values.add(number, rows_of_block.value, here);
+            all_hits.add(number, rows_of_block.hit, here);
             if (G) biases.add(number, Z, here);
         };
         const auto fold = [&](index_t count) {
@@ -153,26 +139,9 @@ class Pass {
     static void bend(const Engine& engine, index_t models, index_t outputs, const Labels& labels,
                      const LossForm& form, index_t first, index_t count, const T* Z, T* V,
                      T* scratch) {
-        engine.set->curvature->times(form.loss,
-                                     {.rows = count,
-                                      .models = models,
-                                      .outputs = outputs,
-                                      .y = labels.y + first * labels.y_row,
-                                      .y_row = labels.y_row,
-                                      .y_model = labels.y_model,
-                                      .s = labels.s ? labels.s + first * labels.s_row : nullptr,
-                                      .s_row = labels.s_row,
-                                      .s_model = labels.s_model,
-                                      .whose = labels.whose,
-                                      .scale = labels.scale,
-                                      .margin = form.margin,
-                                      .Z = const_cast<T*>(Z),  // only read
-                                      .value = nullptr,
-                                      .hit = nullptr,
-                                      .gradient = false,
-                                      .one_vs_rest = form.one_vs_rest,
-                                      .scratch = scratch},
-                                     V);
+        T* scores = const_cast<T*>(Z);  // only read
+        engine.set->curvature->times(
+            form.loss, block_of(labels, form, first, count, models, outputs, scores, scratch), V);
     }
 
     // G += X^T U for all rows, U (rows, N).
