@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.options import ModelFile, Reading, SourceArgument
+from separatrix.cli.options import ModelFile, Picture, Reading, SourceArgument
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
@@ -30,10 +30,7 @@ def explain(
     learning_rate: Annotated[
         float | None, typer.Option(metavar="X", help="Of the step; 0.01 by default.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
-    ] = None,
+    out: Picture = None,
 ) -> None:
     """Take the prediction for one row apart: features times weights, scores, probabilities.
 

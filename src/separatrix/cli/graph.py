@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from separatrix.cli.options import Picture
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
 from separatrix.cli.writing import check_picture, written
@@ -21,10 +22,7 @@ def graph(
     values: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=NUMBER...", help="Of its variables.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
-    ] = None,
+    out: Picture = None,
 ) -> None:
     """Take an expression apart: the value of every step, and the derivative of the whole by it.
 

@@ -18,6 +18,10 @@ SourceArgument = Annotated[
     str,
     typer.Argument(metavar="SOURCE", help="A name ('separatrix data list'), a file or a folder."),
 ]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw it to this file as well: .png, .svg or .html."),
+]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (.sx).")]
 Out = Annotated[
     Path | None, typer.Option(help="Write the model to this file (.sx).", rich_help_panel="Output")
