@@ -46,20 +46,20 @@ class GramPass {
     // of even work in all, or more where the cache holds no more.
     std::vector<Task> tasks(index_t columns, index_t shares) const {
         const index_t lanes = engine_.set->f64.lanes, D = order();
-        const Data::Bounds work = X_.pair_counts();
-        const double all = double((*work)[D]);
+        const Data::Bounds work = shares > 1 ? X_.pair_counts() : nullptr;
         std::vector<Task> out;
         for (index_t c = 0; c < columns;) {
             index_t width = columns == 1 ? 1 : lanes;
             while (width > 1 && width < k_.widest && 2 * width <= columns - c + lanes - 1)
                 width *= 2;
             const index_t tiles = (columns + width - 1) / width;
-            const double share = all / double(std::max<index_t>(1, shares / tiles));
+            const index_t of_tile = std::max<index_t>(1, shares / tiles);
+            const double share = work ? double((*work)[D]) / double(of_tile) : 0.0;
             for (index_t j0 = 0, j1; j0 < D; j0 = j1) {
                 for (j1 = j0 + 1; j1 < D; ++j1) {
                     const Task longer{c, width, j0, j1 + 1};
                     if (longer.numbers() * index_t(sizeof(double)) > tile_bytes) break;
-                    if (double((*work)[j1 + 1] - (*work)[j0]) > share) break;
+                    if (work && double((*work)[j1 + 1] - (*work)[j0]) > share) break;
                 }
                 out.push_back({c, width, j0, j1});
             }
@@ -75,7 +75,8 @@ class GramPass {
         std::vector<Task> all = tasks(columns, 1);
         const bool alone = index_t(all.size()) < threads;
         if (!alone) all = tasks(columns, threads);
-        const double pairs = double((*X_.pair_counts())[D]);
+        const double entries = double(X_.by_sample.offset(X_.rows)) + double(X_.rows);
+        const double pairs = 0.5 * entries * entries / double(std::max<index_t>(X_.rows, 1));
         const index_t slabs = std::max<index_t>(1, (X_.rows + slab_rows - 1) / slab_rows);
         std::vector<Buffer<double>> parts(threads), sums(threads), rows(threads);
         const auto add = [&](const Task& task, index_t slab, int worker, double* to) {

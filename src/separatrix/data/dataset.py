@@ -191,13 +191,12 @@ class Dataset:
 
     def first_alike(self, n_models: int) -> Array:
         """For each of so many models (B,) the first that has the same rows, labels and weights."""
-        keys: Array = np.zeros((0, n_models), np.int64)
-        for block in self.blocks():
-            own = block.own()
-            if "labels" in own:
-                return np.arange(n_models)
-            if "weights" in own:
-                keys = np.vstack([keys, block.different_weights()[1]])
+        own = [block.own() for block in self.blocks()]
+        if any("labels" in names for names in own):
+            return np.arange(n_models)
+        if not any(own):
+            return np.zeros(n_models, int)
+        keys = [block.different_weights()[1] for block in self.blocks() if block.own()]
         _, first, place = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         return first[place.reshape(-1)]
 
