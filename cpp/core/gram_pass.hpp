@@ -26,10 +26,12 @@ class GramPass {
 
   private:
     static constexpr index_t tile_bytes = 1 << 19;  // the sums of a task stay in the cache
-    static constexpr index_t slab_rows = 8192;      // of a sparse X, summed at a time
     static constexpr index_t depth = 384;           // rows of a dense chunk, weighed at a time
 
     index_t order() const { return X_.columns + 1; }
+
+    // Rows of a sparse X that are summed at a time: some slabs of them, whose sums cost little.
+    index_t slab() const { return X_.rows <= 16384 ? 2048 : 8192; }
 
     static void put(double* H, index_t order, index_t j, index_t k, double value) {
         H[j * order + k] = value;
@@ -77,11 +79,11 @@ class GramPass {
         if (!alone) all = tasks(columns, threads);
         const double entries = double(X_.by_sample.offset(X_.rows)) + double(X_.rows);
         const double pairs = 0.5 * entries * entries / double(std::max<index_t>(X_.rows, 1));
-        const index_t slabs = std::max<index_t>(1, (X_.rows + slab_rows - 1) / slab_rows);
+        const index_t slabs = std::max<index_t>(1, (X_.rows + slab() - 1) / slab());
         std::vector<Buffer<double>> parts(threads), sums(threads), rows(threads);
-        const auto add = [&](const Task& task, index_t slab, int worker, double* to) {
+        const auto add = [&](const Task& task, index_t number, int worker, double* to) {
             std::fill_n(to, task.numbers(), 0.0);
-            const index_t first = slab * slab_rows, last = std::min(X_.rows, first + slab_rows);
+            const index_t first = number * slab(), last = std::min(X_.rows, first + slab());
             k_.sparse(X_.by_sample.rows_from(first, last - first),
                       {h + first * columns, columns, task.c, task.width, task.j0, task.j1, to,
                        origin_, rows[worker].reserve(D)});
@@ -95,8 +97,8 @@ class GramPass {
                 double* part = parts[worker].reserve(task.numbers());
                 double* sum = sums[worker].reserve(task.numbers());
                 add(task, 0, worker, sum);
-                for (index_t slab = 1; slab < slabs; ++slab) {
-                    add(task, slab, worker, part);
+                for (index_t next = 1; next < slabs; ++next) {
+                    add(task, next, worker, part);
                     fold(task, part, sum);
                 }
                 put_all(task, sum, columns, H);

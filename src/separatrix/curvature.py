@@ -232,7 +232,6 @@ def write_hessian(
     d, B, K = shape
     D, apart = d + 1, n_blocks == K
     pairs = output_pairs(K, n_blocks)
-    out = np.empty((B, n_blocks, D * K // n_blocks, D * K // n_blocks))
     rows = max((len(block.y) for block in data.blocks()), default=0)
     group = max(1, NUMBERS_AT_ONCE // (len(pairs) * max(rows, D**2)))
     parts = [
@@ -240,16 +239,23 @@ def write_hessian(
         for models, origin in frame.groups()
         for first in range(0, len(models), group)
     ]
+    at_once = apart and len(parts) == 1  # then what is made is what is asked for
+    m = D * K // n_blocks
+    out = np.empty((0 if at_once else B, n_blocks, m, m))
     for some, origin in parts:
         G = _sum_of_grams(data, weights(some), origin).reshape(len(some), len(pairs), D, D)
         if bias_curvature is None:
             G[:, :, d], G[:, :, :, d] = 0.0, 0.0
         of_bias = np.ones(len(some)) if bias_curvature is None else bias_curvature[some]
         of_weights = penalty.select(some).gradient(np.ones((d, len(some), 1)))[:, :, 0].T
+        diagonals = G.reshape(len(some), len(pairs), D * D)[:, :, :: D + 1]
         for number, (k, j) in enumerate(pairs):
             if k == j:
-                G[:, number, np.arange(d), np.arange(d)] += of_weights
-                G[:, number, d, d] += of_bias
+                diagonals[:, number, :d] += of_weights
+                diagonals[:, number, d] += of_bias
+        if at_once:
+            return G
+        for number, (k, j) in enumerate(pairs):
             if apart:
                 out[some, k] = G[:, number]
             else:
