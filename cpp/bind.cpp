@@ -253,22 +253,23 @@ void hessian_times(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<
                        gb.data());
 }
 
-// The second derivatives at Z times V, in place of V, for every row alone.
+// The second derivatives at Z times V, or times ones, in place of V, for every row alone.
 template <class T>
 void bend(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
-          In<T> Z, Out<T> V, Maybe<In<std::int32_t>> whose) {
+          In<T> Z, Out<T> V, Maybe<In<std::int32_t>> whose, bool of_ones) {
     nb::gil_scoped_release release;
     const index_t rows = Z.shape(0), models = Z.shape(1), outputs = Z.shape(2);
     const Labels labels = labels_of(y, s, scale, whose);
     const LossForm form(loss, margin);
     const Engine machine = engine();
-    constexpr index_t block = 1024, cost = 16;  // multiply-adds that an exponential is worth
+    constexpr index_t block = 256, cost = 16;  // multiply-adds that an exponential is worth
     const index_t need = curvature_scratch<T>(outputs), N = models * outputs;
     Buffer<T> scratch;
     T* space = scratch.reserve(need * machine.threads);
     machine.loop(
         (rows + block - 1) / block, double(cost) * rows * N, [&](index_t task, int worker) {
             const index_t first = task * block, count = std::min(block, rows - first);
+            if (of_ones) std::fill_n(V.data() + first * N, count * N, T(1));
             Pass<T>::bend(machine, models, outputs, labels, form, first, count,
                           Z.data() + first * N, V.data() + first * N, space + worker * need);
         });
@@ -503,7 +504,7 @@ void bind_type(nb::module_& m, const char* rules) {
           "whose"_a.none().noconvert() = nb::none());
     m.def("bend", &bend<T>, "loss"_a, "margin"_a, "y"_a.noconvert(), "s"_a.none().noconvert(),
           "scale"_a.noconvert(), "Z"_a.noconvert(), "V"_a.noconvert(),
-          "whose"_a.none().noconvert() = nb::none());
+          "whose"_a.none().noconvert() = nb::none(), "of_ones"_a = false);
     m.def("perceptron_epoch", &perceptron<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "order"_a.noconvert(), "W"_a.noconvert(),
           "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert(),

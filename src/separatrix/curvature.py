@@ -160,7 +160,7 @@ class Curvature:
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
         """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
         if self.n_blocks == Z.shape[2]:
-            return self._bent(block, Z, np.ones_like(Z)).astype(np.float64, copy=False)
+            return self._bent(block, Z).astype(np.float64, copy=False)
         h = np.empty((*Z.shape[:2], len(pairs)))
         for j in range(Z.shape[2]):
             second = self._second(block, Z, j)
@@ -175,12 +175,14 @@ class Curvature:
         V[:, :, output] = 1.0
         return self._bent(block, Z, V)
 
-    def _bent(self, block: Block, Z: Array, V: Array) -> Array:
-        """s d2loss(Z) V / S of each row, (n, B, K); V may be overwritten."""
+    def _bent(self, block: Block, Z: Array, V: Array | None = None) -> Array:
+        """s d2loss(Z) V / S of each row, (n, B, K), V being ones or given, to be overwritten."""
         if self.loss.compiled:
-            kernel, margin = self.loss.kernel, self.loss.margin
-            _core.bend(kernel, margin, block.y, block.s, self.scale, Z, V, block.whose)
-            return V
+            kernel, margin, of_ones = self.loss.kernel, self.loss.margin, V is None
+            out = np.empty_like(Z) if V is None else V
+            _core.bend(kernel, margin, block.y, block.s, self.scale, Z, out, block.whose, of_ones)
+            return out
+        V = np.ones_like(Z) if V is None else V
         s = per_model(block.weights)
         U = self.loss.hessian_times(block.y, silence(Z, s), silence(V, s))
         return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
