@@ -125,23 +125,21 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
     blocks = list(objective.data.blocks())
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
-    U = [_usable(u, per_model(block.weights)) for block, u in zip(blocks, duals)]
+    weights = [per_model(block.weights) for block in blocks]
+    U = [_usable(u, s) for s, u in zip(weights, duals)]
     free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
     if free.any():
         balanced = _balanced(objective, blocks, U)
         U = [np.where(free[:, None], even, u) for even, u in zip(balanced, U)]
     scale = objective.scale(model.n_models)
-    V = np.zeros(model.W.shape)
-    for block, u in zip(blocks, U):
-        V += block.X.transpose_times(u * (per_model(block.weights) * scale)[:, :, None])
+    V = objective.data.transpose_times(U, scale)
     shrink = objective.penalty.dual_scale(V)
     # At U = 0 the conjugate depends on the class alone.
     classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
     sizes = np.zeros(model.b.shape)
-    for block, u in zip(blocks, U):
-        s = per_model(block.weights)
+    for block, s, u in zip(blocks, weights, U):
         sizes += sum_samples(s[:, :, None] * np.abs(u)) * scale[:, None]
         each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
         cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale

@@ -145,14 +145,15 @@ class ElasticNet:
         sum ((|V| - l1 f)_+)^2 / (2 l2 f^2) for l2 > 0; for l2 = 0, 0 where |V| <= l1 f
         everywhere (to rounding) and inf elsewhere.
         """
-        f, bound = self._f(), self._bound()
-        size = np.abs(V).astype(np.float64, copy=False)
-        smooth = self.l2 > 0
+        smooth, bound = self.l2 > 0, self._bound()
+        size = beyond = V.astype(np.float64, copy=False)
+        if self.l1.any() or not smooth.all():
+            size = np.abs(size)
+            beyond = np.maximum(size - bound, 0.0)
         with np.errstate(over="ignore", under="ignore"):
             # In units in which the squares of the smallest numbers are still some.
             unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
-            beyond = np.maximum(size - bound, 0.0) if self.l1.any() else size
-            curved = sum_of_squares(beyond / (f * _across(unit)))
+            curved = sum_of_squares(beyond / (self._f() * _across(unit)))
         if smooth.all():
             return curved
         inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))

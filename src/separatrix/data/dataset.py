@@ -163,6 +163,21 @@ class Dataset:
         assert total is not None
         return total
 
+    def transpose_times(self, duals: Sequence[Array], factors: Array) -> Array:
+        """X^T (s o U) times a factor (B,) for each model: (d, B, K) of U (n, B, K) of every block.
+
+        >>> data = Dataset.of([[1.0], [2.0]], [0, 1], [1.0, 3.0])
+        >>> data.transpose_times([np.ones((2, 1, 1))], np.array([0.5])).item()
+        3.5
+        """
+        each = iter(duals)
+
+        def product(block: Block) -> tuple[Array]:
+            weights = per_model(block.weights) * factors
+            return (block.X.transpose_times(next(each) * weights[:, :, None]),)
+
+        return self.sum_over_blocks(product)[0]
+
     def total_weight(self) -> Array:
         """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
 

@@ -245,15 +245,11 @@ def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Mod
     """The model with the weights that the duals stand for."""
     B = model.n_models
     _, l2 = objective.strengths(B)
-    strength = objective.scale(B) / l2
-    W = np.zeros(model.W.shape)
-    for block, U in zip(objective.data.blocks(), duals):
-        weighted = U * (per_model(block.weights) * -strength)[:, :, None]
-        W += block.X.transpose_times(weighted)
+    W = objective.data.transpose_times(duals, -objective.scale(B) / l2)
     steps = _steps(objective, model, np.float64)
     if steps is not None:
         W *= steps.reshape(W.shape)
-    return Model(W.astype(model.W.dtype), model.b)
+    return Model(W.astype(model.W.dtype, copy=False), model.b)
 
 
 def _entries(blocks: Sequence[Block]) -> int:
