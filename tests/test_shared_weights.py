@@ -136,6 +136,31 @@ def test_a_fit_has_the_same_bits(make: Callable[[], Solver], loss: str, l1: floa
         assert ours.certificate.dual == theirs.certificate.dual
 
 
+@pytest.mark.parametrize("weights", ["none", "one", "each", "shared"])
+def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((N, D)), rng.integers(0, 2, (N, 3))
+    s = None if weights == "none" else rng.exponential(1.0, (N, 3))
+    given = s[:, 0] if weights == "one" and s is not None else s
+    data = Dataset.of(X, y, given, whose=[2, 0, 2] if weights == "shared" else None)
+    (block,) = data.blocks()
+    own = np.broadcast_to(block.weights.reshape(N, -1), (N, 3))
+    sums, totals = data.class_sums()
+    for m in range(3):
+        for c in range(2):
+            part = np.where(y[:, m] == c, own[:, m], 0.0)
+            np.testing.assert_allclose(sums[:, m, c], X.T @ part)
+            np.testing.assert_allclose(totals[m, c], part.sum())
+    tasks = [
+        Task(LOSSES["logistic"], 1, Newton(), Stop(epochs=((50,),), tol=np.array([1e-8])), l2=0.1)
+        for _ in range(3)
+    ]
+    for m, found in enumerate(train(tasks, data)):
+        assert found.stop_reason == "tol"
+        alone = train(tasks[:1], Dataset.of(X, y[:, m], own[:, m]))[0]
+        equal(found.model.W, alone.model.W)
+
+
 def test_weights_far_from_one_are_kept_apart() -> None:
     X, y = np.eye(4), [0, 1, 0, 1]
     s = np.array([[1e200, 1.0]] * 4)

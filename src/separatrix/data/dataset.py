@@ -251,7 +251,7 @@ class Dataset:
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
         s, whose = block.different_weights()
         if block.y.ndim == 2:
-            s, whose = s[:, whose], np.arange(block.y.shape[1])
+            s, whose = np.broadcast_to(s[:, whose], block.y.shape), np.arange(block.y.shape[1])
         each = np.empty((*s.shape, len(self.classes)))
         for c in range(len(self.classes)):
             np.multiply(s, per_model(block.y) == c, out=each[:, :, c])
