@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from forms import FORMS, SMOOTH, Form
 from separatrix import (
@@ -19,6 +21,7 @@ from separatrix import (
     charts,
     explain,
 )
+from separatrix.explain.proofs import plane_or_none, strictly_apart
 from separatrix.losses.cross_entropy import CrossEntropy
 from test_explain import is_plain
 
@@ -346,15 +349,75 @@ def test_a_narrow_margin_is_told_and_never_taken_for_none(X: list, y: list, marg
 
 def test_what_is_not_known_is_not_told_as_if_it_were() -> None:
     rng = np.random.default_rng(0)
-    X, w = rng.standard_normal((1500, 20)), np.eye(20)[0]
-    y = (X[:, 0] > 0.0).astype(int)
-    X = (X + np.outer(2 * y - 1, w) * 0.01) @ np.linalg.qr(rng.standard_normal((20, 20)))[0]
+    X, y = rng.standard_normal((26_000, 20)), rng.integers(0, 2, 26_000)  # too large for a proof
     story = explain.perceptron(X, y, epochs=2, others=0)
     assert story.separable is None
     assert "is not known" in story.sentences[1]
     assert "No plane separates" not in story.to_text(1000)
     title = charts.perceptron_planes(story).to_dict()["title"]["text"]
     assert title == "No plane with a margin was found"
+
+
+def test_rows_very_near_a_plane_are_not_said_to_be_inseparable() -> None:
+    rng = np.random.default_rng(0)
+    a = np.round(rng.uniform(-1, 1, 40) * 1024) / 1024
+    u = np.round(rng.uniform(0.01, 1, 40) * 1024) / 1024
+    y = rng.integers(0, 2, 40)
+    y[:4], u[:4] = [0, 1, 0, 1], 2.0**-20
+    r = np.zeros(40)
+    r[np.flatnonzero(y)[5:10]] = 1
+    X = np.column_stack([a, -a + np.where(y == 1, u, -u), r])
+    story = explain.perceptron(X, y, epochs=3, others=0)
+    assert story.separable
+    assert story.bound is not None
+
+
+@pytest.mark.parametrize("separable", [True, False])
+def test_some_thousand_rows_are_not_too_many_for_a_proof(separable: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((3000, 20)), rng.standard_normal(20)
+    y = (X @ w > 0.0).astype(int) if separable else rng.integers(0, 2, 3000)
+    assert explain.perceptron(X, y, epochs=2, others=0).separable is separable
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 3), st.booleans())
+def test_what_is_told_of_small_rows_is_proven(seed: int, n: int, d: int, bias: bool) -> None:
+    """On a grid of whole numbers a strict margin can be taken for 1, which settles it in floats."""
+    rng = np.random.default_rng(seed)
+    X, t = rng.integers(-2, 3, (n, d)).astype(float), rng.choice([-1.0, 1.0], n)
+    A = t[:, None] * (np.column_stack([X, np.ones(n)]) if bias else X)
+    there = linprog(np.zeros(A.shape[1]), -A, -np.ones(n), bounds=(None, None)).status == 0
+    plane, none = plane_or_none(X, X, t, bias)
+    assert none is not there
+    assert (plane is not None and strictly_apart(plane, X, t)) is there
+
+
+def test_a_gap_of_the_last_digit_is_a_gap_and_no_gap_is_none() -> None:
+    def told(gap: float) -> bool | None:
+        X = np.array([[0.0], [1.0], [1.0 + gap], [3.0]])
+        return explain.perceptron(X, [0, 0, 1, 1], epochs=2, others=0).separable
+
+    assert told(0.0) is False
+    assert told(2.0**-52) is not False
+    assert told(2.0**-40) is True
+
+
+def test_the_sentences_of_the_story_are_of_its_numbers() -> None:
+    story = explain.perceptron([[1], [2]], [0, 1])
+    assert story.bound >= 65.0
+    assert story.most == "65"
+    assert "bias" in story.sentences[1]
+    bare = explain.perceptron([[1.0, 2.0], [-1.0, -1.0]], [1, 0], fit_intercept=False)
+    assert bare.bound is not None
+    assert "bias" not in bare.sentences[1]
+    told = explain.perceptron([[0], [1], [2]], [0, 1, 0], epochs=1, others=0).sentences[1]
+    assert re.search(r": \d+ mistakes? in every epoch", told)
+
+
+def test_margins_are_told_of_the_planes_that_have_one() -> None:
+    story = explain.perceptron([[0.0], [1.0]], [0, 1])
+    assert min(plane.margin for plane in story.planes) <= 0.0
+    assert "margins of those that do" in story.sentences[2]
 
 
 def test_a_rule_that_ended_on_a_tie_is_not_said_to_go_on_for_ever() -> None:

@@ -90,7 +90,10 @@ def _lines(value: Any) -> list[str]:
         return rows if len(value) <= _LINES else [*rows[:-1], f"and {len(value) - _LINES + 1} more"]
     if len(value) <= _ACROSS:
         return [f"({', '.join(map(_number, value))})"]
-    return _lines(tuple(value[k : k + _ACROSS] for k in range(0, len(value), _ACROSS)))
+    pieces = [value[k : k + _ACROSS] for k in range(0, len(value), _ACROSS)]
+    shown = pieces if len(pieces) <= _LINES else pieces[: _LINES - 1]
+    lines, left = _lines(tuple(shown)), len(value) - sum(map(len, shown))
+    return [*lines, f"and {left} more"] if left else lines
 
 
 def _cells(row: Sequence[Any]) -> list[str]:

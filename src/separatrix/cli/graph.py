@@ -1,14 +1,30 @@
 """separatrix graph: an expression taken apart, with the derivative at every step."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from separatrix.cli.options import Picture
 from separatrix.cli.screen import Screen
 from separatrix.cli.verbs import Common, UsageError, verb
 from separatrix.cli.writing import check_picture, written
+
+
+class _WithMinus(TyperCommand):
+    """A command whose first argument may begin with a minus, as -log(w) does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for each in self.get_params(ctx) for name in each.opts}
+        # With a space before it, it is no option; "--" is still one that is not known.
+        return super().parse_args(
+            ctx,
+            [
+                f" {arg}" if arg[:1] == "-" and arg[:2] != "--" and arg not in known else arg
+                for arg in args
+            ],
+        )
 
 
 @verb
@@ -35,6 +51,7 @@ def graph(
     from separatrix import explain
 
     check_picture(out)
+    expression = expression.strip()
     found = explain.graph(expression, **_given(values or []))
 
     def draw(path: Path) -> None:
@@ -50,6 +67,9 @@ def graph(
         screen.say(f"Picture: {drawn}")
     if failed:
         raise failed
+
+
+graph.parsed_as = _WithMinus  # type: ignore[attr-defined]
 
 
 def _given(values: list[str]) -> dict[str, float]:

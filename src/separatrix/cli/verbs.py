@@ -88,7 +88,7 @@ def verb(function: Callable[..., int | None]) -> Callable[..., None]:
 
 def register(app: typer.Typer, command: Callable[..., None]) -> None:
     """Add a verb to an application."""
-    app.command()(command)
+    app.command(cls=getattr(command, "parsed_as", None))(command)
 
 
 def _unwrapped(text: str) -> str:

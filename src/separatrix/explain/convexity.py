@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.estimators.checks import require_count
 from separatrix.explain.given import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.steps import classes_of
 from separatrix.losses import LOSSES, Loss
+from separatrix.study.words import quoted
 
 _ENDS = 60  # halvings of an interval that holds the end of a region
-_LEVEL = 1e-12  # of the largest curvature: what rounding makes of none
+_LEVEL = 1e-12  # of the curvatures that are summed: what rounding makes of none
 
 
 @dataclass(frozen=True)
@@ -86,36 +88,38 @@ def curvature_along(
         raise ValueError(
             f"Loss '{made.name}' has kinks, and no curvature there. Smooth losses: {smooth}."
         )
-    low, high = (float(end) for end in span)
-    if not (np.isfinite([low, high]).all() and low < high and points >= 2):
-        raise ValueError(
-            f"The span must be two rising numbers, and points >= 2. Got {span!r} and {points!r}."
-        )
+    require_count("points", points, low=2)
+    ends = numbers_of("span", span)
+    if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+        raise ValueError(f"The span must be two rising numbers. Got {quoted(span)} instead.")
     X, labels = np.atleast_2d(numbers_of("X", X)), np.atleast_1d(np.asarray(y))
     given = (("start", start), ("direction", direction))
     W, V = (np.atleast_2d(numbers_of(name, a)) for name, a in given)
     _require(made, X, labels, W, V)
     Z, D = (X @ W.T)[:, None, :], (X @ V.T)[:, None, :]
 
-    def at(t: float) -> tuple[float, float, float]:
+    def at(t: float) -> tuple[float, float, float, float]:
         here = Z + t * D
-        slope = (made.gradient(labels, here) * D).sum(axis=(1, 2))
-        curvature = (made.hessian_times(labels, here, D) * D).sum(axis=(1, 2))
-        return float(made.value(labels, here).mean()), float(slope.mean()), float(curvature.mean())
+        slopes = (made.gradient(labels, here) * D).sum(axis=(1, 2))
+        curvatures = (made.hessian_times(labels, here, D) * D).sum(axis=(1, 2))
+        found = made.value(labels, here), slopes, curvatures, np.abs(curvatures)
+        value, slope, curvature, size = (float(each.mean()) for each in found)
+        return value, slope, curvature, size
 
-    positions = np.linspace(low, high, points)
+    positions = np.linspace(*ends, points)
     found = np.array([at(t) for t in positions])
-    negative = _below(positions, found[:, 2], lambda t: at(t)[2])
-    values, slopes, curvatures = (plain(column) for column in found.T)
+    # Of one output a row's curvature is a number right to its last digits, however small; of
+    # several it is a sum, of which what cancels is known to those of the largest only.
+    sizes = found[:, 3] if Z.shape[2] == 1 else np.abs(found[:, 2]).max()
+    negative = _below(positions, found[:, 2] < -_LEVEL * sizes, lambda t: at(t)[2])
+    values, slopes, curvatures = (plain(column) for column in found[:, :3].T)
     return CurvatureAlong(made.name, plain(positions), values, slopes, curvatures, negative)
 
 
 def _below(
-    positions: Array, values: Array, f: Callable[[float], float]
+    positions: Array, inside: Array, f: Callable[[float], float]
 ) -> tuple[tuple[float, float], ...]:
     """The intervals in which f is below 0, their ends found by halving."""
-    level = -_LEVEL * float(np.abs(values).max(initial=0.0))
-    inside = values < level
     regions, begin = [], float(positions[0])
     for k in range(1, len(positions)):
         if inside[k] != inside[k - 1]:

@@ -16,11 +16,12 @@ from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
 from separatrix.estimators.labels import number_labels
 from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.proofs import plane_or_none, strictly_apart
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.separable import PROGRAMME_SIZE, separating_directions
+from separatrix.separable import separating_directions
 from separatrix.solvers import PerceptronRule
 from separatrix.study.words import counted, percent
 
@@ -29,6 +30,7 @@ _STRENGTHS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins
 _HARD = 1e-3  # by which a margin of 1 may be missed
 _SHOWN = 15  # epochs, in text
 _LARGE = 1e15  # a bound of which single mistakes are not told
+_UP = 1.0 + 1e-9  # a bound that was rounded down would be none
 _TOL = 1e-7  # relative gap of the models that are compared
 
 
@@ -60,10 +62,11 @@ class PerceptronStory:
     angles : degrees between the weight vector and every row, both with the bias absorbed: at most
         90 for positive rows that are right, and more for negative ones
     separable : whether all rows can be strictly on their sides: True where a plane proves it, False
-        where a linear programme found none, None where the data is too large for one
+        where a linear programme proves that none does, None where neither is proven
     radius, margin, bound : R = max |(x, 1)|, the widest margin found, and (R / margin)^2, which no
         number of mistakes can pass; None where no plane was found to separate the classes
     planes : the boundaries of several models, side by side
+    fit_intercept : whether they have a bias
     """
 
     classes: tuple[Any, Any]
@@ -78,6 +81,7 @@ class PerceptronStory:
     margin: float | None
     bound: float | None
     planes: tuple[Plane, ...]
+    fit_intercept: bool = True
 
     @property
     def total(self) -> int:
@@ -115,8 +119,9 @@ class PerceptronStory:
     def _bound(self) -> str:
         assert self.margin is not None
         assert self.bound is not None
+        absorbed = "With the bias as a weight, the" if self.fit_intercept else "The"
         return (
-            "A plane separates the classes. With the bias as a weight, the rows have lengths up to "
+            f"A plane separates the classes. {absorbed} rows have lengths up to "
             f"R = {number(self.radius)} and a margin of {number(self.margin)}: there can be at "
             f"most (R / margin)^2 = {self.most} mistakes, in whatever order the rows come."
         )
@@ -128,10 +133,11 @@ class PerceptronStory:
         best = max(apart, key=lambda plane: plane.margin)
         least = min(apart, key=lambda plane: plane.margin)
         many = "Many planes separate the classes, and the rule takes any of them"
+        which = "the margins" if len(apart) == len(self.planes) else "the margins of those that do"
         if number(least.margin) == number(best.margin):
-            return f"{many}: those shown have margins of {number(best.margin)}."
+            return f"{many}: {which} are {number(best.margin)}."
         return (
-            f"{many}: the margins run from {number(least.margin)} ({least.name}) to "
+            f"{many}: {which} run from {number(least.margin)} ({least.name}) to "
             f"{number(best.margin)} ({best.name})."
         )
 
@@ -143,14 +149,16 @@ class PerceptronStory:
             )
         rest = [plane for plane in self.planes if not plane.name.startswith("perceptron")]
         made = ", ".join(f"{plane.name} {percent(plane.accuracy)}" for plane in rest)
+        least, most = min(self.mistakes), max(self.mistakes)
+        several = f"{least:,} to " if least < most else ""
         every = (
-            f"{min(self.mistakes):,} to {counted(max(self.mistakes), 'mistake')} in every epoch. "
+            f"{several}{counted(most, 'mistake')} in every epoch. "
             f"Models that minimise a loss settle: {made} of the rows right."
         )
         if self.separable is None:
             return (
-                "Whether a plane separates the classes is not known: none was found, and the data "
-                "is too large for a proof that there is none. If there is one, the rule ends with "
+                "Whether a plane separates the classes is not known: none was found, and "
+                "no proof that there is none: the data is too large, or too near to a plane. If there is one, the rule ends with "
                 f"more epochs; else it goes on for ever. So far {every}"
             )
         return f"No plane separates the classes, so that the rule goes on for ever: {every}"
@@ -206,7 +214,7 @@ def perceptron(
         found = [] if widest is None else [_absorbed(_plane("", widest, bent, t))]
         margin = max(*map(_absorbed, planes), *found)
         ratio = radius / margin
-        bound = ratio * ratio
+        bound = ratio * ratio * _UP
     return PerceptronStory(
         classes=classes,
         mistakes=tuple(mistakes),
@@ -220,6 +228,7 @@ def perceptron(
         margin=margin,
         bound=bound,
         planes=tuple(planes),
+        fit_intercept=fit_intercept,
     )
 
 
@@ -321,22 +330,28 @@ def _separation(
     """
     middle = X.mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
     near = X - middle  # of rows that are far from 0 but near one another, digits would be lost
-    apart = any(plane.margin > 0.0 for plane in planes)
-    proof = None if apart else _direction(near, y, fit_intercept)
-    if not apart and proof is None:
-        small = len(X) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE
-        return False if small else None, []
-    name, found = "widest margin", _widest(near, y, t, free=fit_intercept)
-    if found is None:
-        name, found = (
-            "separating plane",
-            proof if proof is not None else _direction(near, y, fit_intercept),
-        )
-    if found is None:
-        return apart, []
-    moved = np.append(found[:-1], found[-1] - found[:-1] @ middle)
-    plane = _plane(name, moved, X, t)
-    return apart or plane.margin > 0.0, [plane] if plane.margin > 0.0 else []
+
+    def proven(name: str, found: Array | None) -> list[Plane]:
+        if found is None:
+            return []
+        moved = np.append(found[:-1], found[-1] - found[:-1] @ middle)
+        plane = _plane(name, moved, X, t)
+        return [plane] if plane.margin > 0.0 and strictly_apart(moved, X, t) else []
+
+    apart = any(plane.margin > 0.0 and _separates(plane, X, t) for plane in planes)
+    more: list[Plane] = []
+    if not apart:
+        found, none = plane_or_none(near, X, t, fit_intercept)
+        if none:
+            return False, []
+        more = proven("separating plane", found)
+    widest: list[Plane] = []
+    if apart or more:
+        widest = proven("widest margin", _widest(near, y, t, free=fit_intercept))
+    if not widest:
+        more += proven("separating plane", _direction(near, y, fit_intercept))
+        widest = sorted(more, key=lambda plane: -plane.margin)[:1]
+    return True if apart or widest else None, widest
 
 
 def _direction(X: Array, y: Array, fit_intercept: bool) -> Array | None:
@@ -358,6 +373,10 @@ def _widest(X: Array, y: Array, t: Array, *, free: bool) -> Array | None:
         if (t * model.decision_function(X / radius)).min() >= 1.0 - _HARD:
             return np.append(model.coef_[0] / radius, model.intercept_[0])
     return None
+
+
+def _separates(plane: Plane, X: Array, t: Array) -> bool:
+    return strictly_apart(np.append(plane.weights, plane.bias), X, t)
 
 
 def _both(model: Any) -> Array:

@@ -223,7 +223,8 @@ def large_rate(
         fate = "falls" if curve[-1] <= curve[0] else "diverges"
         if share > 1.0 and fate == "falls":  # what grows is still small beside what shrinks
             fate = "falls, not for long"
-        table_rows.append((float(share * limit), float(share), *plain(curve[[0, -1]]), fate))
+        ends = *plain(curve[[0, -1]]), len(curve)
+        table_rows.append((float(share * limit), float(share), *ends, fate))
     told = [
         str(diagnosis)
         for model in models
@@ -232,7 +233,7 @@ def large_rate(
     ]
     return Demonstration(
         "A rate above 2 / L overshoots further at every step",
-        ("rate", "of the limit", "loss after 1", f"after {epochs}", "the loss"),
+        ("rate", "of the limit", "loss after 1", "at the end", "epochs", "the loss"),
         tuple(table_rows),
         (
             f"The largest curvature is {number(2.0 / limit)}, so that rates below {number(limit)} "
