@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.kernel_ridge import KernelRidge as TheirRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import KernelRidge, KernelRidgeCV, save
+from separatrix import KernelClassifier, KernelRidge, KernelRidgeCV, save
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))
@@ -155,3 +155,26 @@ def test_bad_rows_are_named():
         KernelRidge().fit(X, y)
     with pytest.raises(ValueError, match="Row 5 has -1"):
         KernelRidge().fit(X, Y, np.where(np.arange(60) == 5, -1.0, 1.0))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-15, 1e-12, 1e-6])
+@pytest.mark.parametrize("weights", [None, S[:30] + 0.5], ids=["unweighted", "weighted"])
+def test_rows_left_out_hold_where_the_kernel_matrix_has_no_inverse(alpha, weights):
+    """With more rows than features the limit is least squares, whose rows can be left out."""
+    rows, y = X[:30, :2], Y[:30, 0]
+    model = KernelRidge(alpha, kernel="linear").fit(rows, y, weights)
+    s = np.ones(30) if weights is None else weights
+    expected = []
+    for i in range(30):
+        rest = s - np.minimum(1.0, s) * (np.arange(30) == i)
+        root = np.sqrt(rest)
+        w = np.linalg.lstsq(root[:, None] * rows, root * y, rcond=None)[0]
+        expected.append(rows[i] @ w)
+    np.testing.assert_allclose(model.loo_predictions_, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [np.nan, np.inf, "1", None, np.ones(2), [1.0]], ids=str)
+@pytest.mark.parametrize("model", [KernelRidge, KernelRidgeCV, KernelClassifier])
+def test_a_function_that_returns_no_number_is_refused_in_words(model, given):
+    with pytest.raises(ValueError, match="must return a finite number for two rows"):
+        model(kernel=lambda x, z: given).fit(X[:20], (Y[:20, 0] > 0.0).astype(int))

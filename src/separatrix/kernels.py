@@ -8,6 +8,7 @@ kernels. Of K only the diagonal and the columns of the r pivots are ever compute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -48,11 +49,29 @@ class Kernel:
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel of all pairs of rows, (n, m), in float64; of X alone if there is no Y."""
         given: dict[str, Any] = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        if callable(self.name):
-            given = dict(self.params)
+        metric = self.name
+        if callable(metric):
+            given, metric = dict(self.params), self._asked
         Y = None if Y is None else as_float64(Y)
-        K = pairwise_kernels(as_float64(X), Y, metric=self.name, filter_params=True, **given)
+        K = pairwise_kernels(as_float64(X), Y, metric=metric, filter_params=True, **given)
         return np.asarray(K, np.float64)
+
+    def _asked(self, x: Any, z: Any, **params: Any) -> float:
+        """The function's number for two rows; a ValueError if it is none."""
+        assert callable(self.name)
+        value: Any = self.name(x, z, **params)
+        if np.ndim(value) == 0 and not isinstance(value, str | bytes):
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = math.nan
+            if math.isfinite(number):
+                return number
+        raise ValueError(
+            f"A kernel that is a function must return a finite number for two rows. {self.words()} "
+            f"returned {' '.join(repr(value).split())[:60]}, of type {type(value).__name__}. "
+            "Return one number, such as float(x @ z)."
+        )
 
     def diagonal(self, X: Any) -> Array:
         """k(x_i, x_i) of every row, (n,)."""
