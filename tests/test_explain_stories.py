@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -204,7 +205,7 @@ def test_one_outlier_on_its_right_side_spoils_least_squares_and_not_logistic_reg
     assert squared[4] < 10
     assert logistic[1] == pytest.approx(logistic[2], abs=1e-6)
     assert explain.outlier(200.0).rows[0][2] > squared[2]
-    with pytest.raises(ValueError, match="beyond 10"):
+    with pytest.raises(ValueError, match="'distance'.*> 10"):
         explain.outlier(5.0)
 
 
@@ -450,7 +451,7 @@ def test_a_story_of_other_than_two_classes_is_refused() -> None:
         explain.perceptron([1.0, 2.0], [0, 1])
     with pytest.raises(ValueError, match="finite"):
         explain.perceptron([[np.inf], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="at least one epoch"):
+    with pytest.raises(ValueError, match="'epochs'.*whole number >= 1"):
         explain.perceptron([[0.0], [1.0]], [0, 1], epochs=0)
 
 
@@ -473,8 +474,87 @@ def test_the_sentences_of_demonstrations_are_of_what_was_found() -> None:
         (lambda: explain.one_at_a_time([[1, 1], [1, 1]], [1, 0]), "gradient at zero weights is 0"),
         (lambda: explain.zero_start(steps=0), "'steps'.*whole number >= 1"),
         (lambda: explain.large_rate(shares=(-1.0,)), "'shares'.*> 0"),
+        (lambda: explain.large_rate(shares=0.5), "'shares' must be a list"),
+        (lambda: explain.one_at_a_time(X="a"), "X must hold numbers"),
+        (lambda: explain.outlier("a"), "'distance' parameter"),
     ],
 )
 def test_demonstrations_refuse_what_they_cannot_show(call: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+_ROWS, _LABELS = [[0.0], [1.0]], [0, 1]
+_LINE = ("logistic", [[1.0]], [0], [0.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: explain.perceptron(_ROWS, _LABELS, epochs="a"), "'epochs'.*whole number"),
+        (lambda: explain.perceptron(_ROWS, _LABELS, epochs=2.5), "'epochs'.*whole number"),
+        (lambda: explain.perceptron(_ROWS, _LABELS, seed=None), "'seed'.*whole number >= 0"),
+        (lambda: explain.perceptron(_ROWS, _LABELS, others=-1), "'others'.*whole number >= 0"),
+        (lambda: explain.perceptron(_ROWS, [0, None]), "labels of different kinds"),
+        (lambda: explain.perceptron(sp.csr_array(_ROWS), _LABELS), "X must be dense"),
+        (lambda: explain.perceptron([["a"], ["b"]], _LABELS), "X must hold numbers"),
+        (lambda: explain.curvature_along(*_LINE, span=3), "two rising numbers"),
+        (lambda: explain.curvature_along(*_LINE, points="a"), "'points'.*whole number >= 2"),
+        (lambda: explain.likelihood(explain.weights([1.0]), _ROWS, None), "one of the classes"),
+        (lambda: explain.graph("w*w", w=10**400), "w is too large"),
+        (lambda: explain.weights([1, math.nan]), "must be finite"),
+        (lambda: explain.weights([1], math.inf), "must be finite"),
+    ],
+)
+def test_what_is_given_wrongly_is_refused_in_words(call: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+class _Bare:
+    """A loss without a name, and of a gradient that lacks the axis of the models."""
+
+    def n_outputs(self, n_classes: int) -> int:
+        return 1
+
+    def value(self, y: Any, Z: Any) -> Any:
+        return 0.5 * (Z[:, :, 0] - y[:, None]) ** 2
+
+    def gradient(self, y: Any, Z: Any) -> Any:
+        return Z[:, 0] - y[:, None]
+
+
+class _Right(_Bare):
+    def gradient(self, y: Any, Z: Any) -> Any:
+        return Z - y[:, None, None]
+
+
+def test_a_gradient_of_a_wrong_shape_is_named_and_a_bare_loss_is_checked() -> None:
+    with pytest.raises(ValueError, match=r"gradient\(\) of loss '_Bare'.*\(1, 1, 1\). Got \(1, 1\)"):
+        explain.check_gradient(_Bare())
+    assert explain.check_gradient(_Right()).agrees
+
+
+def test_a_rate_that_diverged_tells_the_epoch_of_its_last_loss() -> None:
+    found = explain.large_rate()
+    epochs = found.columns.index("epochs")
+    for row, curve in zip(found.rows, found.series["losses"].values()):
+        assert row[epochs] == len(curve)
+        assert row[epochs - 1] == curve[-1]
+    assert found.rows[-1][epochs] < 40
+
+
+def test_a_small_curvature_has_its_sign() -> None:
+    found = explain.curvature_along("sigmoid_mse", [[1.0]], [0], [0.0], [1.0], span=(-8, 60))
+    assert found.negative == ((pytest.approx(math.log(2.0)), 60.0),)
+
+
+def test_numbers_are_told_so_that_they_say_something() -> None:
+    step = explain.step(np.ones((1, 70)), [1], np.full(70, 0.1), learning_rate=1e-9)
+    assert "agree with 60 of 70 derivatives" in step.graph.verdict
+    before, after = re.findall(r": (\S+) before, (\S+) after", step.to_text(1000))[0]
+    assert before != after
+    lost = explain.likelihood(explain.weights([1e4]), [[1.0]], [0])
+    assert "inf" not in lost.to_text().splitlines()[1]
+    flat = explain.likelihood(explain.weights([0.0]), _ROWS, _LABELS)
+    assert "best on the line" not in str(charts.likelihood(flat).to_dict())

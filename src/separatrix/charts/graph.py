@@ -12,7 +12,7 @@ from separatrix.charts.drawing import data, turned
 from separatrix.charts.layered import Layered, layered
 from separatrix.charts.look import TRAINING, finish
 from separatrix.explain import Graph, Node, Step
-from separatrix.explain.layout import cut, wrapped
+from separatrix.explain.layout import change, cut, wrapped
 
 MOST = 60  # nodes: more cannot be read
 _LINES, _ACROSS = 6, 4  # of the numbers of one node
@@ -219,9 +219,10 @@ def _told(found: Graph | Step, drawn: Graph) -> str:
     if not isinstance(found, Step):
         return wrong
     way = "fell" if found.after < found.before else "did not fall"
+    before, after = (told.replace("-", "−") for told in change(found.before, found.after, _DIGITS))
     return (
         f"The weights move by −{_number(found.learning_rate)} times the derivative; the objective "
-        f"{way} from {_number(found.before)} to {_number(found.after)}. {wrong}"
+        f"{way} from {before} to {after}. {wrong}"
     ).strip()
 
 

@@ -69,7 +69,7 @@ def _view(line: LikelihoodAlong, name: str, value: float, values: tuple[float, .
     finite = np.array([v for v in (*values, value) if math.isfinite(v)])
     rows = [{"view": name, "t": t, "value": v} for t, v in zip(line.positions, values)]
     marks: list[dict[str, Any]] = [{"t": 1.0, "value": value, "mark": "the model"}]
-    if line.best is not None:
+    if line.best is not None and min(line.cross_entropies) < max(line.cross_entropies):
         best = float(np.interp(line.best, line.positions, values))
         marks.append({"t": line.best, "value": best, "mark": "best on the line"})
     x = alt.X("t:Q").title("t, times the weights").axis(grid=False, tickCount=5)

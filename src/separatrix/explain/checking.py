@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.estimators.checks import require_count
-from separatrix.explain.given import loss_of
+from separatrix.explain.given import loss_of, numbers_of
 from separatrix.explain.layout import facts, number, wrapped
 from separatrix.explain.numeric import Slope, slope
 from separatrix.losses import Loss
@@ -105,7 +105,7 @@ def check_gradient(loss: str | Loss, n_classes: int = 2, *, seed: int = 0) -> Gr
     wrong = [entry for entry in entries if not entry.agrees]
     worst = max(wrong or entries, key=lambda entry: np.nan_to_num(entry.difference, nan=np.inf))
     return GradientCheck(
-        made.name, n_classes, not wrong, len(entries), len(wrong), worst, tuple(entries)
+        _name(made), n_classes, not wrong, len(entries), len(wrong), worst, tuple(entries)
     )
 
 
@@ -116,17 +116,35 @@ def _entries(loss: Loss, y: Array, Z: Array, V: Array, row: int) -> list[Entry]:
         unit = (np.arange(Z.shape[2]) == k).astype(np.float64).reshape(Z.shape)
 
         def value(t: float, unit: Array = unit) -> float:
-            return float(loss.value(y, Z + t * unit)[0, 0])
+            return float(_of_shape(loss, "value", loss.value(y, Z + t * unit), (1, 1))[0, 0])
 
         def along(t: float, k: int = k) -> float:
             return float(loss.gradient(y, Z + t * V)[0, 0, k])
 
-        analytic = float(loss.gradient(y, Z)[0, 0, k])
+        analytic = float(_of_shape(loss, "gradient", loss.gradient(y, Z), Z.shape)[0, 0, k])
         found.append(_entry("gradient", row, y, Z, k, analytic, slope(value, 0.0)))
-        if loss.smooth:
-            analytic = float(loss.hessian_times(y, Z, V)[0, 0, k])
+        if getattr(loss, "smooth", False):
+            times = _of_shape(loss, "hessian_times", loss.hessian_times(y, Z, V), Z.shape)
+            analytic = float(times[0, 0, k])
             found.append(_entry("second derivative", row, y, Z, k, analytic, slope(along, 0.0)))
     return found
+
+
+def _name(loss: Loss) -> str:
+    """The name of a loss; that of its class if it has none."""
+    return str(getattr(loss, "name", type(loss).__name__))
+
+
+def _of_shape(loss: Loss, method: str, found: Any, shape: tuple[int, ...]) -> Array:
+    """What a method returned, which must be of a shape: (n, B), or (n, B, K) as the scores."""
+    array = numbers_of(f"What {method}() of loss '{_name(loss)}' returns", found)
+    if array.shape != shape:
+        axes = "(n, B)" if len(shape) == 2 else "(n, B, K) of the scores"
+        raise ValueError(
+            f"{method}() of loss '{_name(loss)}' must return an array of the shape {axes}, here "
+            f"{shape}. Got {array.shape} instead."
+        )
+    return array
 
 
 def _entry(what: str, row: int, y: Array, Z: Array, k: int, analytic: float, found: Slope) -> Entry:

@@ -106,7 +106,7 @@ def graph(expression: str, /, **variables: float) -> Graph:
     steps = _Parser(expression).parse()
     used = [step.name for step in steps if step.name]
     _require_variables(used, variables)
-    given = {name: float(value) for name, value in variables.items()}
+    given = {name: _float(name, value) for name, value in variables.items()}
     names = _names(steps, given)
     values = _forwards(steps, given, names)
     derivatives = _backwards(steps, values, names)
@@ -128,6 +128,15 @@ def graph(expression: str, /, **variables: float) -> Graph:
         for place, step in enumerate(steps)
     )
     return Graph(nodes, *judged([(derivatives[k], found) for k, found in slopes.items()]))
+
+
+def _float(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(
+            f"The value of {name} is too large for a float. Give one below 1e308."
+        ) from None
 
 
 def judged(pairs: Sequence[tuple[float, Slope]]) -> tuple[bool, float, int]:

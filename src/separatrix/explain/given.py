@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix.arrays import Array
 from separatrix.losses import LOSSES, Loss, make_loss
@@ -33,9 +34,11 @@ def numbers_of(name: str, values: Any) -> Array:
     >>> numbers_of("X", [1, 0.5])
     array([1. , 0.5])
     """
+    if sp.issparse(values):
+        raise ValueError(f"{name} must be dense here. Got a sparse matrix: give its toarray().")
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{name} must hold numbers, as many in every row. Got {quoted(values)} instead."
         ) from None

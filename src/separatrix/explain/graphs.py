@@ -75,7 +75,12 @@ class Graph:
     @property
     def verdict(self) -> str:
         """Whether the derivatives are those that finite differences give, in a sentence."""
+        total = sum(
+            len(entries(node.name, node.numeric)) for node in self if node.numeric is not None
+        )
         count = f"{self.checked} derivative{'' if self.checked == 1 else 's'}"
+        if self.checked < total:
+            count = f"{self.checked} of {total} derivatives, the largest ones"
         if not self.checked:
             return "No derivative was checked by finite differences."
         largest = "" if math.isnan(self.difference) else f" (at most {number(self.difference)} off)"

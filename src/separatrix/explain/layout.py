@@ -26,8 +26,20 @@ def number(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"({', '.join(map(number, value))})"
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.{DIGITS}g}"
+        return "-" if math.isnan(value) else f"{value + 0.0:.{DIGITS}g}"  # -0 is 0
     return printable(str(value))
+
+
+def change(before: float, after: float, digits: int = DIGITS) -> tuple[str, str]:
+    """Two numbers, with more digits where they would look the same and are not.
+
+    >>> change(0.00010812345, 0.00010812344)
+    ('0.00010812345', '0.00010812344')
+    """
+    told = f"{before:.{digits}g}", f"{after:.{digits}g}"
+    if told[0] == told[1] and before != after and digits < 17:
+        return change(before, after, digits + 1)
+    return told
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> list[str]:

@@ -91,7 +91,8 @@ class Likelihood:
     def to_text(self, width: int = 80) -> str:
         """The three side by side, and each made of the next."""
         n = self.rows
-        product = number(self.likelihood) if self.likelihood else f"10^{number(self.log10)}"
+        small = not self.likelihood and math.isfinite(self.log10)
+        product = f"10^{number(self.log10)}" if small else number(self.likelihood)
         again = math.exp(-n * self.cross_entropy) if self.likelihood else None
         rows = [
             ("likelihood", "product of p", product, "exp(-n cross-entropy)", again),
@@ -153,7 +154,7 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
             f"Loss '{seen.loss.name}' has no probabilities, so that labels have no likelihood. Use "
             "a logistic or softmax model, or LinearSVC(probability=5)."
         )
-    labels = np.array([seen.number_of(label) for label in np.asarray(y).tolist()], np.int32)
+    labels = np.array([seen.number_of(label) for label in np.atleast_1d(y).tolist()], np.int32)
     if len(labels) != X.shape[0] or not len(labels):
         raise ValueError(
             f"There must be a label for every row. Got {X.shape[0]} and {len(labels)}."

@@ -14,7 +14,14 @@ import separatrix._core as _core
 from separatrix.arrays import Array, Matrix
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
+from separatrix.estimators.checks import (
+    require_count,
+    require_flag,
+    require_labels,
+    require_one_kind,
+)
 from separatrix.estimators.labels import number_labels
+from separatrix.explain.given import numbers_of
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.proofs import plane_or_none, strictly_apart
 from separatrix.losses import LOSSES
@@ -199,7 +206,11 @@ def perceptron(
     >>> story.separable, story.ended, story.total <= story.bound
     (True, True, True)
     """
-    rows, labels, classes = _checked(X, y, epochs)
+    require_count("epochs", epochs)
+    require_count("seed", seed, low=0)
+    require_count("others", others, low=0)
+    require_flag("fit_intercept", fit_intercept)
+    rows, labels, classes = _checked(X, y)
     t = 2.0 * labels - 1.0
     kept, w, mistakes = _train(rows, labels, epochs, fit_intercept, seed)
     bent = _with_bias(rows, fit_intercept)
@@ -232,8 +243,8 @@ def perceptron(
     )
 
 
-def _checked(X: Any, y: Any, epochs: int) -> tuple[Array, Array, tuple[Any, Any]]:
-    rows, given = np.asarray(X, np.float64), np.asarray(y)
+def _checked(X: Any, y: Any) -> tuple[Array, Array, tuple[Any, Any]]:
+    rows, given = numbers_of("X", X), np.asarray(y)
     if rows.ndim != 2 or given.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
             "The story needs rows (n, d) and their labels (n,). "
@@ -241,8 +252,8 @@ def _checked(X: Any, y: Any, epochs: int) -> tuple[Array, Array, tuple[Any, Any]
         )
     if not np.isfinite(rows).all():
         raise ValueError("All entries of X must be finite.")
-    if not epochs >= 1:
-        raise ValueError(f"There must be at least one epoch. Got epochs={epochs!r} instead.")
+    require_labels("y", given)
+    require_one_kind("y", given)
     classes, numbers = number_labels(given)
     if len(classes) != 2:
         raise ValueError(

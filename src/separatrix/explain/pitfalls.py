@@ -15,6 +15,7 @@ from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
 from separatrix.estimators.checks import require_count, require_number
+from separatrix.explain.given import numbers_of
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.model import Model
@@ -117,8 +118,7 @@ def outlier(distance: float = 60.0) -> Demonstration:
     >>> [row[-1] for row in outlier().rows]  # of ten rows right, with the outlier
     [8, 10]
     """
-    if not (math.isfinite(distance) and distance > 10.0):
-        raise ValueError(f"The outlier must lie beyond 10. Got {distance!r} instead.")
+    require_number("distance", distance, low=10.0, open_low=True)
     x, y = np.arange(1.0, 11.0), np.repeat([0, 1], 5)
     far = np.append(x, distance), np.append(y, 1)
     ways: dict[str, Callable[[Array, Array], tuple[float, float]]] = {
@@ -203,6 +203,8 @@ def large_rate(
     """
     rows, labels = _checked(X, y, None)
     require_count("epochs", epochs)
+    if np.ndim(numbers_of("shares", shares)) != 1 or not len(shares):
+        raise ValueError(f"'shares' must be a list of numbers. Got {shares!r} instead.")
     for share in shares:
         require_number("shares", share, open_low=True)
     objective = Objective(Dataset.of(rows, labels), LOSSES["squared"], ElasticNet(0.0, 0.0))
@@ -246,7 +248,7 @@ def large_rate(
 
 
 def _checked(X: Any, y: Any, features: int | None) -> tuple[Array, Array]:
-    rows, labels = np.asarray(X, np.float64), np.asarray(y)
+    rows, labels = numbers_of("X", X), np.asarray(y)
     good = rows.ndim == 2 and features in (None, rows.shape[1]) and labels.shape == rows.shape[:1]
     if not good or not np.isfinite(rows).all() or set(labels.tolist()) != {0, 1}:
         wanted = "d" if features is None else features

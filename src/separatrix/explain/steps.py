@@ -13,7 +13,7 @@ from separatrix.explain.apart import between
 from separatrix.explain.expressions import judged
 from separatrix.explain.given import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.graphs import MOST_LINES, Graph, Node, entries
-from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.layout import change, facts, number, plain, table, wrapped
 from separatrix.explain.numeric import Slope, slope
 from separatrix.losses import Loss, OneVsRest
 from separatrix.penalty import ElasticNet
@@ -57,7 +57,8 @@ class Step:
         if self.l1:
             rule += f", weights then shrunk by {number(self.learning_rate * self.l1)} towards 0"
         way = "fell" if self.after < self.before else "did not fall"
-        told = f"The objective {way}: {number(self.before)} before, {number(self.after)} after."
+        before, after = change(self.before, self.after)
+        told = f"The objective {way}: {before} before, {after} after."
         return "\n".join([*lines, "", *wrapped(f"{rule}. {told}", width)])
 
     def to_dict(self) -> dict[str, Any]:

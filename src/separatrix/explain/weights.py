@@ -133,6 +133,8 @@ def weights(
     b = numbers_of("bias", bias)
     if b.shape not in ((), (K,)):
         raise ValueError(f"bias must be a number, or ({K},) as W has rows. Got {b.shape} instead.")
+    if not (np.isfinite(W).all() and np.isfinite(b).all()):
+        raise ValueError("All weights and biases must be finite. Got NaN or infinity among them.")
     b = np.broadcast_to(b, (K,))
     made = loss_of(("logistic" if K == 1 else "softmax") if loss == "auto" else loss)
     n_classes = classes_of(made, K)
