@@ -323,8 +323,7 @@ def test_large_nodes_are_cut_and_large_graphs_are_refused(tmp_path):
     drawn(chart, tmp_path)
     assert "and 25 more" in texts(chart, "value")
     chart = charts.graph(explain.step(np.arange(61.0), 1, np.zeros(61)))
-    shown = [text for text in texts(chart, "value") if text.startswith("(0, 1")][0]
-    assert any(f"and {61 - 5 * (shown.count(',') + 1)} more" == t for t in texts(chart, "value"))
+    assert "and 41 more" in texts(chart, "value")  # of 61, after five lines of four
     with pytest.raises(ValueError, match="A graph of 80 nodes cannot be read as a picture"):
         charts.graph(explain.graph("+".join(["w*w"] * 40), w=1.0))
 

@@ -379,3 +379,11 @@ def test_help_imports_nothing_heavy_and_has_examples(words):
     assert "separatrix" in found.stdout
     if words[0] not in ("--version", "data"):
         assert f"separatrix {words[0]} " in found.stdout or words == ["--help"]
+
+
+@pytest.mark.parametrize("expression", ["-log(w)", "-sqrt(w)", "-w", "-q*w"])
+def test_an_expression_may_begin_with_a_minus(expression):
+    values = ["w=0.25", "q=2"][: 1 + ("q*" in expression)]
+    found = json.loads(call("graph", expression, *values, "--json").output)
+    assert found["expression"] == expression
+    assert "No such option" in call("graph", "--foo", "w=1", code=2).output

@@ -205,7 +205,7 @@ def test_one_outlier_on_its_right_side_spoils_least_squares_and_not_logistic_reg
     assert squared[4] < 10
     assert logistic[1] == pytest.approx(logistic[2], abs=1e-6)
     assert explain.outlier(200.0).rows[0][2] > squared[2]
-    with pytest.raises(ValueError, match="'distance'.*> 10"):
+    with pytest.raises(ValueError, match=r"'distance'.*> 10"):
         explain.outlier(5.0)
 
 
@@ -451,7 +451,7 @@ def test_a_story_of_other_than_two_classes_is_refused() -> None:
         explain.perceptron([1.0, 2.0], [0, 1])
     with pytest.raises(ValueError, match="finite"):
         explain.perceptron([[np.inf], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="'epochs'.*whole number >= 1"):
+    with pytest.raises(ValueError, match=r"'epochs'.*whole number >= 1"):
         explain.perceptron([[0.0], [1.0]], [0, 1], epochs=0)
 
 
@@ -501,7 +501,7 @@ _LINE = ("logistic", [[1.0]], [0], [0.0], [1.0])
         (lambda: explain.curvature_along(*_LINE, span=3), "two rising numbers"),
         (lambda: explain.curvature_along(*_LINE, points="a"), "'points'.*whole number >= 2"),
         (lambda: explain.likelihood(explain.weights([1.0]), _ROWS, None), "one of the classes"),
-        (lambda: explain.graph("w*w", w=10**400), "w is too large"),
+        (lambda: explain.graph("w*w", w=10**400), "finite"),
         (lambda: explain.weights([1, math.nan]), "must be finite"),
         (lambda: explain.weights([1], math.inf), "must be finite"),
     ],
@@ -530,7 +530,7 @@ class _Right(_Bare):
 
 
 def test_a_gradient_of_a_wrong_shape_is_named_and_a_bare_loss_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"gradient\(\) of loss '_Bare'.*\(1, 1, 1\). Got \(1, 1\)"):
+    with pytest.raises(ValueError, match=r"gradient\(\) of loss '_Bare'.*1, 1, 1\). Got \(1, 1\)"):
         explain.check_gradient(_Bare())
     assert explain.check_gradient(_Right()).agrees
 

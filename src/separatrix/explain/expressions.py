@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -106,7 +107,7 @@ def graph(expression: str, /, **variables: float) -> Graph:
     steps = _Parser(expression).parse()
     used = [step.name for step in steps if step.name]
     _require_variables(used, variables)
-    given = {name: _float(name, value) for name, value in variables.items()}
+    given = {name: float(value) for name, value in variables.items()}
     names = _names(steps, given)
     values = _forwards(steps, given, names)
     derivatives = _backwards(steps, values, names)
@@ -128,15 +129,6 @@ def graph(expression: str, /, **variables: float) -> Graph:
         for place, step in enumerate(steps)
     )
     return Graph(nodes, *judged([(derivatives[k], found) for k, found in slopes.items()]))
-
-
-def _float(name: str, value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(
-            f"The value of {name} is too large for a float. Give one below 1e308."
-        ) from None
 
 
 def judged(pairs: Sequence[tuple[float, Slope]]) -> tuple[bool, float, int]:
@@ -276,7 +268,7 @@ def _require_variables(used: Sequence[str], given: Mapping[str, object]) -> None
     if extra:
         raise ValueError(f"The expression has no variable {', '.join(extra)}.")
     for name, value in given.items():
-        if not isinstance(value, Real) or not math.isfinite(value):
+        if not isinstance(value, Real) or not abs(value) <= sys.float_info.max:
             raise ValueError(f"The value of {name} must be a finite number. Got {value!r} instead.")
 
 

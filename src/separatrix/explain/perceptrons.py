@@ -165,7 +165,8 @@ class PerceptronStory:
         if self.separable is None:
             return (
                 "Whether a plane separates the classes is not known: none was found, and "
-                "no proof that there is none: the data is too large, or too near to a plane. If there is one, the rule ends with "
+                "no proof that there is none: the data is too large, or too near to a plane. "
+                "If there is one, the rule ends with "
                 f"more epochs; else it goes on for ever. So far {every}"
             )
         return f"No plane separates the classes, so that the rule goes on for ever: {every}"
