@@ -106,7 +106,7 @@ def curvature_along(
         value, slope, curvature, size = (float(each.mean()) for each in found)
         return value, slope, curvature, size
 
-    positions = np.linspace(*ends, points)
+    positions = np.linspace(ends[0], ends[1], points)
     found = np.array([at(t) for t in positions])
     # Of one output a row's curvature is a number right to its last digits, however small; of
     # several it is a sum, of which what cancels is known to those of the largest only.

@@ -20,6 +20,8 @@ from separatrix.explain.graphs import Graph, Node
 from separatrix.explain.layout import number
 from separatrix.explain.numeric import Slope, slope
 
+MOST = sys.float_info.max  # whole numbers may be larger
+
 LONGEST = 500  # characters
 DEEPEST = 40  # parentheses, signs and powers within one another
 _TOKEN = re.compile(
@@ -268,7 +270,7 @@ def _require_variables(used: Sequence[str], given: Mapping[str, object]) -> None
     if extra:
         raise ValueError(f"The expression has no variable {', '.join(extra)}.")
     for name, value in given.items():
-        if not isinstance(value, Real) or not abs(value) <= sys.float_info.max:
+        if not isinstance(value, Real) or not -MOST <= value <= MOST:  # type: ignore[operator]
             raise ValueError(f"The value of {name} must be a finite number. Got {value!r} instead.")
 
 
