@@ -90,16 +90,21 @@ def _bar_chart(rows: list[dict[str, Any]]) -> Any:
 
 
 def _images(template: Template) -> Any:
-    """The image, the weights of the decision less the runner-up's, and their products."""
+    """The image, the weights of the decision less the runner-up's, and their products.
+
+    The products are of the pixels as the model sees them: standardised, a blank one counts, too.
+    """
     pixels = np.array(template.pixels)
     least, most = float(pixels.min()), float(pixels.max())
     shade = np.empty((*pixels.shape, 4))
     shade[..., :3] = colour(OTHERS)
     shade[..., 3] = (pixels - least) / ((most - least) or 1.0)
     weights, products = np.array(template.weights), np.array(template.products)
+    prepared = not np.allclose(products, pixels * weights, rtol=1e-6, atol=1e-9)
+    what = "prepared image × weights" if prepared else "image × weights"
     panels = {
         "the image": shade,
         "the weights": signed(weights, full_shade(weights)),
-        "image × weights": signed(products, full_shade(products)),
+        what: signed(products, full_shade(products)),
     }
     return images(panels, _SIDE, columns=3)
