@@ -439,7 +439,7 @@ struct Dual {
 
     void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
               In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
-              bool fresh, In<double> limit, Out<T> W, Out<double> b, Out<double> U,
+              bool fresh, In<double> limit, double share, Out<T> W, Out<double> b, Out<double> U,
               Out<double> estimate) {
         nb::gil_scoped_release release;
         dual_step<T>(engine(), copy,
@@ -454,6 +454,7 @@ struct Dual {
                       .epochs = epochs,
                       .fresh = fresh,
                       .limit = limit.data(),
+                      .share = share,
                       .W = W.data(),
                       .b = b.data(),
                       .U = U.data(),
@@ -468,7 +469,8 @@ void bind_dual(nb::module_& m, const char* name) {
         .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
              "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
              "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "limit"_a.noconvert(),
-             "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(), "estimate"_a.noconvert());
+             "share"_a, "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(),
+             "estimate"_a.noconvert());
 }
 
 template <class Index, class Value>

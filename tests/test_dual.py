@@ -400,3 +400,21 @@ def test_what_it_cannot_take_is_refused_with_the_solvers_that_can() -> None:
         refuse_illegal("dual", LOSSES["hinge"], 0.1, 0.1)
     with pytest.raises(ValueError, match="dual needs a compiled loss with a dual form"):
         refuse_illegal("dual", LOSSES["squared"], 0.0, 0.1)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
+    rng = np.random.default_rng(6)
+    X = sp.random_array((9_000, 60), density=0.1, rng=rng).tocsr()
+    X.data[:] = rng.standard_normal(X.nnz)
+    y = (X @ rng.standard_normal(60) + rng.standard_normal(9_000) > 0.5).astype(int)
+    s = rng.exponential(1.0, (9_000, 2))
+    parts = [Block.of(X[k::blocks], y[k::blocks], s[k::blocks]) for k in range(blocks)]
+    objective = Objective(
+        Dataset(parts, np.arange(2)), LOSSES["logistic"], ElasticNet(0.0, [0.1, 1e-3])
+    )
+    solver = Dual(goal=1e-3)
+    state = solver.step(objective, solver.start(objective, Model.zeros(60, 2, 1)))
+    bent = objective.curvature(state.model).diagonal().b
+    lost = state.found.gb**2 / (2.0 * bent) / state.found.value[:, None]
+    assert lost.max() < 0.1 * solver.goal

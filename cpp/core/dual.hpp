@@ -31,6 +31,7 @@ struct DualStep {
     index_t epochs;             // at most
     bool fresh;                 // whether the rows have never been visited
     const double* limit;        // (units): stop where the estimate of the gap has fallen to this
+    double share;               // and to this share of the loss, where the duals tell it
     T* W;                       // (features, N)
     double* b;                  // (N)
     double* U;                  // (rows, N)
@@ -88,8 +89,9 @@ class DualWork {
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(p_.live >> u & 1)) continue;
                 close_epoch(u, first);
-                const bool near =
-                    !first && step_.estimate[first_unit_ + u] <= step_.limit[first_unit_ + u];
+                const double estimate = step_.estimate[first_unit_ + u];
+                const bool near = !first && estimate <= step_.limit[first_unit_ + u] &&
+                                  estimate <= step_.share * loss(u);
                 if (near || visits[u] >= double(step_.epochs) * rows_of_[u]) p_.live &= ~(1u << u);
             }
         }
@@ -394,6 +396,29 @@ class DualWork {
         // Rows rest for as long as their slopes stay on their side.
         drift_[u] += jump;
         if (drift_[u] > double(std::min(high_[u], -low_[u]))) wake(u);
+    }
+
+    // The loss, over l2, of the scores whose slopes the duals are, by some of the rows: that of a
+    // cross-entropy is -log(1 - a), a being what the other classes have of a row. A hinge's slopes
+    // tell nothing.
+    double loss(index_t u) const {
+        constexpr index_t every = 8;
+        if (!is_entropy(p_.form)) return std::numeric_limits<double>::infinity();
+        double sum = 0, seen = 0, all = 0;
+        std::vector<double> U(p_.outputs);
+        const index_t c = u * p_.outputs;
+        for (index_t i = 0; i < n_; ++i) {
+            const double C = weight(i, u) * step_.labels.scale[model(u)];
+            all += C;
+            if (i % every != 0 || !(C > 0.0)) continue;
+            give(label(i, u), c, p_.duals + i * p_.width + c, U.data());
+            double others = p_.outputs == 1 ? std::abs(U[0]) : 0.0;
+            for (index_t k = 0; p_.outputs > 1 && k < p_.outputs; ++k)
+                others += std::max(U[k], 0.0);
+            sum += C * -std::log1p(-std::min(others, 1.0 - 0x1p-53));
+            seen += C;
+        }
+        return seen > 0.0 ? sum / seen * all : std::numeric_limits<double>::infinity();
     }
 
     void wake(index_t u) {

@@ -20,12 +20,17 @@ enum class DualForm : int {
     softmax_reference
 };
 
+constexpr bool is_entropy(DualForm form) {
+    return form == DualForm::logistic || form == DualForm::softmax ||
+           form == DualForm::softmax_reference;
+}
+
 constexpr bool by_column(DualForm form) {
     return form <= DualForm::logistic;
 }
 
 constexpr bool can_shrink(DualForm form) {
-    return form != DualForm::logistic && form < DualForm::softmax;
+    return !is_entropy(form);
 }
 
 constexpr index_t dual_block = 8;        // rows that are visited in a row; one byte of a mask

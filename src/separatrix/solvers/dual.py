@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, per_model
+from separatrix.arrays import Array, Matrix, per_model, sum_samples
 from separatrix.data import Block
 from separatrix.losses import Loss
 from separatrix.losses.one_vs_rest import ONE_VS_REST
@@ -30,7 +30,10 @@ from separatrix.objective import Objective
 from separatrix.solvers.protocol import State, epoch_order
 
 FALL = 0.1  # share of the last estimate of the gap at which a step ends
-SURE = 0.3  # share of the goal at which it is likely to be proven
+# Shares of the goal at which it is likely to be proven: of the objective where a step begins, or of
+# the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
+SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
+EVERY, ENOUGH_ROWS = 8, 4096  # of the rows that settle the bias, if there are so many
 SMALL = 2e6  # entries of X that are read in a time that a step is worth
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
@@ -38,6 +41,7 @@ _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 # By the number of the loss's kernel: its form with one output (or one against the rest), and with
 # several.
 _HINGE, _SQUARED_HINGE, _LOGISTIC, _HINGES, _SQUARED_HINGES, _WORST, _SOFTMAX, _REFERENCE = range(8)
+_SURE = {_LOGISTIC: SURE_AND_SETTLED, _SOFTMAX: SURE_OF_LOSS, _REFERENCE: SURE_OF_LOSS}
 _FORMS: dict[int, tuple[int | None, int | None]] = {
     0: (_HINGE, _HINGES),
     1: (_SQUARED_HINGE, _SQUARED_HINGES),
@@ -114,7 +118,8 @@ class Dual:
         form = _form(objective.loss, K)
         blocks = list(objective.data.blocks())
         _, l2 = objective.strengths(B)
-        aim = SURE * self.goal * state.found.value[:, None]
+        share = _SURE.get(form, SURE) * self.goal
+        aim = share * state.found.value[:, None]
         limit = np.minimum(aim, _known(FALL * last.b))
         estimate = np.zeros((B, K))
         W, b, U = model.W.astype(kind), model.b.astype(np.float64), _join(state.duals)
@@ -131,6 +136,7 @@ class Dual:
             self._most_epochs(blocks, kind),
             state.epoch == 0,
             _per_unit(limit / l2[:, None], form),
+            share,
             W,
             b,
             U,
@@ -142,6 +148,8 @@ class Dual:
             model = _of_duals(objective, Model(model.W, found_b), duals)
         else:
             model = Model(W, found_b)
+        if form == _LOGISTIC:
+            model = _settle_bias(objective, model, duals)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
         return replace(
             state,
@@ -250,6 +258,36 @@ def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Mod
     if steps is not None:
         W *= steps.reshape(W.shape)
     return Model(W.astype(model.W.dtype, copy=False), model.b)
+
+
+def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
+    """The model with each free bias moved by a step of Newton's method on it alone.
+
+    Duals near their optimum leave the bias farther from its own. Its slope is that of the duals,
+    over all rows, and by how much the slopes at the scores differ from them, which a part of the
+    rows tells.
+    """
+    free = _is_free(objective, model)
+    if not free.any():
+        return model
+    every = EVERY if objective.data.n_samples >= ENOUGH_ROWS else 1
+    part = objective.every(every)
+
+    def differences(few: Block, U: Array) -> tuple[Array, Array]:
+        slopes, s = part.loss_gradient(few, model), per_model(few.weights)[:, :, None]
+        size = np.abs(slopes)
+        return sum_samples(s * (slopes - U[::every])), sum_samples(s * size * (1.0 - size))
+
+    each = [differences(few, U) for few, U in zip(part.data.blocks(), duals)]
+    off, bent = (np.sum(sums, axis=0) * part.scale(len(free))[:, None] for sums in zip(*each))
+    whole = [
+        sum_samples(per_model(block.weights)[:, :, None] * U)
+        for block, U in zip(objective.data.blocks(), duals)
+    ]
+    slope = off + np.sum(whole, axis=0) * objective.scale(len(free))[:, None]
+    moves = free[:, None] & (bent > 0.0) & np.isfinite(slope)
+    step = np.divide(slope, bent, out=np.zeros_like(model.b), where=moves)
+    return Model(model.W, model.b - step)
 
 
 def _entries(blocks: Sequence[Block]) -> int:
