@@ -234,6 +234,22 @@ def test_two_processes_write_studies_into_one_file(tmp_path):
     assert all(without_seconds(facts_of(path, name).table()) == first for name in all_names)
 
 
+def open_stores(folder, start):
+    start.wait(60)
+    for k in range(60):
+        with Store(folder / f"{k}.db", write=True) as store:
+            assert store.names() == []
+
+
+def test_several_processes_make_the_same_stores_at_once(tmp_path):
+    start = CONTEXT.Event()
+    children = [run_in_process(open_stores, tmp_path, start) for _ in range(4)]
+    start.set()
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+
+
 # what goes wrong
 
 

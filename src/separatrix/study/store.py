@@ -11,6 +11,7 @@ import json
 import math
 import os
 import sqlite3
+import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from separatrix.storage import pack, unpack
 DEFAULT, VARIABLE = "separatrix.db", "SEPARATRIX_STORE"
 APPLICATION = 0x53505458  # "SPTX", by which a file is known to be a store
 PATIENCE = 20.0  # seconds to wait for another process that is writing
+RETRY = 0.01  # seconds between tries
 _WRITER = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
 _NPY = b"\x93NUMPY\x01\x00"  # how .npy bytes of version 1 begin
@@ -84,9 +86,11 @@ class Store:
 
     def _check_version(self) -> bool:
         """Whether it is of an older version; what is no store, or a newer one, is refused."""
-        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
-        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        # In one transaction: another process may be making the store at this moment.
+        with _transaction(self.connection, "DEFERRED"):
+            (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            (version,) = self.connection.execute("PRAGMA user_version").fetchone()
+            (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION and (tables or not self.write):
             raise StoreError(
                 f"{self.path} is a database of another program, not a store of studies. Name "
@@ -270,16 +274,28 @@ def _opened(path: Path, mode: str, patience: float, *first: str) -> sqlite3.Conn
     connection.row_factory = sqlite3.Row
     try:
         for statement in first:
-            connection.execute(statement).fetchall()
+            _execute_patiently(connection, statement, time.monotonic() + patience)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _execute_patiently(connection: sqlite3.Connection, statement: str, until: float) -> None:
+    """Try again while the file is locked: to begin a log, SQLite does not wait by itself."""
+    while True:
+        try:
+            connection.execute(statement).fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(RETRY)
+
+
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
     try:
         yield
         connection.execute("COMMIT")
