@@ -148,7 +148,7 @@ def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | Non
     of_penalty = objective.penalty.conjugate(_shrunk(V, shrink))
     dual = -cost - of_penalty
     if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
-        sums = _weighted_sums(blocks, U) * scale[:, None]
+        sums = objective.data.weighted_sums(U) * scale[:, None]
         fixed = (model.b * sums).sum(axis=1) * shrink
         penalised = -objective.penalty.bias_conjugate(sums)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
@@ -162,12 +162,6 @@ def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
     """So many models at a time that their duals stay within some ten megabytes."""
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]
-
-
-def _weighted_sums(blocks: list[Block], U: list[Array]) -> Array:
-    """sum_i s_i U_i of each model, (B, K)."""
-    parts = [sum_samples(per_model(block.weights)[:, :, None] * u) for block, u in zip(blocks, U)]
-    return np.sum(parts, axis=0)
 
 
 def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list[Array]:

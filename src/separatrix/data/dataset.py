@@ -178,6 +178,15 @@ class Dataset:
 
         return self.sum_over_blocks(product)[0]
 
+    def weighted_sums(self, duals: Sequence[Array]) -> Array:
+        """sum_i s_i U_i of each model (B, K), of U (n, B, K) of every block."""
+        each = iter(duals)
+
+        def total(block: Block) -> tuple[Array]:
+            return (sum_samples(per_model(block.weights)[:, :, None] * next(each)),)
+
+        return self.sum_over_blocks(total)[0]
+
     def total_weight(self) -> Array:
         """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
 

@@ -271,7 +271,7 @@ def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> 
     if not free.any():
         return model
     every = EVERY if objective.data.n_samples >= ENOUGH_ROWS else 1
-    part = objective.every(every)
+    part = objective if every == 1 else objective.every(every)
 
     def differences(few: Block, U: Array) -> tuple[Array, Array]:
         slopes, s = part.loss_gradient(few, model), per_model(few.weights)[:, :, None]
@@ -280,11 +280,7 @@ def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> 
 
     each = [differences(few, U) for few, U in zip(part.data.blocks(), duals)]
     off, bent = (np.sum(sums, axis=0) * part.scale(len(free))[:, None] for sums in zip(*each))
-    whole = [
-        sum_samples(per_model(block.weights)[:, :, None] * U)
-        for block, U in zip(objective.data.blocks(), duals)
-    ]
-    slope = off + np.sum(whole, axis=0) * objective.scale(len(free))[:, None]
+    slope = off + objective.data.weighted_sums(duals) * objective.scale(len(free))[:, None]
     moves = free[:, None] & (bent > 0.0) & np.isfinite(slope)
     step = np.divide(slope, bent, out=np.zeros_like(model.b), where=moves)
     return Model(model.W, model.b - step)
