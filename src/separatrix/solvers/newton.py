@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
+from separatrix.arrays import Array, Matrix
+from separatrix.data import Dataset
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
@@ -118,31 +119,30 @@ class Newton:
     def _leap(self, objective: Objective, state: State) -> State:
         """Models that stand at zero go to where a part of the rows would have them, if it is lower.
 
-        A few rows can drive the weight of a rare feature very far: the penalty of the part is at
-        least that of one more row.
+        What the part has taught them of the curvature serves for the first steps on all rows.
         """
         cold = self._leaping(objective, state.model)
         if not len(cold):
             return state
         some = objective.select(cold).every(_sparsity(objective, state.model))
-        penalty, rows = some.penalty, some.data.n_samples
-        l2 = np.maximum(penalty.l2, _entry_square(some) / rows)
-        harder = ElasticNet(0.0, l2, penalty.factors, penalty.bias_factor)
-        rough = Objective(some.data, some.loss, harder, bias=some.bias)
+        rough = Objective(some.data, some.loss, _of_few_rows(some), bias=some.bias)
         zeros = state.model.select(cold)
         part = self._state(rough, zeros, rough.evaluate(zeros))
         part.steps = 1
         for _ in range(FIRST_STEPS):
             part = self.step(rough, part)
-        model = state.model.copy()
+        model, memory = state.model.copy(), state.memory
         model.put(cold, part.model)
         found = objective.evaluate(model)
+        memory["factor"][cold], memory["decrement"][cold] = part.memory["factor"], np.inf
+        slots = tuple(_among(model, cold, slot) for slot in part.slots)
         worse = ~(found.value < state.found.value)
         if worse.any():
             before = state.model.select(worse)
             model.put(worse, before)
             found = found.put(worse, objective.select(worse).evaluate(before))
-        return replace(state, model=model, found=found)
+            memory["decrement"][worse] = NO_FACTOR
+        return replace(state, model=model, found=found, slots=slots, memory=memory)
 
     def _leaping(self, objective: Objective, model: Model) -> Array:
         """The numbers of the models that stand at zero, where that is worth leaving in a leap."""
@@ -180,11 +180,38 @@ def _sparsity(objective: Objective, model: Model) -> int:
     return min(SPARSEST, objective.data.n_samples // (ROWS_EACH * unknowns))
 
 
-def _entry_square(objective: Objective) -> float:
-    """The mean square of the entries of X that are stored."""
-    blocks = list(objective.data.blocks())
-    stored = sum(block.X.X.nnz if block.X.is_sparse else block.X.X.size for block in blocks)
-    return sum(block.X.sum_of_squares() for block in blocks) / max(stored, 1)
+def _among(model: Model, some: Array, theirs: Model) -> Model:
+    """What some of the models hold, with zeros for the others."""
+    out = Model(np.zeros_like(model.W), np.zeros_like(model.b))
+    out.put(some, theirs)
+    return out
+
+
+def _of_few_rows(objective: Objective) -> ElasticNet:
+    """A penalty on every weight that is at least as strong as one more row.
+
+    A few rows can drive the weight of a rare feature very far.
+    """
+    data, penalty = objective.data, objective.penalty
+    own = penalty.gradient(np.ones((data.n_features, len(penalty.l2), 1)))[:, :, 0]
+    least = _spreads(data)[:, None] / data.n_samples
+    strengths = np.sqrt(np.maximum(own, least))
+    return ElasticNet(0.0, 1.0, strengths, np.sqrt(penalty.bias_curvature))
+
+
+def _spreads(data: Dataset) -> Array:
+    """The mean square (d,) of each feature about its mean; if sparse, of all entries about zero.
+
+    1 for a feature that does not vary, or beyond what numbers can hold.
+    """
+
+    def spread(X: Matrix) -> Array:
+        if X.is_sparse:
+            return np.full(X.shape[1], X.sum_of_squares() / max(X.X.nnz, 1))
+        return X.X.var(axis=0, dtype=np.float64)
+
+    (total,) = data.sum_over_blocks(lambda block: (len(block.y) * spread(block.X),))
+    return np.where((total > 0.0) & np.isfinite(total), total / data.n_samples, 1.0)
 
 
 def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Model, State, Array]:
