@@ -85,7 +85,7 @@ def test_what_is_known_of_the_rows_is_the_same() -> None:
     some = np.array([5, 1, 0])
     for a, b in ((shared, each), (shared.select(some), each.select(some))):
         equal(a.total_weight(), b.total_weight())
-        for ours, theirs in zip(a.class_sums() + a.moments(), b.class_sums() + b.moments()):
+        for ours, theirs in zip(a.class_shares() + a.moments(), b.class_shares() + b.moments()):
             equal(ours, theirs)
         equal(a.every(3).total_weight(), b.every(3).total_weight())
     for m in range(B):
@@ -145,12 +145,12 @@ def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
     data = Dataset.of(X, y, given, whose=[2, 0, 2] if weights == "shared" else None)
     (block,) = data.blocks()
     own = np.broadcast_to(block.weights.reshape(N, -1), (N, 3))
-    sums, totals = data.class_sums()
+    sums, shares = data.class_shares()
     for m in range(3):
         for c in range(2):
-            part = np.where(y[:, m] == c, own[:, m], 0.0)
+            part = np.where(y[:, m] == c, own[:, m], 0.0) / own[:, m].sum()
             np.testing.assert_allclose(sums[:, m, c], X.T @ part)
-            np.testing.assert_allclose(totals[m, c], part.sum())
+            np.testing.assert_allclose(shares[m, c], part.sum())
     tasks = [
         Task(LOSSES["logistic"], 1, Newton(), Stop(epochs=((50,),), tol=np.array([1e-8])), l2=0.1)
         for _ in range(3)

@@ -1,10 +1,11 @@
-// Threads that wait passively and are woken only for work that is worth it.
+// Threads that are woken only for work that is worth it.
 #pragma once
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -46,6 +47,7 @@ class Team {
         }
         wake_.notify_all();
         work(job_, 0);
+        soon([this] { return active_ == 0; });
         std::unique_lock<std::mutex> lock(mutex_);
         done_.wait(lock, [this] { return active_ == 0; });
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -74,6 +76,15 @@ class Team {
         std::int64_t tasks = 0;
     };
 
+    // Waits for what mostly comes soon, giving way to whoever else wants the core. To sleep and be
+    // woken takes longer than a short loop; those who wait in vain go to sleep.
+    template <class Ready>
+    static void soon(const Ready& ready) {
+        using clock = std::chrono::steady_clock;
+        const auto end = clock::now() + std::chrono::microseconds(patience);
+        while (!ready() && clock::now() < end) std::this_thread::yield();
+    }
+
     // A task that fails ends the loop; `run` throws its exception again when all have come home.
     void work(const Job& job, int worker) {
         try {
@@ -90,6 +101,7 @@ class Team {
         std::uint64_t seen = 0;
         for (;;) {
             Job job;
+            soon([&] { return round_ != seen; });
             {
                 std::unique_lock<std::mutex> lock(mutex_);
                 wake_.wait(lock, [&] { return round_ != seen; });
@@ -107,10 +119,12 @@ class Team {
     std::condition_variable wake_, done_;
     std::vector<std::thread> workers_;
     std::atomic<std::int64_t> next_{0};
+    static constexpr int patience = 200;  // microseconds
     Job job_;
-    int wanted_ = 0, active_ = 0;
+    int wanted_ = 0;
     std::exception_ptr failure_;
-    std::uint64_t round_ = 0;
+    std::atomic<int> active_{0};
+    std::atomic<std::uint64_t> round_{0};
 };
 
 }  // namespace sx

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_samples
 from separatrix.losses import Loss, OneVsRest
 from separatrix.losses.differences import ClassDifferences
 from separatrix.model import Model
@@ -41,64 +41,52 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
     >>> (found.value - lower_bounds(objective, model, found)).round(4)
     array([0.0006])
     """
-    B = model.n_models
+    B, penalty = model.n_models, objective.penalty
     l1, l2 = objective.strengths(B)
     none = np.full(B, -np.inf)
     if not objective.loss.convex or model.W.dtype != np.float64:
         return none
-    curvature = objective.bias_curvature(B)[:, None]
-    g = found.gb - curvature * model.b
-    G, gain = found.GW, found.loss - _products(model.W, found.GW)
-    sum_of_bias = (model.b * g).sum(axis=1)
-    dual = gain - sum_of_bias
-    free = objective.bias & (curvature[:, 0] == 0.0)
-    if free.any():
+    curvature = objective.bias_curvature(B)
+    g = found.gb - curvature[:, None] * model.b if curvature.any() else found.gb
+    G, dual = found.GW, found.loss - model.dot(Model(found.GW, g))
+    if objective.bias and not curvature.all():
         mixed = _balance(objective, model, g)
         if mixed is None:
             return none
         share, cost, V = mixed
-        share = np.where(free, share, 0.0)
-        dual = (1.0 - share) * dual - share * cost
-        G = (1.0 - share)[:, None] * G + share[:, None] * V
-    shrink = objective.penalty.dual_scale(G)
+        share = np.where(curvature == 0.0, share, 0.0)
+        kept = 1.0 - share
+        dual = kept * dual - share * cost
+        G = kept[:, None] * G + share[:, None] * V
+    shrink = penalty.dual_scale(G)
     if (shrink < 1.0).any():
         dual = shrink * dual - (1.0 - shrink) * _cost_of_zero(objective, model)
-    dual = dual - objective.penalty.conjugate(G * shrink[:, None])
-    if objective.bias:
-        dual -= objective.penalty.bias_conjugate(g * shrink[:, None])
-    else:
-        dual += sum_of_bias * shrink
+        G, g = G * shrink[:, None], g * shrink[:, None]
+    dual = dual - penalty.conjugate(G) - penalty.bias_conjugate(g)
     dual -= ROUNDING * (found.loss + _sizes(objective, model))
     return np.where((l1 > 0.0) | (l2 > 0.0), np.nan_to_num(dual, nan=-np.inf), -np.inf)
 
 
-def _products(V: Array, G: Array) -> Array:
-    """<V, G> of each model (B,), summed in the same order whatever models stand beside it."""
-    return np.ascontiguousarray((V * G).transpose(1, 2, 0)).sum(axis=2).sum(axis=1)
-
-
 def _sizes(objective: Objective, model: Model) -> Array:
     """What the scores may be made of (B,): large parts that cancel have been rounded."""
-    largest = np.max([block.X.largest() for block in objective.data.blocks()], axis=0)
-    parts = (largest[:, None, None] * np.abs(model.W)).transpose(1, 2, 0)
-    return np.ascontiguousarray(parts).sum(axis=2).sum(axis=1) + np.abs(model.b).sum(axis=1)
+    of_blocks = [block.X.largest() for block in objective.data.blocks()]
+    largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
+    parts = sum_samples(largest[:, None, None] * np.abs(model.W))
+    return np.asarray((parts + np.abs(model.b)).sum(axis=1))
 
 
 def _cost_of_zero(objective: Objective, model: Model) -> Array:
     """sum_i s_i conjugate(0) / S of each model (B,)."""
     B, K = model.b.shape
-    _, shares = objective.data.class_sums()
+    _, shares = objective.data.class_shares()
     classes = np.arange(shares.shape[1])
     cost = objective.loss.conjugate(classes, np.zeros((len(classes), 1, K)))[:, 0]
-    return np.broadcast_to((shares * cost).sum(axis=1) / shares.sum(axis=1), (B,))
+    return np.broadcast_to((shares * cost).sum(axis=1), (B,))
 
 
 def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array, Array] | None:
     """The share (B,) of U0 that balances the duals, its conjugate (B,), and V0 (d, B, K)."""
-    sums, weights = objective.data.class_sums()  # (d, 1 or B, C), (1 or B, C)
-    total = weights.sum(axis=1, keepdims=True)
-    total = np.where(total > 0.0, total, 1.0)
-    shares = np.broadcast_to(weights / total, (model.n_models, weights.shape[1]))
+    means, shares = objective.data.class_shares()  # (d, 1 or B, C), (1 or B, C)
     found = _class_duals(objective.loss, shares, g)
     if found is None:
         return None
@@ -106,9 +94,9 @@ def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array
     with np.errstate(invalid="ignore"):
         each = objective.loss.conjugate(np.arange(len(U)), U)  # (C, B)
         cost = (shares * each.T).sum(axis=1)
-    V = np.zeros_like(model.W)
-    for c in range(len(U)):
-        V += (sums[:, :, c] / total[:, 0])[:, :, None] * U[c]
+    V = means[:, :, 0, None] * U[0]
+    for c in range(1, len(U)):
+        V += means[:, :, c, None] * U[c]
     return e, cost, V
 
 
@@ -148,5 +136,4 @@ def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | N
 def _share(flows: Array) -> tuple[Array, Array]:
     """e (B,) and the factor (1 - e) / e (B, 1) by which flows use the room they have."""
     most = flows.max(axis=1)
-    e = most / (most + ROOM)
-    return e, np.divide(1.0 - e, e, out=np.zeros_like(e), where=e > 0.0)[:, None]
+    return most / (most + ROOM), np.where(most > 0.0, ROOM / most, 0.0)[:, None]

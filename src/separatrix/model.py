@@ -63,9 +63,10 @@ class Model:
 
         Each is summed in the same order, whatever models stand beside it.
         """
-        dtype, out = np.result_type(self.W, other.W), np.empty(self.n_models)
-        W, b, V, c = (np.ascontiguousarray(a, dtype) for a in (self.W, self.b, other.W, other.b))
-        _core.dots(W, b, V, c, out)
+        out = np.empty(len(self.b))
+        if self.W.dtype != other.W.dtype:
+            self, other = self.astype(np.float64), other.astype(np.float64)
+        _core.dots(self.W, self.b, other.W, other.b, out)
         return out
 
     def times(self, factors: Array) -> Model:

@@ -152,7 +152,7 @@ class Objective:
             return Evaluation(loss, accuracy, penalty, np.full_like(loss, np.nan), GW, gb)
         loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
         scale = self.scale(model.n_models)
-        gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype)
+        gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype, copy=False)
         if not self.bias:
             gb[:] = 0
         l1, l2 = self.strengths(model.n_models)
@@ -279,8 +279,10 @@ class Objective:
     def _bias_penalty(self, model: Model) -> Array:
         return self.penalty.bias_value(model.b) if self.bias else np.zeros(model.n_models)
 
-    def _bias_gradient(self, b: Array) -> Array:
+    def _bias_gradient(self, b: Array) -> Array | float:
         curvature = self.bias_curvature(len(b))[:, None]
+        if not curvature.any():
+            return 0.0
         return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 where free, though b be infinite
 
     def _sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:

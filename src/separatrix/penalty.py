@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +95,7 @@ class ElasticNet:
 
     def gradient(self, W: Array) -> Array:
         """Gradient of the l2 part, l2 f^2 W, in the type of W."""
-        return W * (_across(self.l2) * self._f() ** 2).astype(W.dtype)
+        return W * self._curvature.astype(W.dtype, copy=False)
 
     def l1_slope(self, W: Array, V: Array) -> Array:
         """Slope of the l1 part at W along V (B,), looking back: l1 sum f (sign(W) V).
@@ -105,13 +105,15 @@ class ElasticNet:
         each = np.where(W == 0.0, -np.abs(V), np.sign(W) * V)
         return np.where(self.l1 > 0, self.l1 * _sum(self._f() * each), 0.0)
 
-    @property
+    @cached_property
     def bias_curvature(self) -> Array:
         """l2 f_b^2 of each model (B,): 0 where the bias is free."""
         return self.l2 * self.bias_factor**2
 
     def bias_value(self, b: Array) -> Array:
         """The penalty on the biases b (B, K) of each model (B,)."""
+        if not self.bias_curvature.any():
+            return np.zeros(len(b))
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.square(b.astype(np.float64, copy=False)).sum(axis=1)
             return np.where(self.bias_curvature > 0, 0.5 * self.bias_curvature * squares, 0.0)
@@ -119,6 +121,8 @@ class ElasticNet:
     def bias_conjugate(self, v: Array) -> Array:
         """sup_b <v, b> - penalty(b) of each model (B,), for v (B, K); 0 where the bias is free."""
         curvature = self.bias_curvature
+        if not curvature.any():
+            return np.zeros(len(v))
         penalised = curvature > 0
         unit = np.sqrt(2.0 * np.where(penalised, curvature, 1.0))
         return np.where(penalised, np.square(v / unit[:, None]).sum(axis=1), 0.0)
@@ -180,11 +184,11 @@ class ElasticNet:
         def pick(a: NDArray[np.float64]) -> NDArray[np.float64]:
             return a if a.shape[-1] == 1 else a[..., chosen]
 
-        part = copy(self)  # what was checked stays so
+        part = object.__new__(ElasticNet)  # what was checked stays so
         for name in ("l1", "l2", "bias_factor"):
             object.__setattr__(part, name, pick(getattr(self, name)))
-        if self.factors is not None and self.factors.ndim == 2:
-            object.__setattr__(part, "factors", pick(self.factors))
+        f = self.factors
+        object.__setattr__(part, "factors", pick(f) if f is not None and f.ndim == 2 else f)
         return part
 
     def words(self, b: int = 0) -> str:
@@ -200,6 +204,11 @@ class ElasticNet:
         if c > 0:
             terms.append(f"{c:.6g}/2 * |b|^2")
         return " + ".join(terms) or "no penalty"
+
+    @cached_property
+    def _curvature(self) -> Array:
+        """l2 f^2 of every weight, as it broadcasts against (d, B, K)."""
+        return np.asarray(_across(self.l2) * self._f() ** 2)
 
     def _f(self) -> Array:
         if self.factors is None:

@@ -137,7 +137,7 @@ class Dataset:
         self.dtype = self._blocks[0].X.dtype
         self._total: Array | None = None
         self._class_weight: Array | None = None
-        self._class_sums: tuple[Array, ...] | None = None
+        self._class_shares: tuple[Array, Array] | None = None
         self._moments: tuple[Array, Array] | None = None
         self._origin: Array | None = None
 
@@ -224,15 +224,17 @@ class Dataset:
         _, first, place = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         return first[place.reshape(-1)]
 
-    def class_sums(self) -> tuple[Array, Array]:
-        """The sums of s x (d, 1 or B, C) and of s (1 or B, C) over the rows of every class.
+    def class_shares(self) -> tuple[Array, Array]:
+        """The sums of s x / S (d, 1 or B, C) and of s / S (1 or B, C) over the rows of every class.
 
         One for all models if they have the same rows. They are made once, by a pass over X.
         """
-        if self._class_sums is None:
-            self._class_sums = self.sum_over_blocks(self._sum_classes)
-        sums, weights = self._class_sums
-        return sums, weights
+        if self._class_shares is None:
+            sums, weights = self.sum_over_blocks(self._sum_classes)
+            total = weights.sum(axis=1, keepdims=True)
+            total = np.where(total > 0.0, total, 1.0)
+            self._class_shares = sums / total, weights / total
+        return self._class_shares
 
     def moments(self) -> tuple[Array, Array]:
         """Mean and deviation (d, 1 or B) of the features, over the rows of every model.
@@ -273,8 +275,9 @@ class Dataset:
         part._class_weight = None
         if self._total is not None and len(self._total) > 1:
             part._total = self._total[models]
-        if self._class_sums is not None and len(self._class_sums[1]) > 1:
-            part._class_sums = tuple(a[..., models, :] for a in self._class_sums)
+        if self._class_shares is not None and len(self._class_shares[1]) > 1:
+            sums, weights = self._class_shares
+            part._class_shares = sums[:, models], weights[models]
         if self._moments is not None and self._moments[0].shape[1] > 1:
             mean, deviation = self._moments
             part._moments = mean[:, models], deviation[:, models]
@@ -284,7 +287,7 @@ class Dataset:
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         part = copy(self)
-        part._total = part._class_weight = part._class_sums = part._moments = None
+        part._total = part._class_weight = part._class_shares = part._moments = None
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
@@ -292,7 +295,7 @@ class Dataset:
     def take(self, block: Block, rows: Array) -> Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
         part = copy(self)
-        part._total = part._class_weight = part._class_sums = part._moments = None
+        part._total = part._class_weight = part._class_shares = part._moments = None
         s = None if block.s is None else block.s[rows]
         part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s, block.whose)]
         part.n_samples = len(rows)

@@ -127,6 +127,8 @@ def _by_bounds(state: State, watch: Watch, tol: Array) -> dict[int, Certificate]
     with np.errstate(invalid="ignore", divide="ignore"):
         gap = np.abs(value - watch.bound) / value
     near = np.flatnonzero(np.isfinite(watch.bound) & (gap <= tol))
+    if not len(near):
+        return {}
     known = certificates_of(state.found.select(near), watch.bound[near])
     return dict(zip(near.tolist(), known))
 

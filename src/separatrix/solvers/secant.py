@@ -31,8 +31,10 @@ def remember(
     """The slots with s and y of one more step; both zero where they show no positive curvature."""
     product = change.dot(turn)
     size = np.sqrt(change.dot(change) * turn.dot(turn))
-    good = (product > CURVED * size).astype(np.float64)
-    return (*slots, change.times(good), turn.times(good))[-2 * memory :]
+    good = product > CURVED * size
+    if not good.all():
+        change, turn = (pair.times(good.astype(np.float64)) for pair in (change, turn))
+    return (*slots, change, turn)[-2 * memory :]
 
 
 def forget(slots: tuple[Model, ...], models: Array) -> tuple[Model, ...]:
