@@ -358,6 +358,12 @@ void sum_rows(In<T> A, Out<double> out) {
 }
 
 template <class T>
+double largest_size(In<T> x) {
+    nb::gil_scoped_release release;
+    return largest_of_all<T>(engine(), x.data(), index_t(x.size()));
+}
+
+template <class T>
 void dots(In<T> W, In<T> b, In<T> V, In<T> c, Out<double> out) {
     nb::gil_scoped_release release;
     model_dots<T>(W.data(), b.data(), V.data(), c.data(), index_t(W.shape(0)), index_t(b.shape(0)),
@@ -487,6 +493,18 @@ void bind_order(nb::module_& m) {
         "new_start"_a.noconvert(), "new_index"_a.noconvert(), "new_value"_a.noconvert());
 }
 
+template <class Index>
+void bind_rows(nb::module_& m) {
+    m.def(
+        "look_over",
+        [](In<Index> start, In<Index> index, std::int64_t columns) {
+            nb::gil_scoped_release release;
+            return look_over(engine(), index_t(start.size()) - 1, columns, index_t(index.size()),
+                             start.data(), index.data());
+        },
+        "start"_a.noconvert(), "index"_a.noconvert(), "columns"_a);
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* rules) {
     m.def("scores", &scores<T>, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(),
@@ -515,6 +533,7 @@ void bind_type(nb::module_& m, const char* rules) {
           "l1"_a.noconvert(), "l2"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
           "penalty"_a.noconvert(), "norm"_a.noconvert());
     m.def("sum_rows", &sum_rows<T>, "A"_a.noconvert(), "out"_a.noconvert());
+    m.def("largest", &largest_size<T>, "x"_a.noconvert());
     m.def("dots", &dots<T>, "W"_a.noconvert(), "b"_a.noconvert(), "V"_a.noconvert(),
           "c"_a.noconvert(), "out"_a.noconvert());
     nb::class_<Rules<T>>(m, rules)
@@ -611,6 +630,12 @@ NB_MODULE(_core, m) {
     m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "origin"_a.none().noconvert(),
           "H"_a.noconvert());
+    nb::enum_<Rows>(m, "Rows")
+        .value("faulty", Rows::faulty)
+        .value("unordered", Rows::unordered)
+        .value("in_order", Rows::in_order);
+    bind_rows<std::int32_t>(m);
+    bind_rows<std::int64_t>(m);
     bind_order<std::int32_t, float>(m);
     bind_order<std::int32_t, double>(m);
     bind_order<std::int64_t, float>(m);

@@ -5,6 +5,7 @@
 #include "core/compressed.hpp"
 #include "core/dense.hpp"
 #include "core/entropy.hpp"
+#include "core/largest.hpp"
 #include "core/losses.hpp"
 #include "core/rules.hpp"
 
@@ -30,6 +31,7 @@ constexpr Kernels<T> table() {
         .step = rule_block<T>,
         .measure = measure_columns<T>,
         .times_log = times_log<T>,
+        .largest = largest<T>,
     };
 }
 

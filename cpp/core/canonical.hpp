@@ -1,13 +1,52 @@
-// Compressed rows brought into order: rising column numbers, each at most once.
+// Compressed rows: whether they are in order, rising column numbers, each at most once, and how
+// they are brought there.
 #pragma once
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "engine.hpp"
 #include "matrix.hpp"
 
 namespace sx {
+
+enum class Rows { faulty, unordered, in_order };
+
+// How the rows of a compressed matrix lie, whose arrays have room for `entries`. Columns that do
+// not rise are counted over all entries, without a look at where rows start, and then there: in
+// order are rows that have no others.
+template <class Index>
+Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entries,
+               const Index* start, const Index* index) {
+    if (start[0] != 0 || index_t(start[rows]) > entries) return Rows::faulty;
+    index_t apart = 0;
+    for (index_t i = 0; i < rows; ++i) {
+        const index_t first = start[i], last = start[i + 1];
+        if (first > last || last > entries) return Rows::faulty;
+        if (first > 0 && first < last) apart += index[first] <= index[first - 1];
+    }
+    constexpr index_t piece = 1 << 14;
+    const index_t count = start[rows], pieces = (count + piece - 1) / piece;
+    std::vector<Index> falls(pieces), least(pieces), most(pieces);
+    engine.loop(pieces, double(count), [&](index_t task, int) {
+        const index_t first = task * piece, last = std::min(count, first + piece);
+        Index falls_here = 0, low = index[first], high = index[first];
+        for (index_t k = first + 1; k < last; ++k) {
+            falls_here += index[k] <= index[k - 1];
+            low = std::min(low, index[k]);
+            high = std::max(high, index[k]);
+        }
+        falls[task] = falls_here + (first > 0 && index[first] <= index[first - 1]);
+        least[task] = low;
+        most[task] = high;
+    });
+    for (index_t task = 0; task < pieces; ++task) {
+        if (least[task] < 0 || index_t(most[task]) >= columns) return Rows::faulty;
+        apart -= falls[task];
+    }
+    return apart == 0 ? Rows::in_order : Rows::unordered;
+}
 
 // Writes the rows of a compressed matrix with their entries in order, those of the same column
 // added up in the order they came, and returns how many entries there are. There must be room for

@@ -32,6 +32,7 @@ struct Kernels {
     void (*measure)(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                     double* norm);
     void (*times_log)(T* x, index_t count);
+    double (*largest)(const T* x, index_t count);
 
     index_t padded(index_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
 };

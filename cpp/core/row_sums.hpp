@@ -1,4 +1,4 @@
-// Sums over rows, block of rows by block.
+// Sums over rows, block of rows by block, and the largest of all numbers.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +51,21 @@ void sum_all_rows(const Engine& engine, const T* A, index_t rows, index_t width,
     sums.fold(blocks);
     std::fill_n(out, width, 0.0);
     sums.put(out);
+}
+
+// The largest |x|, NaN unless all are finite.
+template <class T>
+double largest_of_all(const Engine& engine, const T* x, index_t count) {
+    constexpr index_t piece = 1 << 15;
+    std::vector<double> parts((count + piece - 1) / piece);
+    engine.loop(index_t(parts.size()), double(count), [&](index_t task, int) {
+        const index_t first = task * piece;
+        parts[task] = engine.kernels<T>().largest(x + first, std::min(piece, count - first));
+    });
+    double most = 0;
+    for (const double part : parts)
+        if (!(part <= most)) most = part;
+    return most;
 }
 
 }  // namespace sx

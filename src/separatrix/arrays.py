@@ -13,6 +13,7 @@ gets a second copy, in the other orientation, once products with X^T would have 
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 from collections.abc import Iterator
@@ -180,9 +181,8 @@ class Matrix:
                 high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
-                full, data = self.full_columns(), self.X.data
-                most = max(float(data.max(initial=0)), -float(data.min(initial=0)))
-                self._largest = np.full(self.shape[1], most)
+                full, data = self.full_columns(), np.ascontiguousarray(self.X.data)
+                self._largest = np.full(self.shape[1], _core.largest(data))
                 if full.any():
                     index, size = self._columns_of_entries(), np.abs(data)
                     each = np.zeros(self.shape[1])
@@ -413,16 +413,17 @@ def silence(Z: Array, s: Array) -> Array:
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     """Row, column and value of the first entry of X that is NaN or infinite, if there is one."""
     if sp.issparse(X):
-        bad = np.flatnonzero(~np.isfinite(X.data)) if X.dtype.kind == "f" else np.empty(0, int)
-        if not len(bad):
+        if _all_finite(X.data):
             return None
         entries = X.tocoo()
         worst = np.flatnonzero(~np.isfinite(entries.data))
+        if not len(worst):
+            return None
         order = np.lexsort((entries.col[worst], entries.row[worst]))
         at = worst[order[0]]
         return int(entries.row[at]), int(entries.col[at]), float(entries.data[at])
     X = np.asarray(X)
-    if X.dtype.kind != "f":
+    if _all_finite(X):
         return None
     X = X[:, None] if X.ndim == 1 else X
     for piece in _pieces(X):
@@ -432,6 +433,16 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
             row = piece.start + int(i)
             return row, int(j), float(X[row, j])
     return None
+
+
+def _all_finite(a: Array) -> bool:
+    """Whether all numbers are known to be finite: those of an array that lies in one piece."""
+    if a.dtype.kind != "f":
+        return True
+    in_one = a.flags.c_contiguous or a.flags.f_contiguous
+    if a.dtype not in (np.float32, np.float64) or not (in_one and a.flags.aligned):
+        return False
+    return math.isfinite(_core.largest(a.ravel(order="K")))
 
 
 def set_threads(threads: int | None = None) -> None:
@@ -502,13 +513,20 @@ def _canonical(X: Any) -> Any:
         # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
         view = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
         view.indices, view.indptr = X.indices, X.indptr
-        view.check_format(full_check=True)
+        start, index, _ = _arrays_of(view)
+        rows = _core.look_over(start, index, view.shape[view.format == "csr"])
+        if rows == _core.Rows.faulty:
+            view.check_format(full_check=True)  # which says what is wrong
+            raise ValueError("some of its indices are not those of an entry")
     except ValueError as error:
         raise ValueError(
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    return view if view.has_canonical_format else _in_order(view)
+    if rows != _core.Rows.in_order:
+        return _in_order(view)
+    view.has_canonical_format = True
+    return view
 
 
 def _in_order(X: Any) -> Any:

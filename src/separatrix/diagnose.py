@@ -427,12 +427,7 @@ def _spreads(data: Dataset) -> Array:
 
 
 def _rare_class(data: Dataset) -> Diagnosis | None:
-    counts = np.zeros(len(data.classes), int)
-    for block in data.blocks():
-        y = block.y.reshape(len(block.y))
-        if block.s is not None:
-            y = y[block.weights.reshape(len(y)) > 0.0]
-        counts += np.bincount(y, minlength=len(counts))
+    counts = data.class_counts()
     total, rarest = int(counts.sum()), int(counts.argmin())
     few = counts[rarest]
     if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):

@@ -50,13 +50,14 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
     """
     B, loss = model.n_models, objective.loss
     out: list[Model | None] = [None] * B
-    # Of the convex losses only the cross-entropies fall for ever on separable data.
-    if not loss.convex or loss.probabilities(model.b[None]) is None:
-        return out
     l1, l2 = objective.strengths(B)
+    free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
+    # Of the convex losses only the cross-entropies fall for ever on separable data.
+    if not len(free) or not loss.convex or loss.probabilities(model.b[None]) is None:
+        return out
     own_rows = any(block.own() for block in objective.data.blocks())
     searched, found = False, None
-    for m in np.flatnonzero((l1 == 0.0) & (l2 == 0.0)):
+    for m in free:
         one = np.array([m])
         alone = objective.select(one)
         out[m] = _own_direction(alone, model.select(one))

@@ -136,7 +136,7 @@ class Dataset:
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
         self._total: Array | None = None
-        self._class_weight: Array | None = None
+        self._class_weight: tuple[Array, Array] | None = None
         self._class_shares: tuple[Array, Array] | None = None
         self._moments: tuple[Array, Array] | None = None
         self._origin: Array | None = None
@@ -204,13 +204,24 @@ class Dataset:
 
     def class_weight(self) -> Array:
         """The weight of every class, (C,), for data of one model."""
+        return self._weight_and_count()[0]
 
-        def weigh(block: Block) -> tuple[Array]:
-            s = None if block.s is None else block.weights.reshape(len(block.y))
-            return (np.bincount(block.y.reshape(len(block.y)), s, minlength=len(self.classes)),)
+    def class_counts(self) -> Array:
+        """How many rows with a weight every class has, (C,), for data of one model."""
+        return self._weight_and_count()[1]
+
+    def _weight_and_count(self) -> tuple[Array, Array]:
+        def weigh(block: Block) -> tuple[Array, Array]:
+            C, y = len(self.classes), block.y.reshape(len(block.y))
+            if block.s is None:
+                count = np.bincount(y, minlength=C)
+                return count, count
+            s = block.weights.reshape(len(y))
+            return np.bincount(y, s, minlength=C), np.bincount(y[s > 0.0], minlength=C)
 
         if self._class_weight is None:
-            (self._class_weight,) = self.sum_over_blocks(weigh)
+            weight, count = self.sum_over_blocks(weigh)
+            self._class_weight = weight, count
         return self._class_weight
 
     def first_alike(self, n_models: int) -> Array:
@@ -272,7 +283,8 @@ class Dataset:
         """The data as some of the models see it."""
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
-        part._class_weight = None
+        if any(block.own() for block in self._blocks):
+            part._class_weight = None
         if self._total is not None and len(self._total) > 1:
             part._total = self._total[models]
         if self._class_shares is not None and len(self._class_shares[1]) > 1:
