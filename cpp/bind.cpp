@@ -111,6 +111,16 @@ Type type_of(const Any& x) {
     throw std::invalid_argument("this element type is not one the kernels read");
 }
 
+// Whether all of some values are 1. Mostly the first tells that they are not.
+bool all_ones(const Any& value) {
+    const auto are = [&](auto one) {
+        const auto* x = static_cast<const decltype(one)*>(value.data());
+        return x[0] == 1 && all_equal(engine(), x, index_t(value.size()));
+    };
+    if (value.size() == 0) return false;
+    return type_of(value) == Type::f32 ? are(float()) : are(double());
+}
+
 // X, and the arrays it is a view of.
 struct Matrix {
     Data data;
@@ -141,7 +151,8 @@ struct Matrix {
                             type_of(value),
                             start.dtype() == nb::dtype<std::int64_t>(),
                             by_feature ? data.columns : data.rows,
-                            by_feature ? data.rows : data.columns};
+                            by_feature ? data.rows : data.columns,
+                            all_ones(value)};
         (by_feature ? data.by_feature : data.by_sample) = view;
         (by_feature ? data.has_features : data.has_samples) = true;
         for (Any* array : {&start, &index, &value}) kept.push_back(std::move(*array));

@@ -41,6 +41,17 @@ SX_INLINE V spread(T x) {
         return broadcast<T>(x);
 }
 
+// The type of values that are all 1.
+struct One {};
+
+template <class T, class Source>
+SX_INLINE T value_of(const Source* value, index_t k) {
+    if constexpr (std::is_same_v<Source, One>)
+        return T(1);
+    else
+        return static_cast<T>(value[k]);
+}
+
 // Rows [i0, i1) of C, columns [c, c + width vectors), of which `present` exist in C.
 template <class T, class V, int width, class Index, class Source>
 void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
@@ -64,7 +75,7 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) sum[v] = load_as<T, V>(sums + v * step);
         const auto add = [&](index_t k) {
-            const V x = spread<T, V>(static_cast<T>(value[k]));
+            const V x = spread<T, V>(value_of<T>(value, k));
             const T* other = B + index_t(index[k]) * ldb;
 #pragma GCC unroll 4
             for (int v = 0; v < width; ++v)
@@ -101,7 +112,7 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) r[v] = load_as<T, V>(B + i * ldb + c + v * step);
         const auto add = [&](index_t k) {
-            const V x = spread<T, V>(static_cast<T>(value[k]));
+            const V x = spread<T, V>(value_of<T>(value, k));
             T* at = C + index_t(index[k]) * ldc + c;
 #pragma GCC unroll 4
             for (int v = 0; v < width - !whole; ++v)
@@ -138,6 +149,17 @@ void with_types(const CompressedView& A, Run run) {
         with_index(std::int32_t());
 }
 
+// The same with values that are all 1 told apart.
+template <class Run>
+void with_values(const CompressedView& A, Run run) {
+    if (!A.ones)
+        with_types(A, run);
+    else if (A.wide)
+        run(std::int64_t(), One());
+    else
+        run(std::int32_t(), One());
+}
+
 // Calls run.template operator()<V, width>(c, present) for the tiles of columns [c0, c1) of N.
 template <class T, class Run>
 void for_tiles(index_t c0, index_t c1, index_t N, Run run) {
@@ -161,7 +183,7 @@ void for_tiles(index_t c0, index_t c1, index_t N, Run run) {
 template <class T>
 void gather_block(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
                   index_t c0, index_t c1, index_t N, T* C, index_t ldc) {
-    with_types(P.A, [&]<class Index, class Source>(Index, Source) {
+    with_values(P.A, [&]<class Index, class Source>(Index, Source) {
         for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t present) {
             gather_tile<T, V, width, Index, Source>(P, i0, i1, B, ldb, c, present, C, ldc);
         });
@@ -172,7 +194,7 @@ void gather_block(const CompressedOperand& P, index_t i0, index_t i1, const T* B
 template <class T>
 void scatter_block(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
                    index_t c1, index_t N, T* C, index_t ldc) {
-    with_types(P.A, [&]<class Index, class Source>(Index, Source) {
+    with_values(P.A, [&]<class Index, class Source>(Index, Source) {
         for_tiles<T>(c0, c1, N, [&]<class V, int width>(index_t c, index_t present) {
             constexpr bool single = std::is_same_v<V, T>;
             if (single || present >= width * lanes<T> || ldc >= c + width * lanes<T>)

@@ -30,7 +30,7 @@ SX_INLINE void add_products(const V (&r)[width], const Index* index, const Sourc
     constexpr index_t step = sizeof(V) / sizeof(double);
 #pragma GCC unroll 4
     for (index_t k = 0; k < count; ++k) {
-        const V x = spread<double, V>(double(value[k]));
+        const V x = spread<double, V>(value_of<double>(value, k));
         double* at = sums + index_t(index[k]) * (width * step);
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v)
@@ -67,7 +67,7 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
         if (zero) continue;
         const auto add = [&](const auto* value) {
             for (; a < count && index[a] < tile.j1; ++a) {
-                const V x = spread<double, V>(double(value[a]));
+                const V x = spread<double, V>(value_of<double>(value, a));
                 V scaled[width];
                 for (int v = 0; v < width; ++v) scaled[v] = r[v] * x;
                 add_products<V, width>(scaled, index, value, a + 1,
@@ -83,7 +83,7 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
         const Source* value = static_cast<const Source*>(X.value) + start[i];
         if (tile.origin) {
             for (index_t e = 0; e < count; ++e)
-                tile.row[e] = double(value[e]) - tile.origin[index[e]];
+                tile.row[e] = value_of<double>(value, e) - tile.origin[index[e]];
             add(static_cast<const double*>(tile.row));
         } else {
             add(value);
@@ -92,7 +92,7 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
 }
 
 inline void gram_sparse(const CompressedView& X, const GramTile& tile) {
-    with_types(X, [&]<class Index, class Source>(Index, Source) {
+    with_values(X, [&]<class Index, class Source>(Index, Source) {
         if (tile.width == 1)
             gram_tile<double, 1, Index, Source>(X, tile);
         else if (tile.width == lanes<double>)

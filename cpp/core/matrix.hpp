@@ -54,6 +54,7 @@ struct CompressedView {
     Type type;  // of the values: f32 or f64
     bool wide;  // 64-bit offsets and indices, else 32-bit
     index_t rows, columns;
+    bool ones;  // all values are 1, and need not be read
 
     index_t offset(index_t i) const {
         return wide ? static_cast<const std::int64_t*>(start)[i]

@@ -53,6 +53,21 @@ void sum_all_rows(const Engine& engine, const T* A, index_t rows, index_t width,
     sums.put(out);
 }
 
+// Whether all of some numbers are the first of them.
+template <class T>
+bool all_equal(const Engine& engine, const T* x, index_t count) {
+    constexpr index_t piece = 1 << 14;
+    const index_t pieces = (count + piece - 1) / piece;
+    std::vector<char> differ(pieces);
+    engine.loop(pieces, double(count), [&](index_t task, int) {
+        const index_t first = task * piece, last = std::min(count, first + piece);
+        bool other = false;
+        for (index_t k = first; k < last; ++k) other |= x[k] != x[0];
+        differ[task] = other;
+    });
+    return std::none_of(differ.begin(), differ.end(), [](char other) { return other; });
+}
+
 // The largest |x|, NaN unless all are finite.
 template <class T>
 double largest_of_all(const Engine& engine, const T* x, index_t count) {
