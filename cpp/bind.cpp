@@ -211,12 +211,14 @@ void gram(const Matrix& X, In<double> h, Maybe<In<double>> origin, Out<double> H
 template <class T>
 void value_gradient(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                     int loss, double margin, In<T> W, In<T> b, Out<double> value, Out<double> hits,
-                    Maybe<Out<T>> G, Out<double> gb, Maybe<In<std::int32_t>> whose) {
+                    Maybe<Out<T>> G, Out<double> gb, Maybe<In<std::int32_t>> whose,
+                    Maybe<Out<T>> seen) {
     nb::gil_scoped_release release;
     const Columns<T> w{W.data(), b.data(), index_t(b.shape(0)), index_t(b.shape(1))};
     Pass<T>(engine(), X.data)
         .value_gradient(w, labels_of(y, s, scale, whose), LossForm(loss, margin), nullptr,
-                        X.data.rows, value.data(), hits.data(), pointer(G), w.N(), gb.data());
+                        X.data.rows, value.data(), hits.data(), pointer(G), w.N(), gb.data(),
+                        pointer(seen));
 }
 
 template <class T>
@@ -525,7 +527,8 @@ void bind_type(nb::module_& m, const char* rules) {
     m.def("value_gradient", &value_gradient<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a, "W"_a.noconvert(),
           "b"_a.noconvert(), "value"_a.noconvert(), "hits"_a.noconvert(), "G"_a.none().noconvert(),
-          "gb"_a.noconvert(), "whose"_a.none().noconvert() = nb::none());
+          "gb"_a.noconvert(), "whose"_a.none().noconvert() = nb::none(),
+          "seen"_a.none().noconvert() = nb::none());
     m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "Z"_a.noconvert(), "value"_a.noconvert(),
           "hits"_a.noconvert());

@@ -28,10 +28,11 @@ class Pass {
     }
 
     // value[m] += sum of s loss, hits[m] += sum of s over rows predicted right and, where G is
-    // given, G += X^T U, gb += sum of U, with U = s scale dloss/dz.
+    // given, G += X^T U, gb += sum of U, with U = s scale dloss/dz. Where `seen` (count, N) is
+    // given the scores are left there.
     void value_gradient(const Columns<T>& w, const Labels& labels, const LossForm& form,
                         const index_t* rows, index_t count, double* value, double* hits, T* G,
-                        index_t ldg, double* gb) {
+                        index_t ldg, double* gb, T* seen = nullptr) {
         const index_t N = w.N(), B = w.models, block = k_.block_rows;
         if (N == 0) return;
         prepare(w);
@@ -47,6 +48,7 @@ class Pass {
         // Rows [first, first + here) of the labels, a block, whose scores are Z.
         const auto judge = [&](const Labels& near, index_t first, index_t here, T* Z,
                                index_t number, int worker) {
+            if (seen) std::copy_n(Z, here * N, seen + first * N);
             LossBlock<T> rows_of_block =
                 block_of(near, form, first, here, B, w.outputs, Z, scratch + worker * need);
             rows_of_block.value = values + worker * block * B;

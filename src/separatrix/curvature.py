@@ -37,6 +37,7 @@ class Curvature:
     scale : (B,), 1 / S
     bias_curvature : (B,), the penalty's part for the bias; None where the bias is fixed
     frame : where the features, and with them directions, are seen from
+    scores : (n, B, K) of every block, where they are known
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
@@ -56,6 +57,7 @@ class Curvature:
         scale: Array,
         bias_curvature: Array | None,
         frame: Frame,
+        scores: tuple[Array, ...] = (),
     ) -> None:
         if not loss.smooth:
             raise ValueError(
@@ -65,7 +67,7 @@ class Curvature:
         self.data, self.loss, self.penalty = data, loss, penalty
         self.shape: tuple[int, int, int] = model.W.shape
         self.scale, self.bias_curvature, self.frame = scale, bias_curvature, frame
-        self._scores = [model.scores(block.X) for block in data.blocks()]
+        self._scores = list(scores) or [model.scores(block.X) for block in data.blocks()]
 
     @property
     def n_blocks(self) -> int:

@@ -27,7 +27,8 @@ class Evaluation:
 
     `gradient_norm` is the norm of the smallest subgradient of P, bias included: with l1 = 0 the
     norm of the gradient. `GW` (d, B, K) is the gradient of the loss term alone, `gb` (B, K) that of
-    the loss and of the penalty on the bias.
+    the loss and of the penalty on the bias. `scores` (n, B, K) of every block are there if they
+    were asked for.
     """
 
     loss: Array
@@ -36,6 +37,7 @@ class Evaluation:
     gradient_norm: Array
     GW: Array
     gb: Array
+    scores: tuple[Array, ...] = ()
 
     @property
     def value(self) -> Array:
@@ -44,10 +46,11 @@ class Evaluation:
 
     def put(self, models: Array, other: Evaluation) -> Evaluation:
         """A copy in which some of the models have been looked at again."""
-        out = Evaluation(*(getattr(self, f.name).copy() for f in fields(self)))
-        for f in fields(self):
-            mine, theirs = getattr(out, f.name), getattr(other, f.name)
-            if f.name == "GW":
+        names = [f.name for f in fields(self) if f.name != "scores"]
+        out = Evaluation(*(getattr(self, name).copy() for name in names))
+        for name in names:
+            mine, theirs = getattr(out, name), getattr(other, name)
+            if name == "GW":
                 mine[:, models] = theirs
             else:
                 mine[models] = theirs
@@ -139,10 +142,11 @@ class Objective:
         loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
         return loss * scale, hits * scale
 
-    def evaluate(self, model: Model, gradient: bool = True) -> Evaluation:
+    def evaluate(self, model: Model, gradient: bool = True, scores: bool = False) -> Evaluation:
         """Loss, accuracy, penalty and gradient of every model, in one pass over the data.
 
         Without the gradient, which is NaN then, it takes half as long, and less from zero weights.
+        With `scores` those are kept, too, of a loss that has a kernel.
         """
         self._require(model)
         if not gradient:
@@ -150,7 +154,13 @@ class Objective:
             penalty = self.penalty.value(model.W) + self._bias_penalty(model)
             GW, gb = (np.broadcast_to(np.nan, a.shape) for a in (model.W, model.b))
             return Evaluation(loss, accuracy, penalty, np.full_like(loss, np.nan), GW, gb)
-        loss, hits, GW, gb = self.data.sum_over_blocks(lambda block: self._sums(block, model, True))
+        seen: list[Array] = []
+        if scores and self.loss.compiled:
+            seen = [np.empty((len(block.y), *model.b.shape), model.W.dtype) for block in self.data.blocks()]
+        room = iter(seen)
+        loss, hits, GW, gb = self.data.sum_over_blocks(
+            lambda block: self._sums(block, model, True, next(room, None))
+        )
         scale = self.scale(model.n_models)
         gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype, copy=False)
         if not self.bias:
@@ -161,7 +171,8 @@ class Objective:
             model.W, GW, gb, l1, l2, self.factors(model), self.bias, penalty, squares
         )  # fmt: skip
         penalty += self._bias_penalty(model)
-        return Evaluation(loss * scale, hits * scale, penalty, np.sqrt(squares), GW, gb)
+        norm = np.sqrt(squares)
+        return Evaluation(loss * scale, hits * scale, penalty, norm, GW, gb, tuple(seen))
 
     def gradient(self, model: Model) -> tuple[Array, Array]:
         """Gradient of the loss and the l2 term with respect to W (d, B, K) and b (B, K)."""
@@ -186,17 +197,20 @@ class Objective:
             self._frame = Frame(self.data.origin(), free)
         return self._frame
 
-    def curvature(self, model: Model, frame: Frame | None = None) -> Curvature:
+    def curvature(
+        self, model: Model, frame: Frame | None = None, scores: tuple[Array, ...] = ()
+    ) -> Curvature:
         """The second derivative of the loss and the l2 terms at a model, seen from zero or a frame.
 
-        The model itself is seen from zero.
+        The model itself is seen from zero. Its scores are found, unless an evaluation has them.
         """
         self._require(model)
         B = model.n_models
         bias = self.bias_curvature(B) if self.bias else None
         if frame is None:
             frame = Frame.at_zero(self.data.n_features, B)
-        return Curvature(self.data, self.loss, self.penalty, model, self.scale(B), bias, frame)
+        scale = self.scale(B)
+        return Curvature(self.data, self.loss, self.penalty, model, scale, bias, frame, scores)
 
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""
@@ -285,8 +299,13 @@ class Objective:
             return 0.0
         return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 where free, though b be infinite
 
-    def _sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
-        """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss."""
+    def _sums(
+        self, block: Block, model: Model, gradient: bool, seen: Array | None = None
+    ) -> tuple[Array, ...]:
+        """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss.
+
+        The scores are written to `seen`, if given.
+        """
         B, scale = model.n_models, self.scale(model.n_models)
         if not self.loss.compiled:
             return self._reference_sums(block, model, gradient)
@@ -306,6 +325,7 @@ class Objective:
             GW,
             gb,
             block.whose,
+            seen,
         )
         return (loss, hits) if GW is None else (loss, hits, GW, gb)
 

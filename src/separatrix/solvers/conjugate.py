@@ -25,7 +25,8 @@ def solve_by_conjugate_gradients(
     methods, SIAM J. Numer. Anal. 1982. H, g and p are seen from the objective's frame. A model that
     is exact enough leaves the batch.
     """
-    at = objective.curvature(state.model, objective.frame(gradient.n_models))
+    frame = objective.frame(gradient.n_models)
+    at = objective.curvature(state.model, frame, state.found.scores)
     M = _preconditioner(objective, at)
     out = Model(np.zeros_like(gradient.W), np.zeros_like(gradient.b))
     r = gradient.times(np.full(gradient.n_models, -1.0))

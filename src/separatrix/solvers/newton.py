@@ -95,7 +95,8 @@ class Newton:
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
         centre(objective, ahead)
         slope = go_down(gradient, ahead, gradient)
-        model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
+        way, alone = frame.leave(ahead), state.model.n_models == 1
+        model, found, t = search(objective, state.model, state.found, way, slope, scores=alone)
         after = frame.enter_gradient(gradient_at(objective, model, found))
         better = gained(state.found, found, gradient, after)
         if "factor" in state.memory:
@@ -133,7 +134,7 @@ class Newton:
             part = self.step(rough, part)
         model, memory = state.model.copy(), state.memory
         model.put(cold, part.model)
-        found = objective.evaluate(model)
+        found = objective.evaluate(model, scores=model.n_models == 1)
         memory["factor"][cold], memory["decrement"][cold] = part.memory["factor"], np.inf
         slots = tuple(_among(model, cold, slot) for slot in part.slots)
         worse = ~(found.value < state.found.value)
@@ -226,7 +227,8 @@ def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Mo
         every = len(some) == len(factor)
         model = state.model if every else state.model.select(some)
         part = objective if every else objective.select(some)
-        H = part.curvature(model, part.frame(len(some))).hessian()
+        scores = state.found.scores if every else ()
+        H = part.curvature(model, part.frame(len(some)), scores).hessian()
         _core.factor(H.reshape(-1, *H.shape[2:]))
         fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)

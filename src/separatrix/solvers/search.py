@@ -47,21 +47,30 @@ def centre(objective: Objective, direction: Model) -> None:
 
 
 def search(
-    objective: Objective, model: Model, found: Evaluation, direction: Model, slope: Array
+    objective: Objective,
+    model: Model,
+    found: Evaluation,
+    direction: Model,
+    slope: Array,
+    scores: bool = False,
 ) -> tuple[Model, Evaluation, Array]:
     """The models moved along their directions, what was found there, and the steps (B,).
 
     The step is 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
     With l1 > 0 the slope is g.p + l1 (|w + p|_1 - |w|_1), which P falls below at first.
     Each model has its own; only models whose step was refused are looked at again. A model that
-    finds none stays where it is, with a step of 0.
+    finds none stays where it is, with a step of 0. `scores` asks for those of models that all take
+    the whole step.
     """
     value = found.value
-    level = value + _rounding(objective, model, value)
     t = np.ones(len(value))
     there = model.plus(direction)
-    seen = objective.evaluate(there)
-    moved = _enough(objective, there, seen, direction, value + ARMIJO * t * slope, level, slope)
+    seen = objective.evaluate(there, scores=scores)
+    moved = np.asarray(seen.value <= value + ARMIJO * slope)
+    if moved.all():
+        return there, seen, t
+    level = value + _rounding(objective, model, value)
+    moved |= _flat(objective, there, seen, direction, level, slope)
     for _ in range(TRIES):
         if moved.all():
             break
@@ -76,8 +85,8 @@ def search(
         looked = some.evaluate(part)
         there.put(again, part)
         seen = seen.put(again, looked)
-        enough = value[again] + ARMIJO * t[again] * slope[again]
-        moved[again] = _enough(some, part, looked, ahead, enough, level[again], slope[again])
+        enough = looked.value <= value[again] + ARMIJO * t[again] * slope[again]
+        moved[again] = enough | _flat(some, part, looked, ahead, level[again], slope[again])
     if not moved.all():
         still = np.flatnonzero(~moved)
         there.put(still, model.select(still))
@@ -90,30 +99,26 @@ def gained(old: Evaluation, found: Evaluation, before: Model, after: Model) -> A
 
     Of the others rounding is all that is left to gain.
     """
-    smaller = after.dot(after) < before.dot(before)
-    return np.asarray((found.value < old.value) | smaller)
+    lower = np.asarray(found.value < old.value)
+    return lower if lower.all() else lower | (after.dot(after) < before.dot(before))
 
 
-def _enough(
+def _flat(
     objective: Objective,
     model: Model,
     found: Evaluation,
     direction: Model,
-    enough: Array,
     level: Array,
     slope: Array,
 ) -> Array:
-    """Whether the objective fell below `enough` (Armijo).
+    """Which models (B,) are where it is all but flat: their steps are good, though they fell little.
 
     Near the optimum the fall is lost in the rounding of the values; then, below `level`, the slope
     at the new point decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J.
     Optim. 2005, (4.1).
     """
-    falls = np.asarray(found.value <= enough)
-    if falls.all():
-        return falls
     after = _slope(objective, model, found, direction)
-    return falls | ((found.value <= level) & (after <= (2.0 * ARMIJO - 1.0) * slope))
+    return np.asarray((found.value <= level) & (after <= (2.0 * ARMIJO - 1.0) * slope))
 
 
 def _rounding(objective: Objective, model: Model, value: Array) -> Array:
