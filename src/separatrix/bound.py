@@ -64,7 +64,7 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
         G, g = G * shrink[:, None], g * shrink[:, None]
     dual = dual - penalty.conjugate(G) - penalty.bias_conjugate(g)
     dual -= ROUNDING * (found.loss + _sizes(objective, model))
-    return np.where((l1 > 0.0) | (l2 > 0.0), np.nan_to_num(dual, nan=-np.inf), -np.inf)
+    return np.where(np.isfinite(dual) & ((l1 > 0.0) | (l2 > 0.0)), dual, -np.inf)
 
 
 def _sizes(objective: Objective, model: Model) -> Array:

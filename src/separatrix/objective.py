@@ -245,6 +245,8 @@ class Objective:
 
     def _is_weighted(self, b: int) -> bool:
         """Whether the rows of model b weigh differently: of a mean, equal weights say nothing."""
+        if all(block.s is None for block in self.data.blocks()):
+            return False
         if self._extremes is None:
             parts = [block.different_weights() for block in self.data.blocks()]
             least = np.min([s.min(axis=0)[whose] for s, whose in parts], axis=0)

@@ -191,6 +191,8 @@ class Dataset:
         """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
 
         def weigh(block: Block) -> tuple[Array]:
+            if block.s is None:
+                return (np.array([float(len(block.y))]),)
             s, whose = block.different_weights()
             return (sum_samples(s)[whose],)
 
@@ -281,10 +283,11 @@ class Dataset:
 
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
+        if not any(block.own() for block in self._blocks):
+            return self
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
-        if any(block.own() for block in self._blocks):
-            part._class_weight = None
+        part._class_weight = None
         if self._total is not None and len(self._total) > 1:
             part._total = self._total[models]
         if self._class_shares is not None and len(self._class_shares[1]) > 1:
@@ -298,6 +301,7 @@ class Dataset:
 
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
+        self.origin()  # which the part keeps
         part = copy(self)
         part._total = part._class_weight = part._class_shares = part._moments = None
         part._blocks = [block.every(step) for block in self._blocks]

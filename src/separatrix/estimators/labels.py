@@ -7,6 +7,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import Array
 
+FEW = 16  # classes with which every label is compared; among more it is searched for
+
 
 def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
     """The classes of y (n,) in their order, and the number of each label's class.
@@ -20,7 +22,12 @@ def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
     """
     classes = np.unique(y[:sample])
     while True:
-        numbers = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        if len(classes) <= FEW:
+            numbers = np.zeros(len(y), np.intp)
+            for later in classes[1:]:
+                numbers += y >= later
+        else:
+            numbers = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         unmet = classes[numbers] != y
         if not unmet.any():
             return classes, numbers
