@@ -414,6 +414,80 @@ def test_checking_sparse_data_leaves_it_as_it_is() -> None:
     assert matrix.X.indices.dtype == np.int64
 
 
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3, 40])
+def test_entries_that_are_all_1_give_the_bits_of_entries_that_are_read(
+    columns: int, dtype: str, wide: bool, instruction_set: str
+) -> None:
+    """Twos with half the weights are multiplied to the same numbers."""
+    ones = sp.csr_array((values(3000, 30, density=0.2) != 0.0).astype(dtype))
+    ones = widened(ones) if wide else ones
+    rng = np.random.default_rng(2)
+    W, b = rng.standard_normal((30, columns, 1)), rng.standard_normal((columns, 1))
+    U = rng.standard_normal((3000, columns, 1))
+    for kind in (sp.csr_array, sp.csc_array):
+        X, twice = Matrix(kind(ones)), Matrix(kind(ones * np.float32(2)))
+        assert X.scores(W, b).tobytes() == twice.scores(W / 2, b).tobytes()
+        assert X.transpose_times(U).tobytes() == twice.transpose_times(U / 2).tobytes()
+        grams = X.gram(U[:, :, 0])[:, :-1, :-1], twice.gram(U[:, :, 0] / 4)[:, :-1, :-1]
+        assert grams[0].tobytes() == grams[1].tobytes()
+
+
+@pytest.mark.parametrize("place", [0, 20_000, -1])
+def test_a_single_entry_that_is_not_1_is_read(place: int) -> None:
+    X = sp.csr_array((values(3000, 30, density=0.4) != 0.0).astype(float))
+    assert_products(X)
+    X.data[place] = -3.0
+    assert_products(X)
+    h = np.ones((3000, 1))
+    wide = np.hstack([X.toarray(), h])
+    np.testing.assert_array_equal(Matrix(X).gram(h)[0], wide.T @ wide)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [0, 1, 7, 64, 65, 40_000, 70_001])
+def test_the_largest_of_many_numbers(count: int, dtype: str, instruction_set: str) -> None:
+    x = np.random.default_rng(count).standard_normal(count).astype(dtype)
+    assert _core.largest(x) == np.abs(x).max(initial=0.0)
+    for place in {0, count // 2, count - 1} if count else ():
+        y = x.copy()
+        y[place] = -9.0
+        assert _core.largest(y) == 9.0
+        for bad in (np.nan, np.inf, -np.inf):
+            y[place] = bad
+            assert np.isnan(_core.largest(y))
+
+
+@pytest.mark.parametrize("place", [0, 16_383, 16_384, 20_000, 32_767, 39_998])
+@pytest.mark.parametrize("fault", ["none", "falls", "equal", "too high", "below 0"])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, kind: type) -> None:
+    """Rows of many lengths, some of them empty, over 40,000 entries."""
+    start = np.sort(np.random.default_rng(3).integers(0, 40_001, 50)).astype(kind)
+    start[0], start[-1] = 0, 40_000
+    start[(start > place) & (start <= place + 1)] = place  # both entries are of one row
+    index = np.arange(40_000, dtype=kind)  # rising throughout, whatever the rows are
+    if fault == "falls":
+        index[[place, place + 1]] = index[[place + 1, place]]
+    elif fault != "none":
+        index[place + 1] = {"equal": index[place], "too high": 40_000, "below 0": -1}[fault]
+    found = _core.look_over(start, index, 40_000)
+    expected = {"none": "in_order", "falls": "unordered", "equal": "unordered"}
+    assert found == getattr(_core.Rows, expected.get(fault, "faulty"))
+
+
+def test_rows_that_begin_before_the_last_one_ends_are_in_order() -> None:
+    index = np.tile(np.arange(7, dtype=np.int32), 10_000)
+    start = np.arange(0, 70_001, 7, dtype=np.int32)
+    assert _core.look_over(start, index, 7) == _core.Rows.in_order
+    start[5000] += 1  # the first entry of a row is now the last of the one before
+    assert _core.look_over(start, index, 7) == _core.Rows.unordered
+    assert _core.look_over(start, index, 6) == _core.Rows.faulty
+    start[-1] += 1  # beyond the entries
+    assert _core.look_over(start, index, 7) == _core.Rows.faulty
+
+
 # --- memory ---
 
 

@@ -90,7 +90,7 @@ def test_labels_may_be_words():
 
 
 @given(
-    st.lists(st.integers(-3, 3), min_size=1, max_size=30),
+    st.lists(st.integers(-3, 3) | st.integers(-30, 30), min_size=1, max_size=60),
     st.sampled_from([np.int64, np.int8, np.float64, np.float32, str, object]),
     st.integers(1, 5),
 )

@@ -17,7 +17,7 @@ from separatrix.losses import LOSSES, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import LBFGS, Newton, Result, Stop, run
+from separatrix.solvers import LBFGS, Newton, Progress, Result, Stop, run
 from test_lbfgs import reference
 from test_objective import Uncompiled
 
@@ -323,6 +323,41 @@ def test_a_part_that_misleads_is_not_followed() -> None:
     optimum(objective, result)
     first = float(np.log(2.0))
     assert result.history["objective"][0] < first
+
+
+def test_the_first_step_on_all_rows_needs_no_hessian_of_them() -> None:
+    """The part's serves. There are the part's own passes, two looks at all rows, and the proof."""
+    X, y = many_rows(n=20_000)
+    objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, 1e-3))
+    counted, seen = [], rows_read()[1]
+
+    def count(progress: Progress) -> None:
+        counted.append((rows_read()[1] - seen) / len(y))
+
+    solve(objective, 1, tol=1e-6, on_record=count)
+    assert counted[0] < 4.0
+
+
+def test_the_part_is_learnt_from_whatever_the_units_of_the_features() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((9_000, 5))
+    y = (X @ [1.0, -2.0, 0.5, 1.0, 0.0] + rng.logistic(size=len(X)) > 0.0).astype(int)
+    firsts = []
+    for units in (np.ones(5), np.array([1e3, 1e-3, 1.0, 10.0, 1e-2])):
+        objective = Objective(Dataset.of(X * units, y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+        firsts.append(solve(objective, 1, tol=1e-6)[0].history["objective"][0])
+    assert firsts[1] == pytest.approx(firsts[0], rel=1e-9)
+
+
+def test_a_part_with_features_that_do_not_vary_or_are_huge_is_learnt_from() -> None:
+    X = np.random.default_rng(5).standard_normal((9_000, 3))
+    y = (X[:, 0] + X[:, 1] > 0.3 * X[:, 2]).astype(int)
+    X[:, 2] = 7.0
+    X[::8, 1] = 0.0  # constant in the part alone
+    for factor in (1.0, 1e160):  # whose square is no number
+        data = Dataset.of(X * [factor, 1.0, 1.0], y)
+        objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1e-3))
+        assert solve(objective, 1)[0].history["objective"][0] < 0.65  # log 2 at the start
 
 
 def test_a_batch_of_folds_on_many_rows_has_the_bits_of_single_models() -> None:

@@ -136,6 +136,25 @@ def test_evaluate_says_in_one_pass_what_the_formulas_say(form: Form, factors: st
     np.testing.assert_allclose(found.gradient_norm, norm, rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@every_kind
+@every_form
+def test_scores_that_are_asked_for_are_those_of_the_model(
+    form: Form, kind: str, dtype: type
+) -> None:
+    X, y, s = rows(form, n=700)
+    model = random_model(form, dtype=dtype)
+    halves = (slice(400), slice(400, None))
+    parts = [Block.of(KINDS[kind](X[half]), y[half], s[half]) for half in halves]
+    objective = Objective(Dataset(parts, np.arange(form.classes)), form.loss, ElasticNet(0.0, 0.1))
+    found = objective.evaluate(model, scores=True)
+    assert not objective.evaluate(model).scores
+    assert len(found.scores) == 2
+    for part, Z in zip(parts, found.scores, strict=True):
+        assert Z.tobytes() == model.scores(part.X).tobytes()
+    assert found.GW.tobytes() == objective.evaluate(model).GW.tobytes()
+
+
 def test_without_a_bias_its_gradient_is_zero() -> None:
     form = BINARY[0]
     X, y, s = rows(form)

@@ -78,8 +78,10 @@ double largest_of_all(const Engine& engine, const T* x, index_t count) {
         parts[task] = engine.kernels<T>().largest(x + first, std::min(piece, count - first));
     });
     double most = 0;
-    for (const double part : parts)
-        if (!(part <= most)) most = part;
+    for (const double part : parts) {
+        if (!(part >= 0)) return part;
+        most = std::max(most, part);
+    }
     return most;
 }
 

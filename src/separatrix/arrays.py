@@ -181,7 +181,7 @@ class Matrix:
                 high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
-                full, data = self.full_columns(), np.ascontiguousarray(self.X.data)
+                full, data = self.full_columns(), _arrays_of(self.X)[2]
                 self._largest = np.full(self.shape[1], _core.largest(data))
                 if full.any():
                     index, size = self._columns_of_entries(), np.abs(data)

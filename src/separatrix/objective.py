@@ -156,7 +156,8 @@ class Objective:
             return Evaluation(loss, accuracy, penalty, np.full_like(loss, np.nan), GW, gb)
         seen: list[Array] = []
         if scores and self.loss.compiled:
-            seen = [np.empty((len(block.y), *model.b.shape), model.W.dtype) for block in self.data.blocks()]
+            shape, dtype = model.b.shape, model.W.dtype
+            seen = [np.empty((len(block.y), *shape), dtype) for block in self.data.blocks()]
         room = iter(seen)
         loss, hits, GW, gb = self.data.sum_over_blocks(
             lambda block: self._sums(block, model, True, next(room, None))

@@ -111,7 +111,7 @@ def _flat(
     level: Array,
     slope: Array,
 ) -> Array:
-    """Which models (B,) are where it is all but flat: their steps are good, though they fell little.
+    """Which models (B,) are where P is all but flat: steps are good there that fall too little.
 
     Near the optimum the fall is lost in the rounding of the values; then, below `level`, the slope
     at the new point decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J.
