@@ -144,6 +144,9 @@ struct Matrix {
         return m;
     }
 
+    // Whether all entries of a sparse X are known to be 1.
+    bool ones() const { return (data.has_samples ? data.by_sample : data.by_feature).ones; }
+
     void set(bool by_feature, Any start, Any index, Any value) {
         CompressedView view{start.data(),
                             index.data(),
@@ -611,6 +614,7 @@ NB_MODULE(_core, m) {
     m.doc() = "The native kernels of Separatrix.";
     nb::class_<Matrix>(m, "Matrix")
         .def_static("dense", &Matrix::dense, "X"_a)
+        .def_prop_ro("ones", &Matrix::ones)
         .def_static("sparse", &Matrix::sparse, "rows"_a, "columns"_a)
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })

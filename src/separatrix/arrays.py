@@ -182,7 +182,8 @@ class Matrix:
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
                 full, data = self.full_columns(), _arrays_of(self.X)[2]
-                self._largest = np.full(self.shape[1], _core.largest(data))
+                most = 1.0 if self._native.ones else _core.largest(data)
+                self._largest = np.full(self.shape[1], most)
                 if full.any():
                     index, size = self._columns_of_entries(), np.abs(data)
                     each = np.zeros(self.shape[1])
