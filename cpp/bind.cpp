@@ -499,13 +499,14 @@ template <class Index, class Value>
 void bind_order(nb::module_& m) {
     m.def(
         "put_in_order",
-        [](In<Index> start, In<Index> index, In<Value> value, Out<Index> new_start,
-           Out<Index> new_index, Out<Value> new_value) {
+        [](In<Index> start, In<Index> index, In<Value> value, std::int64_t columns,
+           Out<Index> new_start, Out<Index> new_index, Out<Value> new_value) {
             nb::gil_scoped_release release;
-            return put_in_order(index_t(start.size()) - 1, start.data(), index.data(), value.data(),
-                                new_start.data(), new_index.data(), new_value.data());
+            return put_in_order(engine(), index_t(start.size()) - 1, columns, start.data(),
+                                index.data(), value.data(), new_start.data(), new_index.data(),
+                                new_value.data());
         },
-        "start"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(),
+        "start"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "columns"_a,
         "new_start"_a.noconvert(), "new_index"_a.noconvert(), "new_value"_a.noconvert());
 }
 

@@ -395,6 +395,35 @@ def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_o
     np.testing.assert_array_equal(X.indices, index)  # the user's arrays are as they were
 
 
+@pytest.mark.parametrize("columns", [1, 2048, 2049, 5_000_000])
+@pytest.mark.parametrize("twice", [False, True])
+def test_many_rows_are_put_in_order_on_any_threads(
+    columns: int, twice: bool, threads: None
+) -> None:
+    """Entries of unequal values, so that one in a wrong place or order of addition is seen."""
+    rng = np.random.default_rng(columns)
+    lengths = rng.integers(0, min(columns, 40) + 1, 7000)
+    drawn = [rng.permutation(min(columns, 500))[:length] for length in lengths]
+    if twice:  # far on, and one of them three times
+        drawn[6990] = np.zeros(3, int)
+        drawn[6995] = np.array([min(columns, 500) - 1, 0, min(columns, 500) - 1])
+    index = np.concatenate(drawn).astype(np.int32) * max(columns // 500, 1) % columns
+    start = np.concatenate([[0], np.cumsum([len(row) for row in drawn])]).astype(np.int32)
+    value = rng.standard_normal(len(index))
+    X = sp.csr_array((value, index, start), shape=(7000, columns))
+    found = []
+    for number in (1, 2, 5):
+        set_threads(number)
+        ours = Matrix(X).X
+        found.append((ours.indptr.tobytes(), ours.indices.tobytes(), ours.data.tobytes()))
+    assert found[0] == found[1] == found[2]
+    expected = X.copy()
+    expected.sum_duplicates()
+    np.testing.assert_array_equal(ours.indptr, expected.indptr)
+    np.testing.assert_array_equal(ours.indices, expected.indices)
+    np.testing.assert_allclose(ours.data, expected.data, rtol=1e-15)
+
+
 def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
     X = sp.csr_array(values(50, 20, density=0.3))
     expected = X.toarray()

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 #include "engine.hpp"
@@ -48,49 +48,93 @@ Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entr
     return apart == 0 ? Rows::in_order : Rows::unordered;
 }
 
+// Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.
+// They are shared out by a digit of the number at a time, the lowest first, without a comparison.
+template <class Index, class Value>
+class EntrySort {
+  public:
+    static constexpr int digit = 11;  // bits
+    static constexpr index_t most_rows = index_t(1) << digit;
+
+    struct Entry {
+        Index column;
+        std::int32_t row;
+        Value value;
+    };
+    std::vector<Entry> entries;
+
+    void run(index_t columns) {
+        for (int shift = 0; shift == 0 || (columns - 1) >> shift > 0; shift += digit)
+            share_out([&](const Entry& e) { return index_t(e.column) >> shift; });
+        share_out([](const Entry& e) { return index_t(e.row); });
+    }
+
+  private:
+    template <class Number>
+    void share_out(const Number& number) {
+        constexpr index_t mask = most_rows - 1;
+        std::fill(place_.begin(), place_.end(), 0);
+        for (const Entry& e : entries) ++place_[(number(e) & mask) + 1];
+        for (index_t k = 0; k < mask; ++k) place_[k + 1] += place_[k];
+        sorted_.resize(entries.size());
+        for (const Entry& e : entries) sorted_[place_[number(e) & mask]++] = e;
+        entries.swap(sorted_);
+    }
+
+    std::vector<Entry> sorted_;
+    std::vector<index_t> place_ = std::vector<index_t>(most_rows + 1);
+};
+
 // Writes the rows of a compressed matrix with their entries in order, those of the same column
 // added up in the order they came, and returns how many entries there are. There must be room for
 // as many as the rows have.
 template <class Index, class Value>
-index_t put_in_order(index_t rows, const Index* start, const Index* index, const Value* value,
-                     Index* new_start, Index* new_index, Value* new_value) {
-    constexpr index_t short_row = 64;  // entries that are put in their places one by one
-    std::vector<std::pair<Index, Value>> row;
+index_t put_in_order(const Engine& engine, index_t rows, index_t columns, const Index* start,
+                     const Index* index, const Value* value, Index* new_start, Index* new_index,
+                     Value* new_value) {
+    using Sort = EntrySort<Index, Value>;
+    constexpr index_t at_once = 1 << 15;  // entries that the cache holds
+    const index_t per_row = start[rows] / std::max<index_t>(rows, 1) + 1;
+    const index_t piece = std::clamp<index_t>(at_once / per_row, 1, Sort::most_rows);
+    const index_t pieces = (rows + piece - 1) / piece;
+    std::vector<Sort> sorts(engine.threads);
+    std::vector<char> twice(pieces);
+    engine.loop(pieces, 16.0 * double(start[rows]), [&](index_t task, int worker) {
+        const index_t first = task * piece, last = std::min(rows, first + piece);
+        Sort& sort = sorts[worker];
+        sort.entries.clear();
+        for (index_t i = first; i < last; ++i)
+            for (index_t k = start[i]; k < index_t(start[i + 1]); ++k)
+                sort.entries.push_back({index[k], std::int32_t(i - first), value[k]});
+        sort.run(columns);
+        index_t k = start[first];
+        bool equal = false;
+        const typename Sort::Entry* before = nullptr;
+        for (const auto& e : sort.entries) {
+            equal |= before && before->row == e.row && before->column == e.column;
+            before = &e;
+            new_index[k] = e.column;
+            new_value[k++] = e.value;
+        }
+        twice[task] = equal;
+    });
+    std::copy_n(start, rows + 1, new_start);
+    if (std::none_of(twice.begin(), twice.end(), [](char equal) { return equal; }))
+        return start[rows];
     index_t end = 0;
-    new_start[0] = 0;
     for (index_t i = 0; i < rows; ++i) {
-        const index_t first = end, from = start[i], to = start[i + 1];
-        if (to - from > short_row) {
-            row.clear();
-            for (index_t k = from; k < to; ++k) row.emplace_back(index[k], value[k]);
-            std::stable_sort(row.begin(), row.end(),
-                             [](const auto& a, const auto& b) { return a.first < b.first; });
-            for (const auto& [j, x] : row) {
-                if (end > first && new_index[end - 1] == j) {
-                    new_value[end - 1] += x;
-                } else {
-                    new_index[end] = j;
-                    new_value[end++] = x;
-                }
-            }
-        } else {
-            for (index_t k = from; k < to; ++k) {
-                index_t at = end;
-                while (at > first && new_index[at - 1] > index[k]) --at;
-                if (at > first && new_index[at - 1] == index[k]) {
-                    new_value[at - 1] += value[k];
-                    continue;
-                }
-                for (index_t e = end++; e > at; --e) {
-                    new_index[e] = new_index[e - 1];
-                    new_value[e] = new_value[e - 1];
-                }
-                new_index[at] = index[k];
-                new_value[at] = value[k];
+        const index_t first = end;
+        new_start[i] = Index(first);
+        for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
+            if (end > first && new_index[end - 1] == new_index[k]) {
+                new_value[end - 1] += new_value[k];
+            } else {
+                new_index[end] = new_index[k];
+                new_value[end++] = new_value[k];
             }
         }
-        new_start[i + 1] = Index(end);
     }
+    new_start[rows] = Index(end);
     return end;
 }
 

@@ -534,7 +534,8 @@ def _in_order(X: Any) -> Any:
     """A copy of a compressed matrix with the indices of each row sorted, equal ones added up."""
     given = _arrays_of(X)
     start, index, value = (np.empty_like(a) for a in given)
-    count = _core.put_in_order(*given, start, index, value)
+    columns = X.shape[X.format == "csr"]
+    count = _core.put_in_order(*given, columns, start, index, value)
     out = type(X)((value[:count], index[:count], start), shape=X.shape, copy=False)
     out.has_canonical_format = True
     return out
