@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
+import sys
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from separatrix.frame import Frame
+from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 
 D, B, K = 4, 3, 2
@@ -238,3 +243,40 @@ def test_a_model_has_the_same_penalty_alone_and_in_a_batch(K):
         alone = penalty.select(one)
         assert alone.value(W[:, one])[0] == together[0][m]
         assert alone.conjugate(W[:, one])[0] == together[1][m]
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_that_is_forked_while_other_threads_compute_waits_for_none_of_them() -> None:
+    """What is made once must not be made behind a lock that the child finds taken."""
+
+    def compute() -> None:
+        penalty = ElasticNet(0.0, 0.5, np.ones(400), 1.0)
+        penalty.gradient(np.ones((400, 1, 1)))
+        penalty.bias_value(np.ones((1, 1)))
+        Frame(np.ones(4), np.ones(1, bool)).enter(Model.zeros(4, 1, 1))
+
+    def on() -> None:
+        while not over.is_set():
+            compute()
+
+    over, before = threading.Event(), sys.getswitchinterval()
+    threads = [threading.Thread(target=on) for _ in range(3)]
+    context = multiprocessing.get_context("fork")
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(30):
+            child = context.Process(target=compute)
+            child.start()
+            child.join(30.0)
+            ended = child.exitcode
+            child.kill()
+            child.join()
+            assert ended == 0
+    finally:
+        over.set()
+        sys.setswitchinterval(before)
+        for thread in threads:
+            thread.join()

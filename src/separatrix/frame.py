@@ -11,8 +11,7 @@ features had never been far from zero. A bias that is fixed or penalised has an 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,16 +36,15 @@ class Frame:
 
     origin: Array
     free: Array
+    moves: bool = field(init=False)  # whether anything looks different from there
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moves", bool(self.origin.any() and self.free.any()))
 
     @classmethod
     def at_zero(cls, n_features: int, n_models: int) -> Frame:
         """The frame in which everything is as it is given."""
         return cls(np.zeros(n_features), np.zeros(n_models, bool))
-
-    @cached_property
-    def moves(self) -> bool:
-        """Whether anything looks different from there."""
-        return bool(self.origin.any() and self.free.any())
 
     def select(self, models: Array) -> Frame:
         """The frame of some of the models (numbers or a mask)."""

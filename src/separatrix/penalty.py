@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +95,8 @@ class ElasticNet:
 
     def gradient(self, W: Array) -> Array:
         """Gradient of the l2 part, l2 f^2 W, in the type of W."""
-        return W * self._curvature.astype(W.dtype, copy=False)
+        curvature = self._once("_curvature", lambda: _across(self.l2) * self._f() ** 2)
+        return W * curvature.astype(W.dtype, copy=False)
 
     def l1_slope(self, W: Array, V: Array) -> Array:
         """Slope of the l1 part at W along V (B,), looking back: l1 sum f (sign(W) V).
@@ -105,10 +106,10 @@ class ElasticNet:
         each = np.where(W == 0.0, -np.abs(V), np.sign(W) * V)
         return np.where(self.l1 > 0, self.l1 * _sum(self._f() * each), 0.0)
 
-    @cached_property
+    @property
     def bias_curvature(self) -> Array:
         """l2 f_b^2 of each model (B,): 0 where the bias is free."""
-        return self.l2 * self.bias_factor**2
+        return self._once("_bias_curvature", lambda: self.l2 * self.bias_factor**2)
 
     def bias_value(self, b: Array) -> Array:
         """The penalty on the biases b (B, K) of each model (B,)."""
@@ -205,10 +206,15 @@ class ElasticNet:
             terms.append(f"{c:.6g}/2 * |b|^2")
         return " + ".join(terms) or "no penalty"
 
-    @cached_property
-    def _curvature(self) -> Array:
-        """l2 f^2 of every weight, as it broadcasts against (d, B, K)."""
-        return np.asarray(_across(self.l2) * self._f() ** 2)
+    def _once(self, name: str, make: Callable[[], Array]) -> Array:
+        """What `make` returns, made when it is first asked for.
+
+        Not by functools.cached_property: in Python 3.11 that takes a lock, and a child forked while
+        another thread has it waits for ever.
+        """
+        if name not in self.__dict__:
+            self.__dict__[name] = make()
+        return np.asarray(self.__dict__[name])
 
     def _f(self) -> Array:
         if self.factors is None:
