@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix import GradientDescentClassifier, _core
+from separatrix import GradientDescentClassifier, LogisticRegression, _core
 from separatrix.arrays import (
     Matrix,
     first_not_finite,
@@ -340,19 +340,54 @@ def broken(change: str, kind: Any) -> Any:
         X.indices[3] = 10**6
     elif change == "index below 0":
         X.indices[3] = -1
+    elif change == "index without a sign":  # in 32 bits it would look like one that is allowed
+        X.indices = X.indices.astype(np.uint64)
+        X.indices[3] += 2**32
+    elif change == "pointers without a sign":
+        X.indptr = X.indptr.astype(np.uint64)
+    elif change == "indices with a fraction":
+        X.indices = X.indices.astype(float)
+    elif change == "index too high, and NaN":
+        X.indices[3], X.data[:] = 10**6, np.nan
+    elif change == "fewer indices than values":
+        X.data = np.append(X.data, np.nan)
     else:
         X.indptr[2] = X.indptr[4]
     return X
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
-@pytest.mark.parametrize("change", ["index too high", "index below 0", "falling pointers"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "index too high",
+        "index below 0",
+        "falling pointers",
+        "index without a sign",
+        "pointers without a sign",
+        "indices with a fraction",
+        "index too high, and NaN",
+        "fewer indices than values",
+    ],
+)
 def test_a_broken_sparse_matrix_is_refused(change: str, kind: Any) -> None:
     words = r"X is not a valid CS[RC] matrix of shape \(6, 6\): ind.*Make it anew"
     with pytest.raises(ValueError, match=words):
         Matrix(broken(change, kind))
     with pytest.raises(ValueError, match=words):
         GradientDescentClassifier().fit(broken(change, kind), [0, 1, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(C=np.inf), LogisticRegression(l1_ratio=0.5)]
+)
+def test_room_beyond_the_last_entry_is_not_read(estimator: Any, kind: Any) -> None:
+    X, y = kind(values(60, 5, density=0.6)), np.arange(60) % 2
+    expected = estimator.fit(X, y).coef_.tobytes()
+    X.data = np.append(X.data, [np.nan] * 9)
+    X.indices = np.append(X.indices, [7] * 9).astype(X.indices.dtype)
+    assert estimator.fit(X, y).coef_.tobytes() == expected
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])

@@ -416,7 +416,7 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     if sp.issparse(X):
         if _all_finite(X.data):
             return None
-        entries = X.tocoo()
+        entries = _canonical(X).tocoo()
         worst = np.flatnonzero(~np.isfinite(entries.data))
         if not len(worst):
             return None
@@ -511,9 +511,12 @@ def _canonical(X: Any) -> Any:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(working_type(X.dtype))
     try:
+        for name in ("indices", "indptr"):
+            if (kind := getattr(X, name).dtype).kind != "i":
+                raise ValueError(f"{name} must be integers with a sign, and are of type {kind}")
         # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
         view = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-        view.indices, view.indptr = X.indices, X.indptr
+        view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
         start, index, _ = _arrays_of(view)
         rows = _core.look_over(start, index, view.shape[view.format == "csr"])
         if rows == _core.Rows.faulty:

@@ -7,7 +7,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import Array
 
-FEW = 16  # classes with which every label is compared; among more it is searched for
+# Classes with which every label is compared; among more it is searched for.
+FEW_NUMBERS, FEW_WORDS = 16, 4
 
 
 def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
@@ -21,8 +22,9 @@ def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
     classes = np.unique(y[:sample])
+    few = FEW_NUMBERS if y.dtype.kind in "biuf" else FEW_WORDS
     while True:
-        if len(classes) <= FEW:
+        if len(classes) <= few:
             numbers = np.zeros(len(y), np.intp)
             for later in classes[1:]:
                 numbers += y >= later

@@ -194,10 +194,10 @@ def _of_few_rows(objective: Objective) -> ElasticNet:
     A few rows can drive the weight of a rare feature very far.
     """
     data, penalty = objective.data, objective.penalty
-    own = penalty.gradient(np.ones((data.n_features, len(penalty.l2), 1)))[:, :, 0]
-    least = _spreads(data)[:, None] / data.n_samples
-    strengths = np.sqrt(np.maximum(own, least))
-    return ElasticNet(0.0, 1.0, strengths, np.sqrt(penalty.bias_curvature))
+    f = np.ones(1) if penalty.factors is None else penalty.factors
+    own = np.sqrt(penalty.l2) * f.reshape(len(f), -1)
+    least = np.sqrt(_spreads(data) / data.n_samples)[:, None]
+    return ElasticNet(0.0, 1.0, np.maximum(own, least), np.sqrt(penalty.bias_curvature))
 
 
 def _spreads(data: Dataset) -> Array:
@@ -211,7 +211,8 @@ def _spreads(data: Dataset) -> Array:
             return np.full(X.shape[1], X.sum_of_squares() / max(X.X.nnz, 1))
         return X.X.var(axis=0, dtype=np.float64)
 
-    (total,) = data.sum_over_blocks(lambda block: (len(block.y) * spread(block.X),))
+    with np.errstate(over="ignore", invalid="ignore"):
+        (total,) = data.sum_over_blocks(lambda block: (len(block.y) * spread(block.X),))
     return np.where((total > 0.0) & np.isfinite(total), total / data.n_samples, 1.0)
 
 
