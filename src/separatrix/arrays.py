@@ -7,8 +7,9 @@
 X may be dense, of any real type and order, or sparse. Read where they lie are dense float32,
 float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
 of floats. Everything else is copied once: float16, foreign byte orders and unaligned arrays, other
-sparse formats, sparse integers (their values), unsorted or repeated sparse entries. A sparse X
-gets a second copy, in the other orientation, once products with X^T would have paid for it.
+sparse formats, sparse integers (their values), repeated sparse entries and the unsorted of CSC.
+Unsorted rows of CSR are sorted in a copy when a Gram matrix needs it. A sparse X gets a second
+copy, in the other orientation, once products with X^T would have paid for it.
 """
 
 from __future__ import annotations
@@ -50,8 +51,11 @@ class Matrix:
     array([3., 7.])
     """
 
-    def __init__(self, X: Any, *, in_order: bool = False) -> None:
-        """`in_order` says of a sparse X that it is valid CSR or CSC with sorted, unique indices."""
+    def __init__(self, X: Any, *, ordered: bool | None = None) -> None:
+        """`ordered` says whether the indices of a sparse X are sorted, if it is known to be valid.
+
+        It then is CSR or CSC of floats, with unique indices.
+        """
         self.is_sparse = sp.issparse(X)
         X = X if self.is_sparse else np.asarray(X)
         if X.ndim != 2 or X.dtype.kind not in "biufO":
@@ -60,13 +64,13 @@ class Matrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         if self.is_sparse:
-            self.X = X if in_order else _canonical(X)
-            self._forms, self._native = _native({self.X.format: self.X})
+            self._given, self._ordered = _canonical(X) if ordered is None else (X, ordered)
+            self._forms, self._native = _native({self._given.format: self._given}, self._ordered)
         else:
-            self.X = _readable(X)
-            self._native = _core.Matrix.dense(self.X)
-        self.shape: tuple[int, int] = self.X.shape
-        self.dtype = working_type(self.X.dtype)
+            self._given = _readable(X)
+            self._native = _core.Matrix.dense(self._given)
+        self.shape: tuple[int, int] = self._given.shape
+        self.dtype = working_type(self._given.dtype)
         self._products = 0  # with X^T, so far
         self._thinned: tuple[int, Matrix] | None = None
         self._square: float | None = None
@@ -77,8 +81,9 @@ class Matrix:
     def every(self, step: int) -> Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:
-            X = self.X.tocsr() if self.is_sparse else self.X
-            self._thinned = step, Matrix(X[::step], in_order=True)
+            X = self._given.tocsr() if self.is_sparse else self._given
+            ordered = self._ordered if self.is_sparse else None
+            self._thinned = step, Matrix(X[::step], ordered=ordered)
         return self._thinned[1]
 
     def by_sample(self) -> _core.Matrix:
@@ -105,8 +110,28 @@ class Matrix:
         """The native matrix with the entries of a sparse X in this form beside those it has."""
         if self.is_sparse and form not in self._forms:
             # A matrix of its own: other threads may be reading the one there is.
-            self._forms, self._native = _native({**self._forms, form: self.X.asformat(form)})
+            forms = {**self._forms, form: self._given.asformat(form)}
+            self._forms, self._native = _native(forms, self._ordered)
         return self._native
+
+    @property
+    def X(self) -> Any:  # noqa: N802 (as in the formulas)
+        """X as it is read; a sparse one with sorted, unique indices.
+
+        Rows that came unsorted are sorted here, in a copy: most products do without.
+        """
+        self._sort()
+        return self._given
+
+    def _sort(self) -> None:
+        if self.is_sparse and not self._ordered:
+            self._given, self._ordered = _in_order(self._given), True
+            self._forms, self._native = _native({**self._forms, "csr": self._given}, True)
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries are stored: all, or those of a sparse X."""
+        return int(self._given.nnz if self.is_sparse else self._given.size)
 
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W (d, B, K)."""
@@ -153,6 +178,7 @@ class Matrix:
         if h.ndim != 2 or len(h) != n:
             raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
         H = np.empty((h.shape[1], d + 1, d + 1))
+        self._sort()
         _core.gram(self.by_sample(), h, _origin_of(origin), H)
         return H
 
@@ -162,14 +188,14 @@ class Matrix:
             n, d = self.shape
             if not self.is_sparse:
                 self._full = np.ones(d, bool)
-            elif self.X.format == "csc":
-                self._full = np.diff(self.X.indptr) == n
+            elif self._given.format == "csc":
+                self._full = np.diff(self._given.indptr) == n
             else:
                 # Mostly a few rows tell that there is none.
                 full = np.ones(d, bool)
                 for rows in (min(n, 16), min(n, 1024), n):
                     if full.any():
-                        index = self.X.indices[: self.X.indptr[rows]]
+                        index = self._given.indices[: self._given.indptr[rows]]
                         full = np.bincount(index, minlength=d) == rows
                 self._full = full
         return self._full
@@ -178,10 +204,10 @@ class Matrix:
         """The largest |x| of every column (d,), or of all columns that are not full."""
         if self._largest is None:
             if not self.is_sparse:
-                high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
+                high, low = (f(axis=0, initial=0) for f in (self._given.max, self._given.min))
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
-                full, data = self.full_columns(), _arrays_of(self.X)[2]
+                full, data = self.full_columns(), _arrays_of(self._given)[2]
                 most = 1.0 if self._native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
                 if full.any():
@@ -208,7 +234,7 @@ class Matrix:
         mean, spread = self._moments(weights, total)
         large = np.flatnonzero(~np.isfinite(spread))
         if len(large):  # squares beyond the largest number: the same in other units
-            scaled = Matrix(self.X[:, large] * _SMALL)
+            scaled = Matrix(self._given[:, large] * _SMALL)
             mean[large], spread[large] = (a / _SMALL for a in scaled._moments(weights, total))
         return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
 
@@ -230,7 +256,7 @@ class Matrix:
             lost = ~(variance > _DIGITS_LEFT * mean**2) & (mean != 0.0)
         for k in np.flatnonzero(lost.any(axis=0)):
             columns = np.flatnonzero(lost[:, k])
-            mean[columns, k], spread[columns, k] = Matrix(self.X[:, columns]).moments(s[:, k])
+            mean[columns, k], spread[columns, k] = Matrix(self._given[:, columns]).moments(s[:, k])
         return mean, spread
 
     def sum_of_squares(self, factors: Array | None = None) -> float:
@@ -243,7 +269,7 @@ class Matrix:
                 self._column_squares = self._squares_of_some()
             return float((self._column_squares / np.square(factors)).sum())
         if self._square is None:
-            data = self.X.data if self.is_sparse else None
+            data = self._given.data if self.is_sparse else None
             total = (
                 self._squares_of_some().sum()
                 if data is None
@@ -256,12 +282,12 @@ class Matrix:
         """The sums of squares (d,) of the columns, estimated from some rows if X is dense."""
         if self.is_sparse:
             return self.squares(np.ones(self.shape[0]))[:, 0]
-        some = self.X[:: max(self.X.size // _ENTRIES_AT_ONCE, 1)]
+        some = self._given[:: max(self._given.size // _ENTRIES_AT_ONCE, 1)]
         total = np.einsum("ij,ij->j", some, some, dtype=np.float64)
-        return total * len(self.X) / max(len(some), 1)
+        return total * len(self._given) / max(len(some), 1)
 
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
-        X, d = self.X, self.shape[1]
+        X, d = self._given, self.shape[1]
         first = np.flatnonzero(weights)[:1]
         centre = X[first[0]].astype(np.float64) if len(first) else np.zeros(d)
         shift, variance = np.zeros(d), np.zeros(d)
@@ -296,7 +322,7 @@ class Matrix:
 
     def _entries(self, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Weight, column and value of the entries of a sparse X in rows that have weight."""
-        X = self.X
+        X = self._given
         for first in range(0, X.nnz, _SPARSE_AT_ONCE):
             piece = slice(first, min(first + _SPARSE_AT_ONCE, X.nnz))
             index = X.indices[piece]
@@ -313,14 +339,14 @@ class Matrix:
         """
         weights, origin = s.reshape(self.shape[0], -1), _origin_of(origin)
         if self.is_sparse:
-            X = self.X
+            X = self._given
             data = np.square(self._entries_from(origin), dtype=np.float64)
             squared = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
             columns = [squared.T @ column for column in weights.T]
             return np.stack(columns, axis=1)
         total = np.zeros((self.shape[1], weights.shape[1]))
-        for piece in _pieces(self.X):
-            rows = self.X[piece] if origin is None else self.X[piece] - origin
+        for piece in _pieces(self._given):
+            rows = self._given[piece] if origin is None else self._given[piece] - origin
             squared = np.square(rows, dtype=np.float64).T
             for k, column in enumerate(weights.T):  # one by one: a product's bits depend on k
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
@@ -328,16 +354,16 @@ class Matrix:
 
     def _entries_from(self, origin: Array | None) -> Array:
         """The entries of a sparse X, seen from an origin."""
-        X = self.X
+        X = self._given
         if origin is None:
             return np.asarray(X.data)
         return np.asarray(X.data - origin[self._columns_of_entries()])
 
     def _columns_of_entries(self) -> Array:
         """The column of every entry of a sparse X."""
-        if self.X.format == "csr":
-            return np.asarray(self.X.indices)
-        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+        if self._given.format == "csr":
+            return np.asarray(self._given.indices)
+        return np.repeat(np.arange(self.shape[1]), np.diff(self._given.indptr))
 
 
 def _origin_of(origin: Array | None) -> Array | None:
@@ -347,11 +373,14 @@ def _origin_of(origin: Array | None) -> Array | None:
     return np.require(origin, np.float64, ["C", "A"])
 
 
-def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
-    """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
+def _native(forms: dict[str, Any], ordered: bool) -> tuple[dict[str, Any], _core.Matrix]:
+    """Sparse matrices that are the same X, by samples or by features, as one native matrix.
+
+    `ordered` says of the one by samples that its indices are sorted; the other's always are.
+    """
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
-        native.set(X.format == "csc", *_arrays_of(X))
+        native.set(X.format == "csc", *_arrays_of(X), ordered or X.format == "csc")
     return forms, native
 
 
@@ -416,7 +445,7 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     if sp.issparse(X):
         if _all_finite(X.data):
             return None
-        entries = _canonical(X).tocoo()
+        entries = _canonical(X)[0].tocoo()
         worst = np.flatnonzero(~np.isfinite(entries.data))
         if not len(worst):
             return None
@@ -504,8 +533,11 @@ def _readable(X: Array) -> Array:
     return X if X.flags.aligned and whole_strides else X.copy()
 
 
-def _canonical(X: Any) -> Any:
-    """CSR or CSC with sorted, unique indices and float values; the user's arrays where it is so."""
+def _canonical(X: Any) -> tuple[Any, bool]:
+    """CSR or CSC with unique indices and float values, and whether these are sorted.
+
+    The user's arrays where they are so, or are rows without an order; otherwise a sorted copy.
+    """
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if X.dtype not in (np.float32, np.float64):
@@ -527,10 +559,11 @@ def _canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    if rows != _core.Rows.in_order:
-        return _in_order(view)
-    view.has_canonical_format = True
-    return view
+    unsorted = rows == _core.Rows.unordered and view.format == "csr"
+    if not unsorted and rows != _core.Rows.in_order:
+        view = _in_order(view)
+    view.has_sorted_indices = view.has_canonical_format = not unsorted
+    return view, not unsorted
 
 
 def _in_order(X: Any) -> Any:
