@@ -617,6 +617,8 @@ NB_MODULE(_core, m) {
     nb::class_<Matrix>(m, "Matrix")
         .def_static("dense", &Matrix::dense, "X"_a)
         .def_prop_ro("ones", &Matrix::ones)
+        .def_prop_ro("ordered",
+                     [](const Matrix& x) { return !x.data.sparse || x.data.by_sample.ordered; })
         .def_static("sparse", &Matrix::sparse, "rows"_a, "columns"_a)
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a, "ordered"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })

@@ -64,8 +64,10 @@ class Matrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         if self.is_sparse:
-            self._given, self._ordered = _canonical(X) if ordered is None else (X, ordered)
-            self._forms, self._native = _native({self._given.format: self._given}, self._ordered)
+            if ordered is not None:
+                X.has_sorted_indices = ordered
+            self._given = _canonical(X) if ordered is None else X
+            self._forms, self._native = _native({self._given.format: self._given})
         else:
             self._given = _readable(X)
             self._native = _core.Matrix.dense(self._given)
@@ -82,7 +84,7 @@ class Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:
             X = self._given.tocsr() if self.is_sparse else self._given
-            ordered = self._ordered if self.is_sparse else None
+            ordered = X.has_sorted_indices if self.is_sparse else None
             self._thinned = step, Matrix(X[::step], ordered=ordered)
         return self._thinned[1]
 
@@ -110,8 +112,7 @@ class Matrix:
         """The native matrix with the entries of a sparse X in this form beside those it has."""
         if self.is_sparse and form not in self._forms:
             # A matrix of its own: other threads may be reading the one there is.
-            forms = {**self._forms, form: self._given.asformat(form)}
-            self._forms, self._native = _native(forms, self._ordered)
+            self._forms, self._native = _native({**self._forms, form: self._given.asformat(form)})
         return self._native
 
     @property
@@ -120,13 +121,17 @@ class Matrix:
 
         Rows that came unsorted are sorted here, in a copy: most products do without.
         """
-        self._sort()
+        self._sorted()
         return self._given
 
-    def _sort(self) -> None:
-        if self.is_sparse and not self._ordered:
-            self._given, self._ordered = _in_order(self._given), True
-            self._forms, self._native = _native({**self._forms, "csr": self._given}, True)
+    def _sorted(self) -> _core.Matrix:
+        """The native matrix by samples, with sorted indices."""
+        native = self.by_sample()
+        if not native.ordered:
+            given = _in_order(self._given)
+            forms, native = _native({**self._forms, "csr": given})
+            self._given, self._forms, self._native = given, forms, native
+        return native
 
     @property
     def n_entries(self) -> int:
@@ -178,8 +183,7 @@ class Matrix:
         if h.ndim != 2 or len(h) != n:
             raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
         H = np.empty((h.shape[1], d + 1, d + 1))
-        self._sort()
-        _core.gram(self.by_sample(), h, _origin_of(origin), H)
+        _core.gram(self._sorted(), h, _origin_of(origin), H)
         return H
 
     def full_columns(self) -> Array:
@@ -373,14 +377,11 @@ def _origin_of(origin: Array | None) -> Array | None:
     return np.require(origin, np.float64, ["C", "A"])
 
 
-def _native(forms: dict[str, Any], ordered: bool) -> tuple[dict[str, Any], _core.Matrix]:
-    """Sparse matrices that are the same X, by samples or by features, as one native matrix.
-
-    `ordered` says of the one by samples that its indices are sorted; the other's always are.
-    """
+def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
+    """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
-        native.set(X.format == "csc", *_arrays_of(X), ordered or X.format == "csc")
+        native.set(X.format == "csc", *_arrays_of(X), bool(X.has_sorted_indices))
     return forms, native
 
 
@@ -445,7 +446,7 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     if sp.issparse(X):
         if _all_finite(X.data):
             return None
-        entries = _canonical(X)[0].tocoo()
+        entries = _canonical(X).tocoo()
         worst = np.flatnonzero(~np.isfinite(entries.data))
         if not len(worst):
             return None
@@ -533,10 +534,10 @@ def _readable(X: Array) -> Array:
     return X if X.flags.aligned and whole_strides else X.copy()
 
 
-def _canonical(X: Any) -> tuple[Any, bool]:
-    """CSR or CSC with unique indices and float values, and whether these are sorted.
+def _canonical(X: Any) -> Any:
+    """CSR or CSC with unique indices and float values; the user's arrays where it is so.
 
-    The user's arrays where they are so, or are rows without an order; otherwise a sorted copy.
+    Its `has_sorted_indices` is right: rows may be without an order, columns are sorted.
     """
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
@@ -563,7 +564,7 @@ def _canonical(X: Any) -> tuple[Any, bool]:
     if not unsorted and rows != _core.Rows.in_order:
         view = _in_order(view)
     view.has_sorted_indices = view.has_canonical_format = not unsorted
-    return view, not unsorted
+    return view
 
 
 def _in_order(X: Any) -> Any:
