@@ -147,7 +147,7 @@ struct Matrix {
     // Whether all entries of a sparse X are known to be 1.
     bool ones() const { return (data.has_samples ? data.by_sample : data.by_feature).ones; }
 
-    void set(bool by_feature, Any start, Any index, Any value, bool ordered) {
+    void set(bool by_feature, Any start, Any index, Any value) {
         CompressedView view{start.data(),
                             index.data(),
                             value.data(),
@@ -155,8 +155,7 @@ struct Matrix {
                             start.dtype() == nb::dtype<std::int64_t>(),
                             by_feature ? data.columns : data.rows,
                             by_feature ? data.rows : data.columns,
-                            all_ones(value),
-                            ordered};
+                            all_ones(value)};
         (by_feature ? data.by_feature : data.by_sample) = view;
         (by_feature ? data.has_features : data.has_samples) = true;
         for (Any* array : {&start, &index, &value}) kept.push_back(std::move(*array));
@@ -617,10 +616,8 @@ NB_MODULE(_core, m) {
     nb::class_<Matrix>(m, "Matrix")
         .def_static("dense", &Matrix::dense, "X"_a)
         .def_prop_ro("ones", &Matrix::ones)
-        .def_prop_ro("ordered",
-                     [](const Matrix& x) { return !x.data.sparse || x.data.by_sample.ordered; })
         .def_static("sparse", &Matrix::sparse, "rows"_a, "columns"_a)
-        .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a, "ordered"_a)
+        .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
     nb::class_<Coordinates>(m, "Coordinates")
@@ -654,7 +651,6 @@ NB_MODULE(_core, m) {
           "H"_a.noconvert());
     nb::enum_<Rows>(m, "Rows")
         .value("faulty", Rows::faulty)
-        .value("repeated", Rows::repeated)
         .value("unordered", Rows::unordered)
         .value("in_order", Rows::in_order);
     bind_rows<std::int32_t>(m);

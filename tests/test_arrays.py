@@ -449,7 +449,7 @@ def test_many_rows_are_put_in_order_on_any_threads(
     found = []
     for number in (1, 2, 5):
         set_threads(number)
-        ours = Matrix(X).X  # sorted when it is asked for
+        ours = Matrix(X).X
         found.append((ours.indptr.tobytes(), ours.indices.tobytes(), ours.data.tobytes()))
     assert found[0] == found[1] == found[2]
     expected = X.copy()
@@ -457,34 +457,6 @@ def test_many_rows_are_put_in_order_on_any_threads(
     np.testing.assert_array_equal(ours.indptr, expected.indptr)
     np.testing.assert_array_equal(ours.indices, expected.indices)
     np.testing.assert_allclose(ours.data, expected.data, rtol=1e-15)
-
-
-@pytest.mark.parametrize("shape", [(900, 60), (900, 3000)])
-@pytest.mark.parametrize("columns", [1, 40])
-def test_unsorted_rows_are_multiplied_as_they_are(
-    shape: tuple[int, int], columns: int, threads: None
-) -> None:
-    """Read where they lie, with the same bits on any threads; sorted for a Gram matrix only."""
-    n, d = shape
-    sorted_ = sp.csr_array(values(n, d, density=0.03))
-    X = unsorted(sorted_.copy())
-    matrix = Matrix(X)
-    rng = np.random.default_rng(1)
-    W, b = rng.standard_normal((d, columns, 1)), rng.standard_normal((columns, 1))
-    U = rng.standard_normal((n, columns, 1))
-    found = []
-    for number in (1, 2, 5):
-        set_threads(number)
-        found.append((matrix.scores(W, b).tobytes(), matrix.transpose_times(U).tobytes()))
-    assert found[0] == found[1] == found[2]
-    np.testing.assert_allclose(matrix.scores(W, b), Matrix(sorted_).scores(W, b), atol=1e-13)
-    np.testing.assert_array_equal(matrix.transpose_times(U), Matrix(sorted_).transpose_times(U))
-    assert np.shares_memory(matrix._given.indices, X.indices)
-    assert matrix.every(3)._given.nnz == sorted_[::3].nnz
-    np.testing.assert_array_equal(matrix.gram(U[:, :1, 0]), Matrix(sorted_).gram(U[:, :1, 0]))
-    assert not np.shares_memory(matrix.X.indices, X.indices)
-    np.testing.assert_array_equal(matrix.X.indices, sorted_.indices)
-    np.testing.assert_array_equal(matrix.scores(W, b), Matrix(sorted_).scores(W, b))
 
 
 def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
@@ -565,7 +537,7 @@ def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, 
     elif fault != "none":
         index[place + 1] = {"equal": index[place], "too high": 40_000, "below 0": -1}[fault]
     found = _core.look_over(start, index, 40_000)
-    expected = {"none": "in_order", "falls": "unordered", "equal": "repeated"}
+    expected = {"none": "in_order", "falls": "unordered", "equal": "unordered"}
     assert found == getattr(_core.Rows, expected.get(fault, "faulty"))
 
 
@@ -573,8 +545,8 @@ def test_rows_that_begin_before_the_last_one_ends_are_in_order() -> None:
     index = np.tile(np.arange(7, dtype=np.int32), 10_000)
     start = np.arange(0, 70_001, 7, dtype=np.int32)
     assert _core.look_over(start, index, 7) == _core.Rows.in_order
-    start[5000] += 1  # the first entry of a row is now the last of the one before, which has it
-    assert _core.look_over(start, index, 7) == _core.Rows.repeated
+    start[5000] += 1  # the first entry of a row is now the last of the one before
+    assert _core.look_over(start, index, 7) == _core.Rows.unordered
     assert _core.look_over(start, index, 6) == _core.Rows.faulty
     start[-1] += 1  # beyond the entries
     assert _core.look_over(start, index, 7) == _core.Rows.faulty

@@ -11,27 +11,7 @@
 
 namespace sx {
 
-enum class Rows { faulty, repeated, unordered, in_order };
-
-// Whether a row has a column more than once.
-template <class Index>
-bool has_repeats(const Engine& engine, index_t rows, index_t columns, const Index* start,
-                 const Index* index) {
-    constexpr index_t piece = 1 << 9;
-    const index_t pieces = (rows + piece - 1) / piece;
-    std::vector<std::vector<index_t>> seen(engine.threads);  // the last row that had a column, + 1
-    std::vector<char> found(pieces);
-    engine.loop(pieces, 4.0 * double(start[rows]), [&](index_t task, int worker) {
-        std::vector<index_t>& last = seen[worker];
-        last.resize(columns);
-        for (index_t i = task * piece; i < std::min(rows, (task + 1) * piece); ++i)
-            for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
-                found[task] |= last[index[k]] == i + 1;
-                last[index[k]] = i + 1;
-            }
-    });
-    return std::any_of(found.begin(), found.end(), [](char repeats) { return repeats; });
-}
+enum class Rows { faulty, unordered, in_order };
 
 // How the rows of a compressed matrix lie, whose arrays have room for `entries`. Columns that do
 // not rise are counted over all entries, without a look at where rows start, and then there: in
@@ -65,8 +45,7 @@ Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entr
         if (least[task] < 0 || index_t(most[task]) >= columns) return Rows::faulty;
         apart -= falls[task];
     }
-    if (apart == 0) return Rows::in_order;
-    return has_repeats(engine, rows, columns, start, index) ? Rows::repeated : Rows::unordered;
+    return apart == 0 ? Rows::in_order : Rows::unordered;
 }
 
 // Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.

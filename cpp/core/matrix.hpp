@@ -49,13 +49,12 @@ struct DenseView {
 // It holds X by samples (CSR), or the transpose of X by features (CSC).
 struct CompressedView {
     const void* start;  // (rows + 1) offsets
-    const void* index;  // column numbers, each once in a row
+    const void* index;  // column numbers, rising within a row
     const void* value;
     Type type;  // of the values: f32 or f64
     bool wide;  // 64-bit offsets and indices, else 32-bit
     index_t rows, columns;
-    bool ones;     // all values are 1, and need not be read
-    bool ordered;  // the column numbers rise within every row
+    bool ones;  // all values are 1, and need not be read
 
     index_t offset(index_t i) const {
         return wide ? static_cast<const std::int64_t*>(start)[i]

@@ -367,7 +367,7 @@ class Pass {
         const T* other = given.U;
         const index_t ldu = given.ldu;
         engine_.read->backward += count;
-        if (X_.sparse && (rows || (!X_.has_features && !X_.by_sample.ordered))) {
+        if (X_.sparse && rows) {
             const index_t groups = (N + k_.lanes - 1) / k_.lanes;
             engine_.loop(groups, work(count, N), [&](index_t group, int) {
                 const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);

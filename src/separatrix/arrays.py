@@ -7,9 +7,8 @@
 X may be dense, of any real type and order, or sparse. Read where they lie are dense float32,
 float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
 of floats. Everything else is copied once: float16, foreign byte orders and unaligned arrays, other
-sparse formats, sparse integers (their values), repeated sparse entries and the unsorted of CSC.
-Unsorted rows of CSR are sorted in a copy when a Gram matrix needs it. A sparse X gets a second
-copy, in the other orientation, once products with X^T would have paid for it.
+sparse formats, sparse integers (their values), unsorted or repeated sparse entries. A sparse X
+gets a second copy, in the other orientation, once products with X^T would have paid for it.
 """
 
 from __future__ import annotations
@@ -51,11 +50,8 @@ class Matrix:
     array([3., 7.])
     """
 
-    def __init__(self, X: Any, *, ordered: bool | None = None) -> None:
-        """`ordered` says whether the indices of a sparse X are sorted, if it is known to be valid.
-
-        It then is CSR or CSC of floats, with unique indices.
-        """
+    def __init__(self, X: Any, *, in_order: bool = False) -> None:
+        """`in_order` says of a sparse X that it is valid CSR or CSC with sorted, unique indices."""
         self.is_sparse = sp.issparse(X)
         X = X if self.is_sparse else np.asarray(X)
         if X.ndim != 2 or X.dtype.kind not in "biufO":
@@ -64,15 +60,13 @@ class Matrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         if self.is_sparse:
-            if ordered is not None:
-                X.has_sorted_indices = ordered
-            self._given = _canonical(X) if ordered is None else X
-            self._forms, self._native = _native({self._given.format: self._given})
+            self.X = X if in_order else _canonical(X)
+            self._forms, self._native = _native({self.X.format: self.X})
         else:
-            self._given = _readable(X)
-            self._native = _core.Matrix.dense(self._given)
-        self.shape: tuple[int, int] = self._given.shape
-        self.dtype = working_type(self._given.dtype)
+            self.X = _readable(X)
+            self._native = _core.Matrix.dense(self.X)
+        self.shape: tuple[int, int] = self.X.shape
+        self.dtype = working_type(self.X.dtype)
         self._products = 0  # with X^T, so far
         self._thinned: tuple[int, Matrix] | None = None
         self._square: float | None = None
@@ -83,9 +77,8 @@ class Matrix:
     def every(self, step: int) -> Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:
-            X = self._given.tocsr() if self.is_sparse else self._given
-            ordered = X.has_sorted_indices if self.is_sparse else None
-            self._thinned = step, Matrix(X[::step], ordered=ordered)
+            X = self.X.tocsr() if self.is_sparse else self.X
+            self._thinned = step, Matrix(X[::step], in_order=True)
         return self._thinned[1]
 
     def by_sample(self) -> _core.Matrix:
@@ -112,31 +105,8 @@ class Matrix:
         """The native matrix with the entries of a sparse X in this form beside those it has."""
         if self.is_sparse and form not in self._forms:
             # A matrix of its own: other threads may be reading the one there is.
-            self._forms, self._native = _native({**self._forms, form: self._given.asformat(form)})
+            self._forms, self._native = _native({**self._forms, form: self.X.asformat(form)})
         return self._native
-
-    @property
-    def X(self) -> Any:  # noqa: N802 (as in the formulas)
-        """X as it is read; a sparse one with sorted, unique indices.
-
-        Rows that came unsorted are sorted here, in a copy: most products do without.
-        """
-        self._sorted()
-        return self._given
-
-    def _sorted(self) -> _core.Matrix:
-        """The native matrix by samples, with sorted indices."""
-        native = self.by_sample()
-        if not native.ordered:
-            given = _in_order(self._given)
-            forms, native = _native({**self._forms, "csr": given})
-            self._given, self._forms, self._native = given, forms, native
-        return native
-
-    @property
-    def n_entries(self) -> int:
-        """How many entries are stored: all, or those of a sparse X."""
-        return int(self._given.nnz if self.is_sparse else self._given.size)
 
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W (d, B, K)."""
@@ -183,7 +153,7 @@ class Matrix:
         if h.ndim != 2 or len(h) != n:
             raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
         H = np.empty((h.shape[1], d + 1, d + 1))
-        _core.gram(self._sorted(), h, _origin_of(origin), H)
+        _core.gram(self.by_sample(), h, _origin_of(origin), H)
         return H
 
     def full_columns(self) -> Array:
@@ -192,14 +162,14 @@ class Matrix:
             n, d = self.shape
             if not self.is_sparse:
                 self._full = np.ones(d, bool)
-            elif self._given.format == "csc":
-                self._full = np.diff(self._given.indptr) == n
+            elif self.X.format == "csc":
+                self._full = np.diff(self.X.indptr) == n
             else:
                 # Mostly a few rows tell that there is none.
                 full = np.ones(d, bool)
                 for rows in (min(n, 16), min(n, 1024), n):
                     if full.any():
-                        index = self._given.indices[: self._given.indptr[rows]]
+                        index = self.X.indices[: self.X.indptr[rows]]
                         full = np.bincount(index, minlength=d) == rows
                 self._full = full
         return self._full
@@ -208,10 +178,10 @@ class Matrix:
         """The largest |x| of every column (d,), or of all columns that are not full."""
         if self._largest is None:
             if not self.is_sparse:
-                high, low = (f(axis=0, initial=0) for f in (self._given.max, self._given.min))
+                high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
-                full, data = self.full_columns(), _arrays_of(self._given)[2]
+                full, data = self.full_columns(), _arrays_of(self.X)[2]
                 most = 1.0 if self._native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
                 if full.any():
@@ -238,7 +208,7 @@ class Matrix:
         mean, spread = self._moments(weights, total)
         large = np.flatnonzero(~np.isfinite(spread))
         if len(large):  # squares beyond the largest number: the same in other units
-            scaled = Matrix(self._given[:, large] * _SMALL)
+            scaled = Matrix(self.X[:, large] * _SMALL)
             mean[large], spread[large] = (a / _SMALL for a in scaled._moments(weights, total))
         return mean, np.where(spread > _SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
 
@@ -260,7 +230,7 @@ class Matrix:
             lost = ~(variance > _DIGITS_LEFT * mean**2) & (mean != 0.0)
         for k in np.flatnonzero(lost.any(axis=0)):
             columns = np.flatnonzero(lost[:, k])
-            mean[columns, k], spread[columns, k] = Matrix(self._given[:, columns]).moments(s[:, k])
+            mean[columns, k], spread[columns, k] = Matrix(self.X[:, columns]).moments(s[:, k])
         return mean, spread
 
     def sum_of_squares(self, factors: Array | None = None) -> float:
@@ -273,7 +243,7 @@ class Matrix:
                 self._column_squares = self._squares_of_some()
             return float((self._column_squares / np.square(factors)).sum())
         if self._square is None:
-            data = self._given.data if self.is_sparse else None
+            data = self.X.data if self.is_sparse else None
             total = (
                 self._squares_of_some().sum()
                 if data is None
@@ -286,12 +256,12 @@ class Matrix:
         """The sums of squares (d,) of the columns, estimated from some rows if X is dense."""
         if self.is_sparse:
             return self.squares(np.ones(self.shape[0]))[:, 0]
-        some = self._given[:: max(self._given.size // _ENTRIES_AT_ONCE, 1)]
+        some = self.X[:: max(self.X.size // _ENTRIES_AT_ONCE, 1)]
         total = np.einsum("ij,ij->j", some, some, dtype=np.float64)
-        return total * len(self._given) / max(len(some), 1)
+        return total * len(self.X) / max(len(some), 1)
 
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
-        X, d = self._given, self.shape[1]
+        X, d = self.X, self.shape[1]
         first = np.flatnonzero(weights)[:1]
         centre = X[first[0]].astype(np.float64) if len(first) else np.zeros(d)
         shift, variance = np.zeros(d), np.zeros(d)
@@ -326,7 +296,7 @@ class Matrix:
 
     def _entries(self, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Weight, column and value of the entries of a sparse X in rows that have weight."""
-        X = self._given
+        X = self.X
         for first in range(0, X.nnz, _SPARSE_AT_ONCE):
             piece = slice(first, min(first + _SPARSE_AT_ONCE, X.nnz))
             index = X.indices[piece]
@@ -343,14 +313,14 @@ class Matrix:
         """
         weights, origin = s.reshape(self.shape[0], -1), _origin_of(origin)
         if self.is_sparse:
-            X = self._given
+            X = self.X
             data = np.square(self._entries_from(origin), dtype=np.float64)
             squared = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
             columns = [squared.T @ column for column in weights.T]
             return np.stack(columns, axis=1)
         total = np.zeros((self.shape[1], weights.shape[1]))
-        for piece in _pieces(self._given):
-            rows = self._given[piece] if origin is None else self._given[piece] - origin
+        for piece in _pieces(self.X):
+            rows = self.X[piece] if origin is None else self.X[piece] - origin
             squared = np.square(rows, dtype=np.float64).T
             for k, column in enumerate(weights.T):  # one by one: a product's bits depend on k
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
@@ -358,16 +328,16 @@ class Matrix:
 
     def _entries_from(self, origin: Array | None) -> Array:
         """The entries of a sparse X, seen from an origin."""
-        X = self._given
+        X = self.X
         if origin is None:
             return np.asarray(X.data)
         return np.asarray(X.data - origin[self._columns_of_entries()])
 
     def _columns_of_entries(self) -> Array:
         """The column of every entry of a sparse X."""
-        if self._given.format == "csr":
-            return np.asarray(self._given.indices)
-        return np.repeat(np.arange(self.shape[1]), np.diff(self._given.indptr))
+        if self.X.format == "csr":
+            return np.asarray(self.X.indices)
+        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
 
 
 def _origin_of(origin: Array | None) -> Array | None:
@@ -381,7 +351,7 @@ def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
     """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
-        native.set(X.format == "csc", *_arrays_of(X), bool(X.has_sorted_indices))
+        native.set(X.format == "csc", *_arrays_of(X))
     return forms, native
 
 
@@ -535,10 +505,7 @@ def _readable(X: Array) -> Array:
 
 
 def _canonical(X: Any) -> Any:
-    """CSR or CSC with unique indices and float values; the user's arrays where it is so.
-
-    Its `has_sorted_indices` is right: rows may be without an order, columns are sorted.
-    """
+    """CSR or CSC with sorted, unique indices and float values; the user's arrays where it is so."""
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if X.dtype not in (np.float32, np.float64):
@@ -560,10 +527,9 @@ def _canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    unsorted = rows == _core.Rows.unordered and view.format == "csr"
-    if not unsorted and rows != _core.Rows.in_order:
-        view = _in_order(view)
-    view.has_sorted_indices = view.has_canonical_format = not unsorted
+    if rows != _core.Rows.in_order:
+        return _in_order(view)
+    view.has_canonical_format = True
     return view
 
 

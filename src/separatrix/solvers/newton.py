@@ -208,7 +208,7 @@ def _spreads(data: Dataset) -> Array:
 
     def spread(X: Matrix) -> Array:
         if X.is_sparse:
-            return np.full(X.shape[1], X.sum_of_squares() / max(X.n_entries, 1))
+            return np.full(X.shape[1], X.sum_of_squares() / max(X.X.nnz, 1))
         return X.X.var(axis=0, dtype=np.float64)
 
     with np.errstate(over="ignore", invalid="ignore"):
