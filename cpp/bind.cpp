@@ -147,7 +147,10 @@ struct Matrix {
     // Whether all entries of a sparse X are known to be 1.
     bool ones() const { return (data.has_samples ? data.by_sample : data.by_feature).ones; }
 
-    void set(bool by_feature, Any start, Any index, Any value) {
+    // Whether the entries of every row of X by samples are sorted.
+    bool ordered() const { return !data.sparse || data.by_sample.ordered; }
+
+    void set(bool by_feature, Any start, Any index, Any value, bool ordered) {
         CompressedView view{start.data(),
                             index.data(),
                             value.data(),
@@ -155,7 +158,8 @@ struct Matrix {
                             start.dtype() == nb::dtype<std::int64_t>(),
                             by_feature ? data.columns : data.rows,
                             by_feature ? data.rows : data.columns,
-                            all_ones(value)};
+                            all_ones(value),
+                            ordered};
         (by_feature ? data.by_feature : data.by_sample) = view;
         (by_feature ? data.has_features : data.has_samples) = true;
         for (Any* array : {&start, &index, &value}) kept.push_back(std::move(*array));
@@ -486,7 +490,7 @@ struct Dual {
 
 template <class T>
 void bind_dual(nb::module_& m, const char* name) {
-    nb::class_<Dual<T>>(m, name)
+    nb::class_<Dual<T>>(m, name, nb::is_weak_referenceable())
         .def(nb::init<std::vector<Matrix*>, In<std::int64_t>>(), "parts"_a, "order"_a.noconvert())
         .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
              "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
@@ -616,8 +620,9 @@ NB_MODULE(_core, m) {
     nb::class_<Matrix>(m, "Matrix")
         .def_static("dense", &Matrix::dense, "X"_a)
         .def_prop_ro("ones", &Matrix::ones)
+        .def_prop_ro("ordered", &Matrix::ordered)
         .def_static("sparse", &Matrix::sparse, "rows"_a, "columns"_a)
-        .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a)
+        .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a, "ordered"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
     nb::class_<Coordinates>(m, "Coordinates")
@@ -651,6 +656,7 @@ NB_MODULE(_core, m) {
           "H"_a.noconvert());
     nb::enum_<Rows>(m, "Rows")
         .value("faulty", Rows::faulty)
+        .value("repeated", Rows::repeated)
         .value("unordered", Rows::unordered)
         .value("in_order", Rows::in_order);
     bind_rows<std::int32_t>(m);

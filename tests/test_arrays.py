@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from separatrix import GradientDescentClassifier, LogisticRegression, _core
 from separatrix.arrays import (
     Matrix,
+    _in_order,
     first_not_finite,
     get_threads,
     rows_read,
@@ -422,12 +423,17 @@ def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_o
     X = sp.csr_array((value, index, start), shape=(rows, columns))
     expected = X.copy()
     expected.sum_duplicates()
-    ours = Matrix(X).X
+    ours = _in_order(X)
     assert ours.dtype == X.dtype
     np.testing.assert_array_equal(ours.indptr, expected.indptr)
     np.testing.assert_array_equal(ours.indices, expected.indices)
     np.testing.assert_array_equal(ours.data, expected.data)
     np.testing.assert_array_equal(X.indices, index)  # the user's arrays are as they were
+    # Entries that are given once are read where they lie.
+    read = Matrix(X).X
+    assert np.shares_memory(read.data, X.data) == (expected.nnz == X.nnz > 0)
+    assert read.has_sorted_indices == bool(sp.csr_array(read).has_sorted_indices)
+    np.testing.assert_array_equal(read.toarray(), expected.toarray())
 
 
 @pytest.mark.parametrize("columns", [1, 2048, 2049, 5_000_000])
@@ -449,7 +455,7 @@ def test_many_rows_are_put_in_order_on_any_threads(
     found = []
     for number in (1, 2, 5):
         set_threads(number)
-        ours = Matrix(X).X
+        ours = _in_order(X)
         found.append((ours.indptr.tobytes(), ours.indices.tobytes(), ours.data.tobytes()))
     assert found[0] == found[1] == found[2]
     expected = X.copy()
@@ -457,6 +463,85 @@ def test_many_rows_are_put_in_order_on_any_threads(
     np.testing.assert_array_equal(ours.indptr, expected.indptr)
     np.testing.assert_array_equal(ours.indices, expected.indices)
     np.testing.assert_allclose(ours.data, expected.data, rtol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(900, 60), (900, 3000)])
+@pytest.mark.parametrize("columns", [1, 40])
+def test_unsorted_rows_are_multiplied_as_they_lie(
+    shape: tuple[int, int], columns: int, threads: None
+) -> None:
+    """With the same bits on any threads, before and after others needed a sorted copy."""
+    n, d = shape
+    in_order = Matrix(sp.csr_array(values(n, d, density=0.03)))
+    X = unsorted(in_order.X.copy())
+    matrix = Matrix(X)
+    rng = np.random.default_rng(1)
+    W, b = rng.standard_normal((d, columns, 1)), rng.standard_normal((columns, 1))
+    U = rng.standard_normal((n, columns, 1))
+
+    def found() -> set[tuple[bytes, bytes]]:
+        each = set()
+        for number in (1, 2, 5):
+            set_threads(number)
+            each.add((matrix.scores(W, b).tobytes(), matrix.transpose_times(U).tobytes()))
+        return each
+
+    before = found()
+    assert len(before) == 1
+    np.testing.assert_allclose(matrix.scores(W, b), in_order.scores(W, b), atol=1e-13)
+    np.testing.assert_array_equal(matrix.transpose_times(U), in_order.transpose_times(U))
+    np.testing.assert_array_equal(matrix.gram(U[:, :1, 0]), in_order.gram(U[:, :1, 0]))
+    matrix.by_both()
+    assert found() == before
+    assert np.shares_memory(matrix.X.indices, X.indices)
+    assert matrix.every(3).scores(W, b).tobytes() == matrix.scores(W, b)[::3].tobytes()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("length", [2, 3, 64, 1000])
+def test_a_column_given_twice_is_found_in_rows_of_any_length(length: int, kind: type) -> None:
+    rng = np.random.default_rng(length)
+    rows = [rng.permutation(5000)[:length] for _ in range(1200)]
+    start = np.arange(0, 1200 * length + 1, length).astype(kind)
+    assert _core.look_over(start, np.concatenate(rows).astype(kind), 5000) == _core.Rows.unordered
+    for row in (0, 600, 1199):
+        one = [each.copy() for each in rows]
+        one[row][-1] = one[row][0]
+        found = _core.look_over(start, np.concatenate(one).astype(kind), 5000)
+        assert found == _core.Rows.repeated
+
+
+@pytest.mark.parametrize("largest", [1, 2**24, 2**24 + 1])
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_sparse_whole_numbers_are_read_exactly_and_computed_with_in_float64(
+    kind: Any, largest: int
+) -> None:
+    """In float32 where that holds them, beside the indices of the user."""
+    X = kind(values(50, 2000, density=0.1) != 0).astype(np.int64)
+    X.data[::2] = -largest
+    matrix = Matrix(X)
+    assert matrix.dtype == matrix.every(2).dtype == np.float64
+    assert matrix.X.dtype == (np.float32 if largest <= 2**24 else np.float64)
+    assert np.shares_memory(matrix.X.indices, X.indices)
+    same = Matrix(X.astype(np.float64))
+    W, b = np.random.default_rng(0).standard_normal((2000, 3, 1)), np.zeros((3, 1))
+    assert matrix.scores(W, b).tobytes() == same.scores(W, b).tobytes()
+    s = np.arange(50.0)
+    assert matrix.squares(s).tobytes() == same.squares(s).tobytes()
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("features", [60, 3000])
+def test_squares_are_summed_in_pieces(kind: Any, features: int, monkeypatch: Any) -> None:
+    X, s = values(400, features, density=0.1), np.random.default_rng(0).random((400, 3))
+    X[:, 5] = 7.0 + np.arange(400)  # a full column, which has an origin
+    origin = np.zeros(features)
+    origin[5] = 200.0
+    expected = [np.square(X).T @ s, np.square(X - origin).T @ s]
+    for entries in (1, 500, 1 << 17):
+        monkeypatch.setattr("separatrix.arrays._ENTRIES_AT_ONCE", entries)
+        found = [Matrix(kind(X)).squares(s), Matrix(kind(X)).squares(s, origin)]
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
 def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
@@ -537,7 +622,7 @@ def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, 
     elif fault != "none":
         index[place + 1] = {"equal": index[place], "too high": 40_000, "below 0": -1}[fault]
     found = _core.look_over(start, index, 40_000)
-    expected = {"none": "in_order", "falls": "unordered", "equal": "unordered"}
+    expected = {"none": "in_order", "falls": "unordered", "equal": "repeated"}
     assert found == getattr(_core.Rows, expected.get(fault, "faulty"))
 
 
@@ -545,8 +630,8 @@ def test_rows_that_begin_before_the_last_one_ends_are_in_order() -> None:
     index = np.tile(np.arange(7, dtype=np.int32), 10_000)
     start = np.arange(0, 70_001, 7, dtype=np.int32)
     assert _core.look_over(start, index, 7) == _core.Rows.in_order
-    start[5000] += 1  # the first entry of a row is now the last of the one before
-    assert _core.look_over(start, index, 7) == _core.Rows.unordered
+    start[5000] += 1  # the first entry of a row is now the last of the one before, which has it
+    assert _core.look_over(start, index, 7) == _core.Rows.repeated
     assert _core.look_over(start, index, 6) == _core.Rows.faulty
     start[-1] += 1  # beyond the entries
     assert _core.look_over(start, index, 7) == _core.Rows.faulty
@@ -675,6 +760,41 @@ def test_the_second_copy_of_a_sparse_matrix_changes_no_bit(
         np.testing.assert_array_equal(once.transpose_times(U), copied.transpose_times(U))
         pays = features > 1024 and features * columns > 4096
         assert once.by_sample().has_features == (product >= 8 and pays)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3, 8, 16, 21, 40])
+@pytest.mark.parametrize("features", [240, 1200])
+def test_scores_by_features_have_the_bits_of_those_by_samples(
+    features: int, columns: int, dtype: str, threads: int
+) -> None:
+    X = sp.csr_array(values(3000, features, density=24 / features))
+    rng = np.random.default_rng(columns)
+    W = rng.standard_normal((features, columns, 1)).astype(dtype)
+    b = rng.standard_normal((columns, 1)).astype(dtype)
+    set_threads(threads)
+    expected, once = Matrix(X).scores(W, b), Matrix(X.tocsc())
+    for product in range(12):  # on the way it makes its own copy; few features need it at once
+        np.testing.assert_array_equal(once.scores(W, b), expected)
+        assert once.for_transpose(columns).has_samples == (product >= 4 or features <= 1024)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_no_second_copy_is_made_while_a_solver_has_one(kind: Any) -> None:
+    X, U = Matrix(kind(values(300, 1500, density=0.02))), np.ones((300, 40, 1))
+
+    class Copy:
+        pass
+
+    copy = Copy()
+    X.lend(copy)
+    for _ in range(20):
+        X.transpose_times(U)
+    assert not (X.for_scores().has_features and X.for_scores().has_samples)
+    del copy
+    X.transpose_times(U)
+    assert X.for_scores().has_features and X.for_scores().has_samples
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

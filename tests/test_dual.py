@@ -225,6 +225,31 @@ def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
             np.testing.assert_allclose(a.model.W, b.model.W, atol=1e-3)
 
 
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_columns_are_read_as_rows_are_and_nothing_else_is_copied(dtype: type, single: bool) -> None:
+    """The solver's copy is the only one, whether X comes by samples, by features or unsorted."""
+    rng = np.random.default_rng(5)
+    X = sp.random_array((500, 2000), density=0.02, rng=rng).tocsr()
+    X.data = rng.integers(1, 5, X.nnz).astype(dtype)
+    y = (X[:, :40].sum(axis=1) > np.median(X[:, :40].sum(axis=1))).astype(np.int32)
+    mixed = X[:, ::-1].tocsr()
+    mixed.indices = 1999 - mixed.indices
+    found = []
+    for given in (X, X.tocsc(), sp.csr_array((mixed.data, mixed.indices, mixed.indptr), X.shape)):
+        data = Dataset.of(given, y)
+        objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, [0.05, 0.001]))
+        solver, model = Dual(single=single), Model.zeros(2000, 2, 1, data.dtype)
+        state = solver.start(objective, model)
+        for _ in range(12):
+            state = solver.step(objective, state)
+        found.append(state.model.W)
+        native = next(data.blocks()).X.for_scores()
+        assert native.has_samples != native.has_features
+    assert found[0].tobytes() == found[1].tobytes()
+    np.testing.assert_allclose(found[2], found[0], atol=1e-4)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.bool_])
 @pytest.mark.parametrize("share", [0.1, 0.9])

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,41 @@
 
 namespace sx {
 
-enum class Rows { faulty, unordered, in_order };
+enum class Rows { faulty, repeated, unordered, in_order };
+
+// Whether a row has a column more than once. Those of one row are put into a table of twice its
+// length, each where its number says or at the next free place.
+template <class Index>
+bool has_repeats(const Engine& engine, index_t rows, const Index* start, const Index* index) {
+    struct Seen {
+        index_t row = -1;
+        Index column = 0;
+    };
+    constexpr index_t piece = 1 << 9;
+    const index_t pieces = (rows + piece - 1) / piece;
+    std::vector<std::vector<Seen>> tables(engine.threads);
+    std::vector<char> found(pieces);
+    const auto repeats = [&](std::vector<Seen>& table, index_t i) {
+        const std::uint64_t mask = table.size() - 1;
+        for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
+            std::uint64_t at = ((std::uint64_t(index[k]) * 0x9E3779B97F4A7C15u) >> 32) & mask;
+            for (; table[at].row == i; at = (at + 1) & mask)
+                if (table[at].column == index[k]) return true;
+            table[at] = {i, index[k]};
+        }
+        return false;
+    };
+    engine.loop(pieces, 4.0 * double(start[rows]), [&](index_t task, int worker) {
+        std::vector<Seen>& table = tables[worker];
+        const index_t last = std::min(rows, (task + 1) * piece);
+        for (index_t i = task * piece; i < last && !found[task]; ++i) {
+            const std::size_t room = std::bit_ceil(2 * std::size_t(start[i + 1] - start[i]) + 1);
+            if (room > table.size()) table.assign(room, {});
+            found[task] = repeats(table, i);
+        }
+    });
+    return std::any_of(found.begin(), found.end(), [](char repeats) { return repeats; });
+}
 
 // How the rows of a compressed matrix lie, whose arrays have room for `entries`. Columns that do
 // not rise are counted over all entries, without a look at where rows start, and then there: in
@@ -45,7 +80,8 @@ Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entr
         if (least[task] < 0 || index_t(most[task]) >= columns) return Rows::faulty;
         apart -= falls[task];
     }
-    return apart == 0 ? Rows::in_order : Rows::unordered;
+    if (apart == 0) return Rows::in_order;
+    return has_repeats(engine, rows, start, index) ? Rows::repeated : Rows::unordered;
 }
 
 // Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.

@@ -135,21 +135,7 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
     }
 }
 
-template <class Run>
-void with_types(const CompressedView& A, Run run) {
-    const auto with_index = [&](auto index) {
-        if (A.type == Type::f32)
-            run(index, float());
-        else
-            run(index, double());
-    };
-    if (A.wide)
-        with_index(std::int64_t());
-    else
-        with_index(std::int32_t());
-}
-
-// The same with values that are all 1 told apart.
+// As with_types, with values that are all 1 told apart.
 template <class Run>
 void with_values(const CompressedView& A, Run run) {
     if (!A.ones)

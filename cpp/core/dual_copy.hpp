@@ -149,24 +149,37 @@ class DualCopy {
         for (const Data* part : parts) all_sparse &= part->sparse;
         for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
             const CompressedView& A = part.by_sample;
+            if (by_feature(part)) return;
             for (index_t i = 0; i < count; ++i)
                 start_[to[at + i] + 1] = part.sparse ? A.offset(first + i + 1) - A.offset(first + i)
                                                      : count_filled<T>(part.dense, first + i);
         });
+        index_t before = 0;
+        for (const Data* part : parts) {
+            const CompressedView& A = part->by_feature;
+            if (by_feature(*part))
+                for (index_t k = A.offset(0); k < A.offset(A.rows); ++k)
+                    ++start_[to[before + A.column(k)] + 1];
+            before += part->rows;
+        }
         if (all_sparse) number_features(parts);
     }
+
+    static bool by_feature(const Data& part) { return part.sparse && !part.has_samples; }
 
     void number_features(const Parts& parts) {
         std::vector<index_t> count(features_);
         for (const Data* part : parts) {
+            if (by_feature(*part)) {
+                for (index_t j = 0; j < features_; ++j)
+                    count[j] += part->by_feature.offset(j + 1) - part->by_feature.offset(j);
+                continue;
+            }
             const CompressedView& A = part->by_sample;
-            const auto add = [&](const auto* index) {
+            with_types(A, [&]<class Index>(Index, auto) {
+                const Index* index = static_cast<const Index*>(A.index);
                 for (index_t k = A.offset(0); k < A.offset(A.rows); ++k) ++count[index[k]];
-            };
-            if (A.wide)
-                add(static_cast<const std::int64_t*>(A.index));
-            else
-                add(static_cast<const std::int32_t*>(A.index));
+            });
         }
         // A count is at most the number of rows: sort by counting counts, the highest first.
         std::vector<index_t> first(order_.size() + 2);
@@ -179,7 +192,13 @@ class DualCopy {
     }
 
     void fill_sparse(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
+        index_t before = 0;
+        for (const Data* part : parts) {
+            if (by_feature(*part)) fill_by_feature(engine, *part, to.data() + before);
+            before += part->rows;
+        }
         for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
+            if (by_feature(part)) return;
             if (part.sparse) {
                 for (index_t i = 0; i < count; ++i) copy_row(part.by_sample, first + i, to[at + i]);
                 return;
@@ -203,30 +222,48 @@ class DualCopy {
         });
     }
 
+    // The rows of a part, a range of them for each thread, `to` being where they go.
+    void fill_by_feature(const Engine& engine, const Data& part, const index_t* to) {
+        const CompressedView& A = part.by_feature;
+        const index_t range = part.rows / engine.threads + 1;
+        const Data::Bounds kept = part.feature_bounds(range);
+        std::vector<index_t> next(part.rows);
+        std::vector<double> square(part.rows);
+        for (index_t i = 0; i < part.rows; ++i) next[i] = start_[to[i]];
+        with_types(A, [&]<class Index, class Source>(Index, Source) {
+            const Index* row = static_cast<const Index*>(A.index);
+            const Source* value = static_cast<const Source*>(A.value);
+            const double work = 16.0 * double(A.offset(A.rows));
+            engine.loop((part.rows + range - 1) / range, work, [&](index_t task, int) {
+                const index_t* from = kept->data() + task * features_;
+                for (index_t j = 0; j < features_; ++j)
+                    for (index_t k = from[j]; k < from[features_ + j]; ++k) {
+                        const index_t at = next[row[k]]++;
+                        index_[at] = place_[j];
+                        values_[at] = T(value[k]);
+                        square[row[k]] += double(value[k]) * double(value[k]);
+                    }
+            });
+        });
+        for (index_t i = 0; i < part.rows; ++i) squares_[to[i]] = square[i];
+    }
+
     void copy_row(const CompressedView& A, index_t i, index_t to) {
         const index_t begin = A.offset(i), count = A.offset(i + 1) - begin;
         std::int32_t* index = index_.data() + start_[to];
         T* value = values_.data() + start_[to];
-        const auto place = [&](const auto* from) {
-            for (index_t k = 0; k < count; ++k) index[k] = place_[from[begin + k]];
-        };
-        if (A.wide)
-            place(static_cast<const std::int64_t*>(A.index));
-        else
-            place(static_cast<const std::int32_t*>(A.index));
-        double square = 0;
-        const auto copy = [&](const auto* from) {
+        with_types(A, [&]<class Index, class Source>(Index, Source) {
+            const Index* columns = static_cast<const Index*>(A.index) + begin;
+            const Source* values = static_cast<const Source*>(A.value) + begin;
+            double square = 0;
+            for (index_t k = 0; k < count; ++k) index[k] = place_[columns[k]];
             for (index_t k = 0; k < count; ++k) {
-                const double x = from[begin + k];
+                const double x = values[k];
                 value[k] = T(x);
                 square += x * x;
             }
-        };
-        if (A.type == Type::f32)
-            copy(static_cast<const float*>(A.value));
-        else
-            copy(static_cast<const double*>(A.value));
-        squares_[to] = square;
+            squares_[to] = square;
+        });
     }
 
     index_t features_, stride_ = 0;

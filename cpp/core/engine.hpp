@@ -14,8 +14,9 @@
 
 namespace sx {
 
-// X in memory: dense, or compressed by samples and (for products with X^T over all rows) by
-// features.
+// X in memory: dense, or compressed by samples, by features, or both. Scores are made from the
+// samples where they are there, products with X^T over all rows from the features; with the same
+// bits from the others.
 struct Data {
     bool sparse = false;
     DenseView dense{};

@@ -49,12 +49,13 @@ struct DenseView {
 // It holds X by samples (CSR), or the transpose of X by features (CSC).
 struct CompressedView {
     const void* start;  // (rows + 1) offsets
-    const void* index;  // column numbers, rising within a row
+    const void* index;  // column numbers, each once in a row
     const void* value;
     Type type;  // of the values: f32 or f64
     bool wide;  // 64-bit offsets and indices, else 32-bit
     index_t rows, columns;
-    bool ones;  // all values are 1, and need not be read
+    bool ones;     // all values are 1, and need not be read
+    bool ordered;  // the column numbers rise within every row
 
     index_t offset(index_t i) const {
         return wide ? static_cast<const std::int64_t*>(start)[i]
@@ -72,6 +73,21 @@ struct CompressedView {
         return part;
     }
 };
+
+// Calls run with an index and a value of the types of a compressed matrix.
+template <class Run>
+void with_types(const CompressedView& A, Run run) {
+    const auto with_index = [&](auto index) {
+        if (A.type == Type::f32)
+            run(index, float());
+        else
+            run(index, double());
+    };
+    if (A.wide)
+        with_index(std::int64_t());
+    else
+        with_index(std::int32_t());
+}
 
 // Which part of X a product reads: rows `rows[0..]` of X if given, else rows from `first`.
 struct DenseOperand {

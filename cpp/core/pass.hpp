@@ -198,12 +198,13 @@ class Pass {
     // Rows of one chunk, whole blocks. Dense sums are made chunk by chunk, so that the size must
     // depend on the shape of X alone for the bits not to depend on the number of models. Sparse
     // sums run on from chunk to chunk: there it is as large as the cache likes, and has enough
-    // entries per feature.
+    // entries per feature; all rows where they are not there by samples.
     index_t chunk(index_t N) const {
         if (!X_.sparse) {
             const index_t cached = (1 << 20) / std::max<index_t>(X_.columns, 1);
             return std::clamp<index_t>(cached / 256 * 256, 1024, 8192);
         }
+        if (!X_.has_samples) return blocks_of(std::max<index_t>(X_.rows, 1)) * k_.block_rows;
         const index_t cached = (1 << 20) / (N * index_t(sizeof(T)));
         const index_t rows =
             std::max({index_t(8.0 * X_.columns / per_row_), cached, index_t(1024)});
@@ -236,7 +237,7 @@ class Pass {
     }
 
     // The features are few enough for every thread to keep sums of its own.
-    bool by_slabs() const { return X_.sparse && X_.columns <= Data::few_features; }
+    bool by_slabs() const { return X_.has_samples && X_.columns <= Data::few_features; }
 
     // Rows of the slabs that are under way at a time: as many as there are threads, or more where
     // their sums are small.
@@ -334,12 +335,18 @@ class Pass {
 
     void* scratch() { return space_.scratch.reserve(k_.scratch * engine_.threads); }
 
+    // Rows [i0, i1) of Z = b.
+    static void begin(const Columns<T>& w, index_t i0, index_t i1, T* Z) {
+        const index_t N = w.N();
+        for (index_t i = i0; i < i1; ++i)
+            for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
+    }
+
     // Rows [i0, i1) of Z = X W + b, for rows first + i of X, or rows[i].
     void score(const Columns<T>& w, const index_t* rows, index_t first, index_t i0, index_t i1,
                T* Z, int worker) {
         const index_t N = w.N();
-        for (index_t i = i0; i < i1; ++i)
-            for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
+        begin(w, i0, i1, Z);
         if (!nothing_ && X_.sparse)
             k_.gather({X_.by_sample, rows, first, nullptr, nullptr, 0}, i0, i1, W_, ldw_, 0, N, N,
                       Z, N);
@@ -353,12 +360,28 @@ class Pass {
     void forward(const Columns<T>& w, const index_t* rows, index_t first, index_t count, T* Z,
                  const Then& then) {
         const index_t N = w.N(), block = k_.block_rows;
+        const bool by_feature = X_.sparse && !X_.has_samples;
+        if (by_feature) score_by_feature(w, Z);
         engine_.loop((count + block - 1) / block, work(count, N), [&](index_t task, int worker) {
             const index_t i0 = task * block, i1 = std::min(count, i0 + block);
-            score(w, rows, first, i0, i1, Z, worker);
+            if (!by_feature) score(w, rows, first, i0, i1, Z, worker);
             then(i0, i1, worker);
         });
         if (!nothing_) engine_.read->forward += count;
+    }
+
+    // Z = X W + b for all rows, a range of them for each thread: every score is summed in the order
+    // of the features, as it is from the entries of its row, and has the same bits.
+    void score_by_feature(const Columns<T>& w, T* Z) {
+        const index_t N = w.N(), range = X_.rows / engine_.threads + 1;
+        const Data::Bounds kept = nothing_ ? nullptr : X_.feature_bounds(range);
+        engine_.loop((X_.rows + range - 1) / range, work(X_.rows, N), [&](index_t part, int) {
+            begin(w, part * range, std::min(X_.rows, (part + 1) * range), Z);
+            if (nothing_) return;
+            const index_t* from = kept->data() + part * X_.columns;
+            k_.scatter({X_.by_feature, nullptr, 0, from, from + X_.columns, 0}, X_.columns, W_,
+                       ldw_, 0, N, N, Z, N);
+        });
     }
 
     // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).
@@ -367,7 +390,7 @@ class Pass {
         const T* other = given.U;
         const index_t ldu = given.ldu;
         engine_.read->backward += count;
-        if (X_.sparse && rows) {
+        if (X_.sparse && (rows || (!X_.has_features && !X_.by_sample.ordered))) {
             const index_t groups = (N + k_.lanes - 1) / k_.lanes;
             engine_.loop(groups, work(count, N), [&](index_t group, int) {
                 const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);
@@ -389,14 +412,16 @@ class Pass {
             });
             if (!whole) copy_rows(sums, ldu, G, ldg, N);
         } else if (X_.sparse) {
-            const Data::Bounds kept = X_.feature_bounds(chunk(N));
-            const index_t* bounds = kept->data() + first / chunk(N) * X_.columns;
+            const bool all = count == X_.rows;
+            const Data::Bounds kept = all ? nullptr : X_.feature_bounds(chunk(N));
+            const index_t* from = all ? nullptr : kept->data() + first / chunk(N) * X_.columns;
+            const index_t* to = all ? nullptr : from + X_.columns;
             // Some features are far more frequent than others: tasks enough to even that out.
             const index_t block = std::clamp<index_t>(X_.columns / 32, 4, 256);
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
                 const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
-                k_.gather({X_.by_feature, nullptr, 0, bounds, bounds + X_.columns, first}, j0, j1,
-                          other, ldu, 0, N, N, G, ldg);
+                k_.gather({X_.by_feature, nullptr, 0, from, to, first}, j0, j1, other, ldu, 0, N, N,
+                          G, ldg);
             });
         } else {
             const T* packed = pack(other, count, N, space_.gradients);

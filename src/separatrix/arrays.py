@@ -7,8 +7,10 @@
 X may be dense, of any real type and order, or sparse. Read where they lie are dense float32,
 float64, integers and booleans, converted a few rows at a time inside the kernels, and CSR and CSC
 of floats. Everything else is copied once: float16, foreign byte orders and unaligned arrays, other
-sparse formats, sparse integers (their values), unsorted or repeated sparse entries. A sparse X
-gets a second copy, in the other orientation, once products with X^T would have paid for it.
+sparse formats, sparse integers (their values, in float32 where that is exact), repeated entries and
+unsorted columns of CSC. Rows of CSR may lie unsorted: scores are summed in the order in which the
+entries lie. A sparse X gets one working copy beside: in the other orientation, once products would
+have paid for it, or the one that a solver makes, or sorted for Gram matrices.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import weakref
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -34,7 +37,8 @@ _SMALL = 2.0**-600  # a power of two, by which the largest numbers can be square
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _SPARSE_AT_ONCE = 1 << 20
-_COPY_PAYS = 8  # products with X^T; a copy takes as long as some of them
+_COPY_PAYS = 8  # products; a copy takes as long as some of them
+_EXACT = 2**24  # whole numbers up to here are float32
 _NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
 
 
@@ -50,8 +54,7 @@ class Matrix:
     array([3., 7.])
     """
 
-    def __init__(self, X: Any, *, in_order: bool = False) -> None:
-        """`in_order` says of a sparse X that it is valid CSR or CSC with sorted, unique indices."""
+    def __init__(self, X: Any) -> None:
         self.is_sparse = sp.issparse(X)
         X = X if self.is_sparse else np.asarray(X)
         if X.ndim != 2 or X.dtype.kind not in "biufO":
@@ -59,15 +62,17 @@ class Matrix:
                 "X must be a matrix of real numbers, of shape (n, d). "
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
+        self.dtype = working_type(X.dtype)
         if self.is_sparse:
-            self.X = X if in_order else _canonical(X)
+            self.X = _canonical(X)
             self._forms, self._native = _native({self.X.format: self.X})
         else:
             self.X = _readable(X)
             self._native = _core.Matrix.dense(self.X)
         self.shape: tuple[int, int] = self.X.shape
-        self.dtype = working_type(self.X.dtype)
-        self._products = 0  # with X^T, so far
+        self._products = 0  # that a second form would have made faster, so far
+        self._lent: weakref.ref[object] | None = None
+        self._sorted: Matrix | None = None
         self._thinned: tuple[int, Matrix] | None = None
         self._square: float | None = None
         self._largest: Array | None = None
@@ -77,29 +82,66 @@ class Matrix:
     def every(self, step: int) -> Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:
-            X = self.X.tocsr() if self.is_sparse else self.X
-            self._thinned = step, Matrix(X[::step], in_order=True)
+            self._thinned = step, self.take(slice(None, None, step))
         return self._thinned[1]
 
+    def take(self, rows: Array | slice) -> Matrix:
+        """Some rows, in their order."""
+        X = self._forms.get("csr", self.X) if self.is_sparse else self.X
+        part = Matrix(X[rows])
+        part.dtype = self.dtype
+        return part
+
     def by_sample(self) -> _core.Matrix:
-        """The native matrix, able to be multiplied by W and, transposed, by U."""
+        """The native matrix with the entries of a sparse X by samples."""
         return self._with("csr")
+
+    def in_order(self) -> _core.Matrix:
+        """The same, sorted by features in every row: a copy of a sparse X where that is not so."""
+        native = self.by_sample()
+        if native.ordered:
+            return native
+        if self._sorted is None:
+            self._sorted = Matrix(_in_order(self.X))
+        return self._sorted.by_sample()
 
     def by_both(self) -> _core.Matrix:
         """The same, with the entries of a sparse X by features as well."""
         self._with("csr")
         return self._with("csc")
 
+    def for_scores(self) -> _core.Matrix:
+        """The native matrix for one more product with W.
+
+        A sparse X gives the same bits by samples and by features, but scores are slower by
+        features: the copy by samples is made once it would have paid. Few features need it.
+        """
+        if not self.is_sparse or "csr" in self._forms:
+            return self._native
+        many = self.shape[1] > _core.few_features
+        self._products += 1
+        return self._native if many and not self._copy_pays() else self.by_both()
+
     def for_transpose(self, columns: int) -> _core.Matrix:
-        """The native matrix for one more product of X^T with so many columns.
+        """The native matrix for one more product of X^T with so many columns, and with W.
 
         A sparse X gives the same bits with or without its entries by features, but products with
         X^T that have many sums are slower without: the second copy is made once it would have paid.
         Few features need none.
         """
+        if not self.is_sparse or "csc" in self._forms:
+            return self.for_scores()
         many = self.shape[1] > _core.few_features
         self._products += many and self.shape[1] * columns > _NEAR_SUMS
-        return self.by_both() if self._products > _COPY_PAYS else self.by_sample()
+        return self.by_both() if self._copy_pays() else self.by_sample()
+
+    def lend(self, copy: object) -> None:
+        """Make no copy in another form for products as long as this working copy of X is there."""
+        self._lent = weakref.ref(copy)
+
+    def _copy_pays(self) -> bool:
+        lent = self._lent is not None and self._lent() is not None
+        return self._products > _COPY_PAYS and not lent
 
     def _with(self, form: str) -> _core.Matrix:
         """The native matrix with the entries of a sparse X in this form beside those it has."""
@@ -120,7 +162,7 @@ class Matrix:
             )
         Z = np.empty((n, *b.shape), W.dtype)
         if Z.size:
-            _core.scores(self.by_sample(), W.reshape(d, b.size), b.reshape(-1), Z)
+            _core.scores(self.for_scores(), W.reshape(d, b.size), b.reshape(-1), Z)
         return Z
 
     def transpose_times(self, U: Array) -> Array:
@@ -153,7 +195,7 @@ class Matrix:
         if h.ndim != 2 or len(h) != n:
             raise ValueError(f"X has {n} rows: h must be of shape ({n}, P). Got {h.shape} instead.")
         H = np.empty((h.shape[1], d + 1, d + 1))
-        _core.gram(self.by_sample(), h, _origin_of(origin), H)
+        _core.gram(self.in_order(), h, _origin_of(origin), H)
         return H
 
     def full_columns(self) -> Array:
@@ -185,11 +227,10 @@ class Matrix:
                 most = 1.0 if self._native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
                 if full.any():
-                    index, size = self._columns_of_entries(), np.abs(data)
                     each = np.zeros(self.shape[1])
-                    np.maximum.at(each, index, size)
-                    rest = size[~full[index]].max(initial=0)
-                    self._largest = np.where(full, each, rest)
+                    for _, column, value in self._entries(np.ones(self.shape[0])):
+                        np.maximum.at(each, column, np.abs(value))
+                    self._largest = np.where(full, each, each[~full].max(initial=0.0))
         return self._largest
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
@@ -312,13 +353,17 @@ class Matrix:
         With an origin (d,), x_i is taken from there, as in `gram`.
         """
         weights, origin = s.reshape(self.shape[0], -1), _origin_of(origin)
-        if self.is_sparse:
-            X = self.X
-            data = np.square(self._entries_from(origin), dtype=np.float64)
-            squared = type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
-            columns = [squared.T @ column for column in weights.T]
-            return np.stack(columns, axis=1)
         total = np.zeros((self.shape[1], weights.shape[1]))
+        if self.is_sparse:
+            weights = np.require(weights, np.float64, ["C", "A"])[:, :, None]
+            by_feature = self.X.format == "csc"
+            for lines in _lines(self.X.indptr):
+                part = self._squared(lines, origin)
+                if by_feature:
+                    _core.transpose_times(part, weights, total[lines, :, None])
+                else:
+                    _core.transpose_times(part, weights[lines], total[:, :, None])
+            return total
         for piece in _pieces(self.X):
             rows = self.X[piece] if origin is None else self.X[piece] - origin
             squared = np.square(rows, dtype=np.float64).T
@@ -326,18 +371,21 @@ class Matrix:
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
         return total
 
-    def _entries_from(self, origin: Array | None) -> Array:
-        """The entries of a sparse X, seen from an origin."""
-        X = self.X
-        if origin is None:
-            return np.asarray(X.data)
-        return np.asarray(X.data - origin[self._columns_of_entries()])
-
-    def _columns_of_entries(self) -> Array:
-        """The column of every entry of a sparse X."""
-        if self.X.format == "csr":
-            return np.asarray(self.X.indices)
-        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+    def _squared(self, lines: slice, origin: Array | None) -> _core.Matrix:
+        """The squares of some rows, or columns of a CSC, of a sparse X, seen from an origin."""
+        (start, index, value), by_feature = _arrays_of(self.X), self.X.format == "csc"
+        start = start[lines.start : lines.stop + 1]
+        entries = slice(start[0], start[-1])
+        index, value = index[entries], value[entries]
+        if origin is not None:
+            shift = np.repeat(origin[lines], np.diff(start)) if by_feature else origin[index]
+            value = value - shift
+        count = len(start) - 1
+        shape = (self.shape[0], count) if by_feature else (count, self.shape[1])
+        native = _core.Matrix.sparse(*shape)
+        squares = np.square(value, dtype=np.float64)
+        native.set(by_feature, start - start[0], index, squares, self.X.has_sorted_indices)
+        return native
 
 
 def _origin_of(origin: Array | None) -> Array | None:
@@ -351,7 +399,7 @@ def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
     """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
-        native.set(X.format == "csc", *_arrays_of(X))
+        native.set(X.format == "csc", *_arrays_of(X), X.has_sorted_indices)
     return forms, native
 
 
@@ -505,17 +553,18 @@ def _readable(X: Array) -> Array:
 
 
 def _canonical(X: Any) -> Any:
-    """CSR or CSC with sorted, unique indices and float values; the user's arrays where it is so."""
+    """CSR or CSC with unique indices and float values; the user's arrays where it is so.
+
+    The columns of CSC are sorted; rows of CSR may lie unsorted, and `has_sorted_indices` says so.
+    """
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(working_type(X.dtype))
     try:
         for name in ("indices", "indptr"):
             if (kind := getattr(X, name).dtype).kind != "i":
                 raise ValueError(f"{name} must be integers with a sign, and are of type {kind}")
         # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
-        view = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        view = type(X)((_values_of(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
         view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
         start, index, _ = _arrays_of(view)
         rows = _core.look_over(start, index, view.shape[view.format == "csr"])
@@ -527,10 +576,24 @@ def _canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    if rows != _core.Rows.in_order:
+    unsorted = rows == _core.Rows.unordered
+    if rows == _core.Rows.repeated or (unsorted and view.format == "csc"):
         return _in_order(view)
-    view.has_canonical_format = True
+    view.has_sorted_indices = view.has_canonical_format = not unsorted
     return view
+
+
+def _values_of(data: Array) -> Array:
+    """The values of a sparse X as the kernels read them; whole numbers in float32 if it has them.
+
+    >>> _values_of(np.array([3, -2**24])).dtype, _values_of(np.array([2**24 + 1])).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    if data.dtype in (np.float32, np.float64):
+        return data
+    whole = data.dtype.kind in "biu"
+    exact = whole and (not data.size or max(int(data.max()), -int(data.min())) <= _EXACT)
+    return data.astype(np.float32 if exact else working_type(data.dtype))
 
 
 def _in_order(X: Any) -> Any:
@@ -542,6 +605,16 @@ def _in_order(X: Any) -> Any:
     out = type(X)((value[:count], index[:count], start), shape=X.shape, copy=False)
     out.has_canonical_format = True
     return out
+
+
+def _lines(start: Array) -> Iterator[slice]:
+    """The rows of a compressed matrix, as many at a time as temporary copies may hold."""
+    first, n = 0, len(start) - 1
+    while first < n:
+        last = int(np.searchsorted(start, start[first] + _ENTRIES_AT_ONCE, side="right")) - 1
+        last = max(last, first + 1)
+        yield slice(first, last)
+        first = last
 
 
 def _pieces(X: Array) -> Iterator[slice]:

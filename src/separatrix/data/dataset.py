@@ -313,7 +313,7 @@ class Dataset:
         part = copy(self)
         part._total = part._class_weight = part._class_shares = part._moments = None
         s = None if block.s is None else block.s[rows]
-        part._blocks = [Block(Matrix(block.X.X[rows]), block.y[rows], s, block.whose)]
+        part._blocks = [Block(block.X.take(rows), block.y[rows], s, block.whose)]
         part.n_samples = len(rows)
         return part
 

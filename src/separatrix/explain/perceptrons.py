@@ -296,7 +296,7 @@ def _taught(
     W, b, mistakes = w[:-1].reshape(-1, 1, 1).copy(), w[-1:].reshape(1, 1).copy(), np.zeros(1, int)
     order = np.arange(len(y))
     _core.perceptron_epoch(
-        Matrix(X).by_sample(), y, None, np.ones(1), order, W, b, fit_intercept, mistakes
+        Matrix(X).in_order(), y, None, np.ones(1), order, W, b, fit_intercept, mistakes
     )
     count, after = int(mistakes[0]), np.append(W, b)
     if count and len(kept) < MOST_KEPT:

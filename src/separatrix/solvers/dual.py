@@ -173,7 +173,10 @@ class Dual:
             order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
             make = _core.DualF32 if kind == np.float32 else _core.DualF64
             self._copies.clear()
-            self._copies[key] = (parts, make([X.by_sample() for X in parts], order))
+            copy = make([X.for_scores() for X in parts], order)
+            for X in parts:
+                X.lend(copy)
+            self._copies[key] = (parts, copy)
         return self._copies[key][1]
 
     def select(self, models: Array) -> Dual:

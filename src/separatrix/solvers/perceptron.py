@@ -51,7 +51,7 @@ class PerceptronRule:
         for block in objective.data.blocks():
             order = self.order(block, state.epoch + 1)
             _core.perceptron_epoch(
-                block.X.by_sample(),
+                block.X.in_order(),
                 block.y,
                 block.s,
                 scale,
