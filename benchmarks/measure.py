@@ -11,6 +11,8 @@ for temporary files, so that the next run need not look for them again.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import multiprocessing
 import os
@@ -185,10 +187,16 @@ def resident(which: str) -> float:
 
 
 def peak_of(call: Callable[[], Any]) -> float:
-    """MiB that a call needs at its highest, above what there was before; nan where unknown."""
+    """MiB that a call needs at its highest, above what there was before; nan where unknown.
+
+    What was freed before is given back first: the call would get it again unseen.
+    """
     forget = Path("/proc/self/clear_refs")
     if not forget.exists():
         return np.nan
+    gc.collect()
+    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of the GNU library
+        give_back(0)
     forget.write_text("5")  # the high-water mark starts anew
     before = resident("VmRSS")
     call()

@@ -791,10 +791,11 @@ def test_no_second_copy_is_made_while_a_solver_has_one(kind: Any) -> None:
     X.lend(copy)
     for _ in range(20):
         X.transpose_times(U)
-    assert not (X.for_scores().has_features and X.for_scores().has_samples)
+    assert X.for_scores().has_features != X.for_scores().has_samples
     del copy
     X.transpose_times(U)
-    assert X.for_scores().has_features and X.for_scores().has_samples
+    assert X.for_scores().has_features
+    assert X.for_scores().has_samples
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -982,7 +983,7 @@ def test_the_deviation_of_a_constant_column_is_exactly_zero(kind: Any, dtype: st
 
 def test_moments_of_many_sparse_entries_are_those_of_all(monkeypatch: Any) -> None:
     X = values(300, 9, density=0.4)
-    monkeypatch.setattr("separatrix.arrays._SPARSE_AT_ONCE", 7)
+    monkeypatch.setattr("separatrix.arrays._ENTRIES_AT_ONCE", 7)
     for kind in (sp.csr_array, sp.csc_array):
         mean, spread = Matrix(kind(X)).moments()
         np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-10)

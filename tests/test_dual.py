@@ -236,8 +236,8 @@ def test_columns_are_read_as_rows_are_and_nothing_else_is_copied(dtype: type, si
     mixed = X[:, ::-1].tocsr()
     mixed.indices = 1999 - mixed.indices
     found = []
-    for given in (X, X.tocsc(), sp.csr_array((mixed.data, mixed.indices, mixed.indptr), X.shape)):
-        data = Dataset.of(given, y)
+    for layout in (X, X.tocsc(), sp.csr_array((mixed.data, mixed.indices, mixed.indptr), X.shape)):
+        data = Dataset.of(layout, y)
         objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, [0.05, 0.001]))
         solver, model = Dual(single=single), Model.zeros(2000, 2, 1, data.dtype)
         state = solver.start(objective, model)

@@ -57,7 +57,6 @@ struct OnesColumn {
 
 template <class Index, class Value>
 struct ListedColumns {
-    using Entry = Value;
     static constexpr bool listed = true;
     const Index* start;
     const Index* index;
@@ -71,7 +70,6 @@ struct ListedColumns {
 
 template <class Value>
 struct DenseColumns {
-    using Entry = Value;
     static constexpr bool listed = false;
     const Value* data;
     index_t rows, stride;
@@ -96,32 +94,38 @@ SX_INLINE double sum_entries(const Column& column, const Term& term) {
 }
 
 // Some columns of X, seen from their origins, by rows: `number` is a column's place in the list
-// they were taken from.
-template <class Value>
+// they were taken from. In float32, which is enough to find a way with, each in a unit of its own.
 class RowsOfColumns {
   public:
     template <class Columns>
     RowsOfColumns(const Columns& X, index_t rows, const index_t* list, index_t count)
         : entries_(count_entries(X, list, count)),
           start_(rows + 1),
+          unit_(count),
           number_(entries_),
           value_(entries_) {
-        each(X, list, count, [&](index_t, index_t row, double) { ++start_[row + 1]; });
+        each(X, list, count, [&](index_t a, index_t row, double x) {
+            ++start_[row + 1];
+            const double size = __builtin_fabs(x);
+            if (size > unit_[a]) unit_[a] = size;
+        });
+        for (index_t a = 0; a < count; ++a) unit_[a] = power_of_two(unit_[a]);
         for (index_t i = 0; i < rows; ++i) start_[i + 1] += start_[i];
         Scratch<index_t> next(rows);
         for (index_t i = 0; i < rows; ++i) next[i] = start_[i];
         each(X, list, count, [&](index_t a, index_t row, double x) {
             const index_t at = next[row]++;
             number_[at] = std::int32_t(a);
-            value_[at] = Value(x);
+            value_[at] = float(x / unit_[a]);
         });
     }
 
-    SX_INLINE ListedColumn<std::int32_t, Value> row(index_t i) const {
+    SX_INLINE ListedColumn<std::int32_t, float> row(index_t i) const {
         return {number_.get() + start_[i], value_.get() + start_[i], 0.0,
                 start_[i + 1] - start_[i]};
     }
 
+    double unit(index_t number) const { return unit_[number]; }
     index_t entries() const { return entries_; }
 
   private:
@@ -141,10 +145,18 @@ class RowsOfColumns {
         }
     }
 
+    // Of which the largest entry has one or two; 1 for a column of zeros.
+    static double power_of_two(double largest) {
+        int exponent = 0;
+        __builtin_frexp(largest, &exponent);
+        return largest > 0 ? __builtin_ldexp(1.0, exponent - 1) : 1.0;
+    }
+
     index_t entries_;
     Scratch<index_t> start_;
+    Scratch<double> unit_;
     Scratch<std::int32_t> number_;
-    Scratch<Value> value_;
+    Scratch<float> value_;
 };
 
 }  // namespace SX_ISA

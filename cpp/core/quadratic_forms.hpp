@@ -139,7 +139,7 @@ class ColumnForm {
 
         void operator()(const double* p, double* out) const {
             std::memset(p_.get(), 0, std::size_t(size_) * sizeof(double));
-            for (index_t a = 0; a < count_; ++a) p_[place_[a]] = p[a];
+            for (index_t a = 0; a < count_; ++a) p_[place_[a]] = unit(a) * p[a];
             const Workers& workers = form_.p_.workers;
             workers.run(
                 workers.engine, slabs_, 2.0 * double(rows_.entries() * form_.width()),
@@ -150,10 +150,16 @@ class ColumnForm {
             for (index_t slab = 1; slab < slabs_; ++slab)
                 add_multiple(1.0, out_.get() + slab * size_, out_.get(), size_);
             for (index_t a = 0; a < count_; ++a)
-                out[a] = out_[place_[a]] + form_.ridge_[at_[a]] * p[a];
+                out[a] = unit(a) * out_[place_[a]] + form_.ridge_[at_[a]] * p[a];
         }
 
       private:
+        // In which the column of a coordinate is counted; the bias comes last.
+        double unit(index_t a) const {
+            const index_t number = place_[a] / form_.width();
+            return number < n_blocks_ ? rows_.unit(number) : 1.0;
+        }
+
         void multiply(index_t slab) const {
             const index_t K = form_.width(), bias = size_ - K;
             double *out = out_.get() + slab * size_, *u = row_.get() + slab * 2 * K;
@@ -168,8 +174,7 @@ class ColumnForm {
             }
         }
 
-        // Notes the features of the coordinates, and each one's place among theirs; the bias comes
-        // last.
+        // Notes the features of the coordinates, and each one's place among theirs.
         index_t list_blocks() {
             index_t found = 0;
             form_.each_block(at_, count_, [&](index_t block, index_t first, index_t last) {
@@ -185,7 +190,7 @@ class ColumnForm {
         index_t count_;
         Scratch<index_t> blocks_, place_;
         index_t n_blocks_, size_, slabs_;
-        RowsOfColumns<typename Columns::Entry> rows_;
+        RowsOfColumns rows_;
         Scratch<double> p_, out_, row_;
     };
 

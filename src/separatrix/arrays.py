@@ -36,7 +36,6 @@ _SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
 _SMALL = 2.0**-600  # a power of two, by which the largest numbers can be squared
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
-_SPARSE_AT_ONCE = 1 << 20
 _COPY_PAYS = 8  # products; a copy takes as long as some of them
 _EXACT = 2**24  # whole numbers up to here are float32
 _NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
@@ -338,8 +337,8 @@ class Matrix:
     def _entries(self, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Weight, column and value of the entries of a sparse X in rows that have weight."""
         X = self.X
-        for first in range(0, X.nnz, _SPARSE_AT_ONCE):
-            piece = slice(first, min(first + _SPARSE_AT_ONCE, X.nnz))
+        for first in range(0, X.nnz, _ENTRIES_AT_ONCE):
+            piece = slice(first, min(first + _ENTRIES_AT_ONCE, X.nnz))
             index = X.indices[piece]
             line = np.searchsorted(X.indptr, np.arange(piece.start, piece.stop), side="right") - 1
             row, column = (line, index) if X.format == "csr" else (index, line)
