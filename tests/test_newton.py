@@ -378,7 +378,7 @@ def test_models_share_the_passes() -> None:
     form = form_of("logistic", 1)
     X, y, _ = rows(form)
     counts = []
-    for models in (1, 7):
+    for models in (2, 7):  # one alone keeps its scores, and reads less
         objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.0, np.full(models, 0.1)))
         before = rows_read()
         solve(objective, 1)

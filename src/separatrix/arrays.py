@@ -78,6 +78,11 @@ class Matrix:
         self._full: Array | None = None
         self._column_squares: Array | None = None
 
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are stored: those of a sparse X, all of a dense one."""
+        return int(self.X.nnz if self.is_sparse else self.X.size)
+
     def every(self, step: int) -> Matrix:
         """Every step-th row, from the first on; kept for the next time it is asked for."""
         if self._thinned is None or self._thinned[0] != step:

@@ -291,7 +291,7 @@ def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> 
 
 def _entries(blocks: Sequence[Block]) -> int:
     """How many entries X has."""
-    return max(1, sum(X.X.nnz if X.is_sparse else X.X.size for X in (b.X for b in blocks)))
+    return max(1, sum(block.X.n_entries for block in blocks))
 
 
 def _join(duals: Sequence[Array]) -> Array:

@@ -30,7 +30,9 @@ from separatrix.solvers.protocol import State
 from separatrix.solvers.search import centre, gained, go_down, gradient_at, search
 from separatrix.solvers.secant import direction, forget, pairs_of, remember
 
-CONTRACTION = 0.3  # of the gradient, in the factor's metric: with less gain the factor is too old
+# Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
+# multiply-adds, less than what else is done in a step, is made anew sooner.
+CONTRACTION, CONTRACTION_OF_FEW, FEW = 0.3, 0.03, 2e6
 NO_FACTOR = -1.0
 CHANGES = 5  # remembered since the factor was made
 
@@ -86,10 +88,13 @@ class Newton:
         """One iteration: a direction and a step for every model."""
         if state.steps == 0:
             state = self._leap(objective, state)
+        return self._go(objective, state, _contraction(objective, state.model))
+
+    def _go(self, objective: Objective, state: State, contraction: float) -> State:
         frame = objective.frame(state.model.n_models)
         gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
         if "factor" in state.memory:
-            ahead, state, fresh = _by_factors(objective, state, gradient)
+            ahead, state, fresh = _by_factors(objective, state, gradient, contraction)
         else:
             ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
@@ -129,9 +134,8 @@ class Newton:
         rough = Objective(some.data, some.loss, _of_few_rows(some), bias=some.bias)
         zeros = state.model.select(cold)
         part = self._state(rough, zeros, rough.evaluate(zeros))
-        part.steps = 1
         for _ in range(FIRST_STEPS):
-            part = self.step(rough, part)
+            part = self._go(rough, part, CONTRACTION)
         model, memory = state.model.copy(), state.memory
         model.put(cold, part.model)
         found = objective.evaluate(model, scores=model.n_models == 1)
@@ -175,6 +179,16 @@ def _order(objective: Objective, model: Model) -> int:
     return (d + 1) * (1 if objective.loss.coupling(K) == "none" else K)
 
 
+def _contraction(objective: Objective, model: Model) -> float:
+    """What a step must make of the gradient for its factor to be kept."""
+    data, m = objective.data, _order(objective, model)
+    alike = m // (data.n_features + 1)  # outputs in one block
+    entries = sum(block.X.n_entries for block in data.blocks()) / max(data.n_samples, 1)
+    pairs = data.n_samples * (entries + 1) ** 2 * alike * (alike + 1) / 4
+    blocks = model.n_outputs // alike
+    return CONTRACTION_OF_FEW if blocks * (pairs + m**3 / 6) < FEW else CONTRACTION
+
+
 def _sparsity(objective: Objective, model: Model) -> int:
     """Every how many rows make up the part that a leap learns from."""
     unknowns = model.W[:, 0].size + model.n_outputs
@@ -208,7 +222,7 @@ def _spreads(data: Dataset) -> Array:
 
     def spread(X: Matrix) -> Array:
         if X.is_sparse:
-            return np.full(X.shape[1], X.sum_of_squares() / max(X.X.nnz, 1))
+            return np.full(X.shape[1], X.sum_of_squares() / max(X.n_entries, 1))
         return X.X.var(axis=0, dtype=np.float64)
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -216,12 +230,14 @@ def _spreads(data: Dataset) -> Array:
     return np.where((total > 0.0) & np.isfinite(total), total / data.n_samples, 1.0)
 
 
-def _by_factors(objective: Objective, state: State, gradient: Model) -> tuple[Model, State, Array]:
+def _by_factors(
+    objective: Objective, state: State, gradient: Model, contraction: float
+) -> tuple[Model, State, Array]:
     """Directions, the state after them, and which models have a factor of this very point."""
     factor, last = state.memory["factor"], state.memory["decrement"]
     ahead = direction(gradient, pairs_of(state.slots), lambda q: solve_factored(factor, q))
     decrement = -gradient.dot(ahead)
-    stale = ~(decrement <= CONTRACTION**2 * last)
+    stale = ~(decrement <= contraction**2 * last)
     slots = state.slots
     if stale.any():
         some = np.flatnonzero(stale)
