@@ -62,12 +62,15 @@ class Matrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         self.dtype = working_type(X.dtype)
+        # The forms of a sparse X, and the native matrix of them: one pair, which other threads may
+        # be reading while it is replaced.
+        self._held: tuple[dict[str, Any], _core.Matrix]
         if self.is_sparse:
             self.X = _canonical(X)
-            self._forms, self._native = _native({self.X.format: self.X})
+            self._held = _native({self.X.format: self.X})
         else:
             self.X = _readable(X)
-            self._native = _core.Matrix.dense(self.X)
+            self._held = {}, _core.Matrix.dense(self.X)
         self.shape: tuple[int, int] = self.X.shape
         self._products = 0  # that a second form would have made faster, so far
         self._lent: weakref.ref[object] | None = None
@@ -91,8 +94,8 @@ class Matrix:
 
     def take(self, rows: Array | slice) -> Matrix:
         """Some rows, in their order."""
-        X = self._forms.get("csr", self.X) if self.is_sparse else self.X
-        part = Matrix(X[rows])
+        forms, _ = self._held
+        part = Matrix(forms.get("csr", self.X)[rows])
         part.dtype = self.dtype
         return part
 
@@ -111,8 +114,7 @@ class Matrix:
 
     def by_both(self) -> _core.Matrix:
         """The same, with the entries of a sparse X by features as well."""
-        self._with("csr")
-        return self._with("csc")
+        return self._with("csr", "csc")
 
     def for_scores(self) -> _core.Matrix:
         """The native matrix for one more product with W.
@@ -120,11 +122,12 @@ class Matrix:
         A sparse X gives the same bits by samples and by features, but scores are slower by
         features: the copy by samples is made once it would have paid. Few features need it.
         """
-        if not self.is_sparse or "csr" in self._forms:
-            return self._native
+        forms, native = self._held
+        if not self.is_sparse or "csr" in forms:
+            return native
         many = self.shape[1] > _core.few_features
         self._products += 1
-        return self._native if many and not self._copy_pays() else self.by_both()
+        return native if many and not self._copy_pays() else self.by_both()
 
     def for_transpose(self, columns: int) -> _core.Matrix:
         """The native matrix for one more product of X^T with so many columns, and with W.
@@ -133,7 +136,8 @@ class Matrix:
         X^T that have many sums are slower without: the second copy is made once it would have paid.
         Few features need none.
         """
-        if not self.is_sparse or "csc" in self._forms:
+        forms, _ = self._held
+        if not self.is_sparse or "csc" in forms:
             return self.for_scores()
         many = self.shape[1] > _core.few_features
         self._products += many and self.shape[1] * columns > _NEAR_SUMS
@@ -147,12 +151,14 @@ class Matrix:
         lent = self._lent is not None and self._lent() is not None
         return self._products > _COPY_PAYS and not lent
 
-    def _with(self, form: str) -> _core.Matrix:
-        """The native matrix with the entries of a sparse X in this form beside those it has."""
-        if self.is_sparse and form not in self._forms:
-            # A matrix of its own: other threads may be reading the one there is.
-            self._forms, self._native = _native({**self._forms, form: self.X.asformat(form)})
-        return self._native
+    def _with(self, *wanted: str) -> _core.Matrix:
+        """The native matrix with the entries of a sparse X in these forms beside those it has."""
+        forms, native = self._held
+        missing = [form for form in wanted if self.is_sparse and form not in forms]
+        if missing:
+            forms, native = _native({**forms, **{form: self.X.asformat(form) for form in missing}})
+            self._held = forms, native
+        return native
 
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W (d, B, K)."""
@@ -228,7 +234,7 @@ class Matrix:
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
                 full, data = self.full_columns(), _arrays_of(self.X)[2]
-                most = 1.0 if self._native.ones else _core.largest(data)
+                most = 1.0 if self._held[1].ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
                 if full.any():
                     each = np.zeros(self.shape[1])
