@@ -156,10 +156,11 @@ class DualCopy {
         });
         index_t before = 0;
         for (const Data* part : parts) {
-            const CompressedView& A = part->by_feature;
-            if (by_feature(*part))
-                for (index_t k = A.offset(0); k < A.offset(A.rows); ++k)
-                    ++start_[to[before + A.column(k)] + 1];
+            if (by_feature(*part)) {
+                std::vector<index_t> count(part->rows);
+                count_columns(part->by_feature, count);
+                for (index_t i = 0; i < part->rows; ++i) start_[to[before + i] + 1] = count[i];
+            }
             before += part->rows;
         }
         if (all_sparse) number_features(parts);
@@ -167,19 +168,21 @@ class DualCopy {
 
     static bool by_feature(const Data& part) { return part.sparse && !part.has_samples; }
 
+    static void count_columns(const CompressedView& A, std::vector<index_t>& count) {
+        with_types(A, [&]<class Index>(Index, auto) {
+            const Index* index = static_cast<const Index*>(A.index);
+            for (index_t k = A.offset(0); k < A.offset(A.rows); ++k) ++count[index[k]];
+        });
+    }
+
     void number_features(const Parts& parts) {
         std::vector<index_t> count(features_);
         for (const Data* part : parts) {
-            if (by_feature(*part)) {
-                for (index_t j = 0; j < features_; ++j)
-                    count[j] += part->by_feature.offset(j + 1) - part->by_feature.offset(j);
-                continue;
-            }
-            const CompressedView& A = part->by_sample;
-            with_types(A, [&]<class Index>(Index, auto) {
-                const Index* index = static_cast<const Index*>(A.index);
-                for (index_t k = A.offset(0); k < A.offset(A.rows); ++k) ++count[index[k]];
-            });
+            const CompressedView& A = part->by_feature;
+            if (!by_feature(*part))
+                count_columns(part->by_sample, count);
+            else
+                for (index_t j = 0; j < features_; ++j) count[j] += A.offset(j + 1) - A.offset(j);
         }
         // A count is at most the number of rows: sort by counting counts, the highest first.
         std::vector<index_t> first(order_.size() + 2);

@@ -40,8 +40,8 @@ struct Data {
             index_t at = by_feature.offset(j);
             const index_t end = by_feature.offset(j + 1);
             for (index_t c = 0; c <= chunks; ++c) {
-                while (at < end && by_feature.column(at) < c * chunk) ++at;
-                (*bounds)[c * columns + j] = c == chunks ? end : at;
+                at = c == chunks ? end : by_feature.first_from(at, end, c * chunk);
+                (*bounds)[c * columns + j] = at;
             }
         }
         kept->chunk = chunk;
@@ -67,17 +67,9 @@ struct Data {
             const auto cut = seen.begin() + index_t(seen.size()) * p / parts;
             std::nth_element(seen.begin(), cut, seen.end());
             const index_t first = seen.empty() ? 0 : *cut;
-            for (index_t i = 0; i < rows; ++i) {
-                index_t low = by_sample.offset(i), high = by_sample.offset(i + 1);
-                while (low < high) {
-                    const index_t middle = (low + high) / 2;
-                    if (by_sample.column(middle) < first)
-                        low = middle + 1;
-                    else
-                        high = middle;
-                }
-                (*bounds)[p * rows + i] = low;
-            }
+            for (index_t i = 0; i < rows; ++i)
+                (*bounds)[p * rows + i] =
+                    by_sample.first_from(by_sample.offset(i), by_sample.offset(i + 1), first);
         }
         kept->parts = parts;
         kept->ranges = std::move(bounds);

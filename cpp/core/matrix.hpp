@@ -65,6 +65,17 @@ struct CompressedView {
         return wide ? static_cast<const std::int64_t*>(index)[k]
                     : static_cast<const std::int32_t*>(index)[k];
     }
+    // The first of the entries [low, high), which are sorted, whose column is not before `least`.
+    index_t first_from(index_t low, index_t high, index_t least) const {
+        while (low < high) {
+            const index_t middle = (low + high) / 2;
+            if (column(middle) < least)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
     // `count` of the rows, from `first` on.
     CompressedView rows_from(index_t first, index_t count) const {
         CompressedView part = *this;
