@@ -531,6 +531,63 @@ def test_sparse_whole_numbers_are_read_exactly_and_computed_with_in_float64(
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_whole_numbers_given_twice_are_summed_exactly(kind: Any) -> None:
+    data = np.array([2**24, 1, 200, 100])
+    X = kind((data, [0, 0, 1, 1], [0, 2, 4]), shape=(2, 2))
+    assert Matrix(X).X.toarray().tolist() == [[2.0**24 + 1, 0.0], [0.0, 300.0]]
+
+
+@pytest.mark.parametrize("features", [40, 1500])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_is_known_of_columns_has_the_same_bits_from_csr_and_csc(
+    features: int, dtype: str
+) -> None:
+    """Over more rows than one slab, and more entries than one piece, has."""
+    X = sp.csr_array(values(9000, features, density=60 / features).astype(dtype))
+    s = np.random.default_rng(0).random((9000, 3))
+    for name, weights in (("moments", s[:, 0]), ("moments_of_models", s), ("squares", s)):
+        rows, columns = (getattr(Matrix(kind), name)(weights) for kind in (X, X.tocsc()))
+        assert np.asarray(rows).tobytes() == np.asarray(columns).tobytes()
+
+
+SCORES_ON_MANY_THREADS = """
+import resource
+import numpy as np, scipy.sparse as sp
+from separatrix.arrays import Matrix, set_threads
+
+X = Matrix(sp.random_array((500, 50_000), density=1e-3, rng=np.random.default_rng(0)).tocsc())
+W, b = np.random.default_rng(0).standard_normal((50_000, 1, 1)), np.zeros((1, 1))
+set_threads(1)
+expected = X.scores(W, b)
+set_threads(1000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert X.scores(W, b).tobytes() == expected.tobytes()
+print(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_scores_of_a_csc_take_little_memory_on_many_threads() -> None:
+    """Few entries for each feature: bounds for each feature and thread would be most of it all."""
+    run = [sys.executable, "-c", SCORES_ON_MANY_THREADS]
+    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    before, after = map(int, out.split())
+    assert after < 1.5 * before  # 400 MiB more, otherwise
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
+def test_bounds_of_groups_count_the_zeros_that_are_not_stored(kind: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("separatrix.arrays._ENTRIES_AT_ONCE", 100)
+    X = values(70, 9, density=0.5)
+    X[:, 3] = np.abs(X[:, 3]) + 1.0
+    X[:, 4] = 0.0
+    groups = np.random.default_rng(0).integers(0, 3, 70)
+    low, high = Matrix(kind(X)).bounds(groups, 3)
+    for k in range(3):
+        np.testing.assert_array_equal(low[k], X[groups == k].min(axis=0))
+        np.testing.assert_array_equal(high[k], X[groups == k].max(axis=0))
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("features", [60, 3000])
 def test_squares_are_summed_in_pieces(kind: Any, features: int, monkeypatch: Any) -> None:
     X, s = values(400, features, density=0.1), np.random.default_rng(0).random((400, 3))
@@ -775,9 +832,9 @@ def test_scores_by_features_have_the_bits_of_those_by_samples(
     b = rng.standard_normal((columns, 1)).astype(dtype)
     set_threads(threads)
     expected, once = Matrix(X).scores(W, b), Matrix(X.tocsc())
-    for product in range(12):  # on the way it makes its own copy; few features need it at once
+    for product in range(12):  # on the way it makes its own copy
         np.testing.assert_array_equal(once.scores(W, b), expected)
-        assert once.for_transpose(columns).has_samples == (product >= 4 or features <= 1024)
+        assert once.native.has_samples == ((product + 1) * columns > 8)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
@@ -791,11 +848,11 @@ def test_no_second_copy_is_made_while_a_solver_has_one(kind: Any) -> None:
     X.lend(copy)
     for _ in range(20):
         X.transpose_times(U)
-    assert X.for_scores().has_features != X.for_scores().has_samples
+    assert X.native.has_features != X.native.has_samples
     del copy
     X.transpose_times(U)
-    assert X.for_scores().has_features
-    assert X.for_scores().has_samples
+    assert X.native.has_features
+    assert X.native.has_samples
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -244,7 +244,7 @@ def test_columns_are_read_as_rows_are_and_nothing_else_is_copied(dtype: type, si
         for _ in range(12):
             state = solver.step(objective, state)
         found.append(state.model.W)
-        native = next(data.blocks()).X.for_scores()
+        native = next(data.blocks()).X.native
         assert native.has_samples != native.has_features
     assert found[0].tobytes() == found[1].tobytes()
     np.testing.assert_allclose(found[2], found[0], atol=1e-4)

@@ -513,6 +513,8 @@ def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
         ((50, 600), "hinge", 1, 0.0, 1e-3, "dual"),
         ((1000, 700), "hinge", 1, 0.0, 1.0, "dual"),
         ((1000, 700), "hinge", 1, 0.0, 1e-6, "interior"),
+        ((3000, 2500), "hinge", 1, 0.0, 1e-3, "dual"),  # too large a Hessian,
+        ((3000, 2500), "hinge", 1, 0.0, 1e-6, "interior"),  # but for a dual that stands still
     ],
 )
 def test_the_choice_goes_by_shape_penalty_and_loss(shape, loss, outputs, l1, l2, solver):

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -14,35 +13,25 @@ namespace sx {
 
 enum class Rows { faulty, repeated, unordered, in_order };
 
-// Whether a row has a column more than once. Those of one row are put into a table of twice its
-// length, each where its number says or at the next free place.
+// Whether a row has a column more than once: every thread marks those of a row, and wipes them out.
 template <class Index>
-bool has_repeats(const Engine& engine, index_t rows, const Index* start, const Index* index) {
-    struct Seen {
-        index_t row = -1;
-        Index column = 0;
-    };
-    constexpr index_t piece = 1 << 9;
+bool has_repeats(const Engine& engine, index_t rows, index_t columns, const Index* start,
+                 const Index* index) {
+    constexpr index_t piece = 1 << 9, bits = 64;
     const index_t pieces = (rows + piece - 1) / piece;
-    std::vector<std::vector<Seen>> tables(engine.threads);
+    std::vector<std::vector<std::uint64_t>> marks(engine.threads);
     std::vector<char> found(pieces);
-    const auto repeats = [&](std::vector<Seen>& table, index_t i) {
-        const std::uint64_t mask = table.size() - 1;
-        for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
-            std::uint64_t at = ((std::uint64_t(index[k]) * 0x9E3779B97F4A7C15u) >> 32) & mask;
-            for (; table[at].row == i; at = (at + 1) & mask)
-                if (table[at].column == index[k]) return true;
-            table[at] = {i, index[k]};
-        }
-        return false;
-    };
     engine.loop(pieces, 4.0 * double(start[rows]), [&](index_t task, int worker) {
-        std::vector<Seen>& table = tables[worker];
-        const index_t last = std::min(rows, (task + 1) * piece);
-        for (index_t i = task * piece; i < last && !found[task]; ++i) {
-            const std::size_t room = std::bit_ceil(2 * std::size_t(start[i + 1] - start[i]) + 1);
-            if (room > table.size()) table.assign(room, {});
-            found[task] = repeats(table, i);
+        std::vector<std::uint64_t>& mark = marks[worker];
+        mark.resize((columns + bits - 1) / bits);
+        for (index_t i = task * piece; i < std::min(rows, (task + 1) * piece); ++i) {
+            for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
+                std::uint64_t& word = mark[index[k] / bits];
+                const std::uint64_t bit = std::uint64_t(1) << (index[k] % bits);
+                found[task] |= (word & bit) != 0;
+                word |= bit;
+            }
+            for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) mark[index[k] / bits] = 0;
         }
     });
     return std::any_of(found.begin(), found.end(), [](char repeats) { return repeats; });
@@ -81,7 +70,7 @@ Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entr
         apart -= falls[task];
     }
     if (apart == 0) return Rows::in_order;
-    return has_repeats(engine, rows, start, index) ? Rows::repeated : Rows::unordered;
+    return has_repeats(engine, rows, columns, start, index) ? Rows::repeated : Rows::unordered;
 }
 
 // Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.

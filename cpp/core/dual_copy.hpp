@@ -228,8 +228,8 @@ class DualCopy {
     // The rows of a part, a range of them for each thread, `to` being where they go.
     void fill_by_feature(const Engine& engine, const Data& part, const index_t* to) {
         const CompressedView& A = part.by_feature;
-        const index_t range = part.rows / engine.threads + 1;
-        const Data::Bounds kept = part.feature_bounds(range);
+        const auto [kept, range] = part.row_ranges(engine.threads);
+        const index_t* bounds = kept->data();
         std::vector<index_t> next(part.rows);
         std::vector<double> square(part.rows);
         for (index_t i = 0; i < part.rows; ++i) next[i] = start_[to[i]];
@@ -238,7 +238,7 @@ class DualCopy {
             const Source* value = static_cast<const Source*>(A.value);
             const double work = 16.0 * double(A.offset(A.rows));
             engine.loop((part.rows + range - 1) / range, work, [&](index_t task, int) {
-                const index_t* from = kept->data() + task * features_;
+                const index_t* from = bounds + task * features_;
                 for (index_t j = 0; j < features_; ++j)
                     for (index_t k = from[j]; k < from[features_ + j]; ++k) {
                         const index_t at = next[row[k]]++;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "kernels.hpp"
@@ -47,6 +48,14 @@ struct Data {
         kept->chunk = chunk;
         kept->bounds = std::move(bounds);
         return kept->bounds;
+    }
+
+    // The bounds for a range of rows for each of some threads, and how long the ranges are. They
+    // are fewer where their bounds would take much memory beside X.
+    std::pair<Bounds, index_t> row_ranges(int threads) const {
+        const index_t entries = by_feature.offset(columns), fit = entries / (4 * columns + 1);
+        const index_t range = rows / std::clamp<index_t>(fit, 1, threads) + 1;
+        return {feature_bounds(range), range};
     }
 
     // Where, in every row, the entries of each of `parts` ranges of features begin: (parts + 1,

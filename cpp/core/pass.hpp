@@ -373,15 +373,17 @@ class Pass {
     // Z = X W + b for all rows, a range of them for each thread: every score is summed in the order
     // of the features, as it is from the entries of its row, and has the same bits.
     void score_by_feature(const Columns<T>& w, T* Z) {
-        const index_t N = w.N(), range = X_.rows / engine_.threads + 1;
-        const Data::Bounds kept = nothing_ ? nullptr : X_.feature_bounds(range);
-        engine_.loop((X_.rows + range - 1) / range, work(X_.rows, N), [&](index_t part, int) {
-            begin(w, part * range, std::min(X_.rows, (part + 1) * range), Z);
-            if (nothing_) return;
-            const index_t* from = kept->data() + part * X_.columns;
-            k_.scatter({X_.by_feature, nullptr, 0, from, from + X_.columns, 0}, X_.columns, W_,
-                       ldw_, 0, N, N, Z, N);
-        });
+        const index_t N = w.N();
+        const auto [kept, range] = X_.row_ranges(engine_.threads);
+        const index_t* bounds = kept->data();
+        engine_.loop((X_.rows + range - 1) / range, work(X_.rows, N),
+                     [&, range = range](index_t part, int) {
+                         begin(w, part * range, std::min(X_.rows, (part + 1) * range), Z);
+                         const index_t* from = bounds + part * X_.columns;
+                         if (!nothing_)
+                             k_.scatter({X_.by_feature, nullptr, 0, from, from + X_.columns, 0},
+                                        X_.columns, W_, ldw_, 0, N, N, Z, N);
+                     });
     }
 
     // G += X^T U for the rows of a chunk. Chunks over all rows must come in order (sparse X).

@@ -116,30 +116,34 @@ class Matrix:
         """The same, with the entries of a sparse X by features as well."""
         return self._with("csr", "csc")
 
-    def for_scores(self) -> _core.Matrix:
-        """The native matrix for one more product with W.
+    @property
+    def native(self) -> _core.Matrix:
+        """The native matrix as it is, a sparse X in the forms that there are."""
+        return self._held[1]
+
+    def for_scores(self, columns: int) -> _core.Matrix:
+        """The native matrix for one more product with so many columns W.
 
         A sparse X gives the same bits by samples and by features, but scores are slower by
-        features: the copy by samples is made once it would have paid. Few features need it.
+        features: the copy by samples is made once it would have paid.
         """
         forms, native = self._held
         if not self.is_sparse or "csr" in forms:
             return native
-        many = self.shape[1] > _core.few_features
-        self._products += 1
-        return native if many and not self._copy_pays() else self.by_both()
+        self._products += columns
+        return self.by_both() if self._copy_pays() else native
 
     def for_transpose(self, columns: int) -> _core.Matrix:
         """The native matrix for one more product of X^T with so many columns, and with W.
 
         A sparse X gives the same bits with or without its entries by features, but products with
         X^T that have many sums are slower without: the second copy is made once it would have paid.
-        Few features need none.
+        Few features are always read by samples.
         """
-        forms, _ = self._held
-        if not self.is_sparse or "csc" in forms:
-            return self.for_scores()
         many = self.shape[1] > _core.few_features
+        forms, _ = self._held
+        if not self.is_sparse or (many and "csc" in forms):
+            return self.for_scores(columns)
         self._products += many and self.shape[1] * columns > _NEAR_SUMS
         return self.by_both() if self._copy_pays() else self.by_sample()
 
@@ -172,7 +176,7 @@ class Matrix:
             )
         Z = np.empty((n, *b.shape), W.dtype)
         if Z.size:
-            _core.scores(self.for_scores(), W.reshape(d, b.size), b.reshape(-1), Z)
+            _core.scores(self.for_scores(b.size), W.reshape(d, b.size), b.reshape(-1), Z)
         return Z
 
     def transpose_times(self, U: Array) -> Array:
@@ -234,7 +238,7 @@ class Matrix:
                 self._largest = np.maximum(high.astype(np.float64), -low.astype(np.float64))
             else:
                 full, data = self.full_columns(), _arrays_of(self.X)[2]
-                most = 1.0 if self._held[1].ones else _core.largest(data)
+                most = 1.0 if self.native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
                 if full.any():
                     each = np.zeros(self.shape[1])
@@ -326,22 +330,19 @@ class Matrix:
         """The same over the entries that are there; the others are zeros of known weight."""
         d = self.shape[1]
         centre, counts, present, shift, variance = np.zeros((5, d))
-
-        def sums(column: Array, values: Array | None = None) -> Array:
-            return np.bincount(column, values, minlength=d)
-
         for _, column, value in self._entries(weights):
             centre[column] = value
-            counts += sums(column)
+            counts += np.bincount(column, minlength=d)
         # A column that lacks no row is centred at one of its values, all others at their zeros.
         full = counts == np.count_nonzero(weights)
         centre[~full] = 0.0
+        # The sums run on from piece to piece, by rows: from CSR and CSC they have the same bits.
         for s, column, value in self._entries(weights):
-            shift += sums(column, s * (value - centre[column])) / total
-            present += sums(column, s) / total
+            np.add.at(shift, column, s * (value - centre[column]) / total)
+            np.add.at(present, column, s / total)
         mean = centre + shift
         for s, column, value in self._entries(weights):
-            variance += sums(column, s * np.square(value - mean[column])) / total
+            np.add.at(variance, column, s * np.square(value - mean[column]) / total)
         zeros = np.where(full, 0.0, np.maximum(1.0 - present, 0.0))
         return mean, variance + zeros * np.square(mean)
 
@@ -357,6 +358,32 @@ class Matrix:
             kept = s != 0.0
             yield s[kept], column[kept], X.data[piece][kept].astype(np.float64)
 
+    def bounds(self, groups: Array, n_groups: int) -> tuple[Array, Array]:
+        """The least and the largest value of every feature in each group of rows, (groups, d).
+
+        >>> Matrix(np.array([[1.0], [3.0], [2.0]])).bounds(np.array([0, 1, 0]), 2)[1].ravel()
+        array([2., 3.])
+        """
+        d = self.shape[1]
+        low, high = np.full((n_groups, d), np.inf), np.full((n_groups, d), -np.inf)
+        if not self.is_sparse:
+            for piece in _pieces(self.X):
+                for k in np.unique(groups[piece]):
+                    rows = self.X[piece][groups[piece] == k]
+                    low[k] = np.minimum(low[k], rows.min(axis=0))
+                    high[k] = np.maximum(high[k], rows.max(axis=0))
+            return low, high
+        counts = np.zeros((n_groups, d))
+        for group, column, value in self._entries(groups + 1.0):  # 0 would leave rows out
+            at = (group.astype(np.int64) - 1, column)
+            np.minimum.at(low, at, value)
+            np.maximum.at(high, at, value)
+            np.add.at(counts, at, 1.0)
+        zeros = counts < np.bincount(groups, minlength=n_groups)[:, None]
+        np.minimum(low, 0.0, out=low, where=zeros)
+        np.maximum(high, 0.0, out=high, where=zeros)
+        return low, high
+
     def squares(self, s: Array, origin: Array | None = None) -> Array:
         """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B).
 
@@ -366,10 +393,10 @@ class Matrix:
         total = np.zeros((self.shape[1], weights.shape[1]))
         if self.is_sparse:
             weights = np.require(weights, np.float64, ["C", "A"])[:, :, None]
-            by_feature = self.X.format == "csc"
-            for lines in _lines(self.X.indptr):
-                part = self._squared(lines, origin)
-                if by_feature:
+            X = self._as_products_read_it()
+            for lines in _lines(X.indptr):
+                part = _squared(X, lines, origin)
+                if X.format == "csc":
                     _core.transpose_times(part, weights, total[lines, :, None])
                 else:
                     _core.transpose_times(part, weights[lines], total[:, :, None])
@@ -381,21 +408,13 @@ class Matrix:
                 total[:, k] += squared @ np.ascontiguousarray(column[piece])
         return total
 
-    def _squared(self, lines: slice, origin: Array | None) -> _core.Matrix:
-        """The squares of some rows, or columns of a CSC, of a sparse X, seen from an origin."""
-        (start, index, value), by_feature = _arrays_of(self.X), self.X.format == "csc"
-        start = start[lines.start : lines.stop + 1]
-        entries = slice(start[0], start[-1])
-        index, value = index[entries], value[entries]
-        if origin is not None:
-            shift = np.repeat(origin[lines], np.diff(start)) if by_feature else origin[index]
-            value = value - shift
-        count = len(start) - 1
-        shape = (self.shape[0], count) if by_feature else (count, self.shape[1])
-        native = _core.Matrix.sparse(*shape)
-        squares = np.square(value, dtype=np.float64)
-        native.set(by_feature, start - start[0], index, squares, self.X.has_sorted_indices)
-        return native
+    def _as_products_read_it(self) -> Any:
+        """A sparse X in the form that products with X^T are made from."""
+        if self.shape[1] > _core.few_features:
+            return self.X
+        self.by_sample()
+        forms, _ = self._held
+        return forms["csr"]
 
 
 def _origin_of(origin: Array | None) -> Array | None:
@@ -403,6 +422,22 @@ def _origin_of(origin: Array | None) -> Array | None:
     if origin is None or not origin.any():
         return None
     return np.require(origin, np.float64, ["C", "A"])
+
+
+def _squared(X: Any, lines: slice, origin: Array | None) -> _core.Matrix:
+    """The squares of some rows of a CSR, or columns of a CSC, seen from an origin."""
+    (start, index, value), by_feature = _arrays_of(X), X.format == "csc"
+    start = start[lines.start : lines.stop + 1]
+    entries = slice(start[0], start[-1])
+    index, value = index[entries], value[entries]
+    if origin is not None:
+        shift = np.repeat(origin[lines], np.diff(start)) if by_feature else origin[index]
+        value = value - shift
+    (n, d), count = X.shape, len(start) - 1
+    native = _core.Matrix.sparse(*((n, count) if by_feature else (count, d)))
+    squares = np.square(value, dtype=np.float64)
+    native.set(by_feature, start - start[0], index, squares, X.has_sorted_indices)
+    return native
 
 
 def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
@@ -587,6 +622,8 @@ def _canonical(X: Any) -> Any:
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
     unsorted = rows == _core.Rows.unordered
+    if rows == _core.Rows.repeated:  # the sums of whole numbers may need more digits than they do
+        view.data = view.data.astype(working_type(X.dtype), copy=False)
     if rows == _core.Rows.repeated or (unsorted and view.format == "csc"):
         return _in_order(view)
     view.has_sorted_indices = view.has_canonical_format = not unsorted

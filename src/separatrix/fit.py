@@ -24,8 +24,10 @@ OPTIMISERS = ("newton", "lbfgs", "interior", "dual", "coordinate")
 # What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
 SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
 DUAL_IS_EASY = 25.0  # C * curvature * mean |x|^2 for each output, up to which dual steps pay
-# The same for a hinge, and the most weights of a Hessian that is worth its while above it.
+# The same for a hinge, and the most weights of a Hessian that is worth its while above it, and
+# where the dual all but stands still.
 HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
+HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,8 @@ def _best_solver(
 def _for_kinks(size: int, blocks: int, hardness: float, data: Dataset) -> tuple[str, str]:
     """The solver for a hinge with too many weights for any Hessian to be cheap, and why."""
     numbers = f"a hinge with {size} weights, whose C * mean |x|^2 is {hardness:.2g}"
-    small = size * blocks**0.5 < LARGEST_HESSIAN and size < data.n_samples
+    largest = VERY_LARGE_HESSIAN if hardness > HINGE_IS_HOPELESS else LARGEST_HESSIAN
+    small = size * blocks**0.5 < largest and size < data.n_samples
     if small and hardness > HINGE_IS_EASY:
         return "interior", f"{numbers}, above {HINGE_IS_EASY:g}, so that the dual problem is hard"
     return "dual", "the loss has kinks, and the dual problem has none"

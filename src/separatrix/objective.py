@@ -315,7 +315,7 @@ class Objective:
         loss, hits, gb = np.zeros(B), np.zeros(B), np.zeros(model.b.shape)
         GW = np.zeros_like(model.W) if gradient else None
         _core.value_gradient(
-            block.X.for_transpose(model.b.size) if gradient else block.X.for_scores(),
+            block.X.for_transpose(model.b.size) if gradient else block.X.for_scores(model.b.size),
             block.y,
             block.s,
             scale,

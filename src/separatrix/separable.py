@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, Matrix
 from separatrix.data import Block
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
@@ -186,7 +186,7 @@ def _search(objective: Objective, n_outputs: int) -> Model | None:
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
     if more or not counts.any():
         return None
-    X = block.X.X if counts.all() else block.X.X[counts]
+    X = block.X if counts.all() else block.X.take(counts)
     y, C = block.y.reshape(n, -1)[counts, 0], max(len(objective.data.classes), 2)
     if not isinstance(objective.loss, OneVsRest):
         D = _direction(X, y, C, objective.bias)
@@ -203,26 +203,22 @@ def _search(objective: Objective, n_outputs: int) -> Model | None:
     return Model(np.ascontiguousarray(D[:-1, None, :]), D[-1:].copy())
 
 
-def _direction(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+def _direction(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
     """The scores of every class along a separating direction, (d + 1, C) with the bias last."""
     found = _by_one_feature(X, y, n_classes, bias)
     if found is None and X.shape[0] * (n_classes - 1) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE:
-        found = _by_programme(X, y, n_classes, bias)
+        found = _by_programme(X.X, y, n_classes, bias)
     return found
 
 
-def _by_one_feature(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+def _by_one_feature(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
     """A feature whose values in one class all lie on one side of those in the others.
 
     This compares values and computes nothing, so that it is exact. A category that occurs in one
     class only is such a feature.
     """
     present = np.flatnonzero(np.bincount(y, minlength=n_classes))
-    X = X.tocsr() if sp.issparse(X) else X
-    low, high = (
-        np.stack([_dense(getattr(X[y == k], side)(axis=0)) for k in present])
-        for side in ("min", "max")
-    )
+    low, high = (bounds[present] for bounds in X.bounds(y, n_classes))
     for i, k in enumerate(present if len(present) > 1 else []):
         rest = np.arange(len(present)) != i
         for sign, (below, above) in (
@@ -239,10 +235,6 @@ def _by_one_feature(X: Any, y: Array, n_classes: int, bias: bool) -> Array | Non
                 D[-1, k] = -sign * (below[j] + 0.5 * (above[j] - below[j])) if bias else 0.0
                 return D
     return None
-
-
-def _dense(a: Any) -> Array:
-    return np.asarray(a.toarray() if sp.issparse(a) else a, np.float64).ravel()
 
 
 def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:

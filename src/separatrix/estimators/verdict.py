@@ -42,6 +42,8 @@ def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis
         remedy = "Raise tol: the numbers have no more digits."
     elif named and result.stop_reason != "interrupted":
         remedy = f"Let solver='auto' choose, or {remedy[0].lower()}{remedy[1:]}"
+    elif result.stop_reason == "epochs":
+        remedy = "Raise max_iter, standardise the features, lower C, or name another solver."
     return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
 
 

@@ -97,6 +97,8 @@ class Dual:
         The weights stay as they are given until the first step puts those of the duals in their
         place.
         """
+        # Before anything is asked of X: its copy spares others.
+        self._copy(list(objective.data.blocks()), self._kind(model))
         blank = ~(model.W.any(axis=(0, 2)) | (model.b.any(axis=1) & ~_is_free(objective, model)))
         duals = tuple(np.zeros((len(b.y), *model.b.shape)) for b in objective.data.blocks())
         some = np.flatnonzero(~blank)
@@ -114,7 +116,7 @@ class Dual:
         if state.epoch == 0 and any(U.any() for U in state.duals):
             model = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
-        kind = np.dtype(np.float32) if self.single else model.W.dtype
+        kind = self._kind(model)
         form = _form(objective.loss, K)
         blocks = list(objective.data.blocks())
         _, l2 = objective.strengths(B)
@@ -161,6 +163,10 @@ class Dual:
             duals=duals,
         )
 
+    def _kind(self, model: Model) -> np.dtype[Any]:
+        """The type that is worked in."""
+        return np.dtype(np.float32) if self.single else model.W.dtype
+
     def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
         """More of a small X, but not in float32, whose errors add up until the step ends."""
         return max(self.epochs, round(SMALL / _entries(blocks)) if kind == np.float64 else 0)
@@ -173,7 +179,7 @@ class Dual:
             order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
             make = _core.DualF32 if kind == np.float32 else _core.DualF64
             self._copies.clear()
-            copy = make([X.for_scores() for X in parts], order)
+            copy = make([X.native for X in parts], order)
             for X in parts:
                 X.lend(copy)
             self._copies[key] = (parts, copy)
