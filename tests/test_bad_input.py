@@ -260,8 +260,8 @@ def test_one_against_the_rest_of_a_loss_for_all_classes_is_refused(loss):
 
 def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
     words = (
-        "Loss 'logistic' with l1=0, l2=0 cannot be used with solver 'perceptron': perceptron needs "
-        "the perceptron loss. Solvers that accept it: coordinate, gradient, lbfgs, newton."
+        "Loss 'logistic' without a penalty cannot be used with solver 'perceptron': perceptron "
+        "needs the perceptron loss. Solvers that accept it: coordinate, gradient, lbfgs, newton."
     )
     refused(words, lambda: refuse_illegal("perceptron", LOSSES["logistic"], 0.0, 0.0))
     words = "perceptron needs l1 = 0. Solvers that accept it: gradient."

@@ -335,7 +335,7 @@ def test_the_names_of_the_losses_are_the_estimators():
         ({"ratio": 1.0}, "'ratio' parameter must be .*Got 1.0"),
         ({"standardize": 1}, "'standardize' parameter must be True or False"),
         ({"estimator": LogisticRegression(tol=-1.0)}, "'tol'"),
-        ({"estimator": "hinge", "l1_ratio": 0.5}, "'hinge' with l1=.* needs l2 > 0 and l1 = 0"),
+        ({"estimator": "hinge", "l1_ratio": 0.5}, "'hinge' with an L1 .* needs l2 > 0 and l1 = 0"),
         ({"sample_weight": BENIGN}, "class 0 has no weight"),
     ],
 )

@@ -352,7 +352,10 @@ class Matrix:
         for first in range(0, X.nnz, _ENTRIES_AT_ONCE):
             piece = slice(first, min(first + _ENTRIES_AT_ONCE, X.nnz))
             index = X.indices[piece]
-            line = np.searchsorted(X.indptr, np.arange(piece.start, piece.stop), side="right") - 1
+            low = np.searchsorted(X.indptr, piece.start, side="right") - 1
+            high = np.searchsorted(X.indptr, piece.stop)
+            ends = np.clip(X.indptr[low : high + 1], piece.start, piece.stop)
+            line = np.repeat(np.arange(low, high), np.diff(ends))
             row, column = (line, index) if X.format == "csr" else (index, line)
             s = weights[row]
             kept = s != 0.0
@@ -375,10 +378,10 @@ class Matrix:
             return low, high
         counts = np.zeros((n_groups, d))
         for group, column, value in self._entries(groups + 1.0):  # 0 would leave rows out
-            at = (group.astype(np.int64) - 1, column)
-            np.minimum.at(low, at, value)
-            np.maximum.at(high, at, value)
-            np.add.at(counts, at, 1.0)
+            at = (group.astype(np.int64) - 1) * d + column
+            np.minimum.at(low.ravel(), at, value)
+            np.maximum.at(high.ravel(), at, value)
+            np.add.at(counts.ravel(), at, 1.0)
         zeros = counts < np.bincount(groups, minlength=n_groups)[:, None]
         np.minimum(low, 0.0, out=low, where=zeros)
         np.maximum(high, 0.0, out=high, where=zeros)

@@ -132,9 +132,17 @@ def refuse_illegal(
         return
     others = [name for name in among if not _missing(name, loss, l1, l2)]
     raise ParameterError(
-        f"Loss '{loss.name}' with l1={l1:g}, l2={l2:g} cannot be used with solver '{solver}': "
+        f"Loss '{loss.name}' {_with_penalty(l1, l2)} cannot be used with solver '{solver}': "
         f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
     )
+
+
+def _with_penalty(l1: float, l2: float) -> str:
+    """A penalty in words: estimators make l1 and l2 of what their users call C and l1_ratio."""
+    kinds = [name for name, strength in (("L1", l1), ("L2", l2)) if strength > 0.0]
+    if not kinds:
+        return "without a penalty"
+    return f"with an {' and an '.join(kinds)} penalty (l1={l1:g}, l2={l2:g})"
 
 
 def choose_solver(
@@ -162,7 +170,7 @@ def choose_solver(
         if not _missing(name, loss, l1, l2):
             return name, f"{name}: it accepts this loss and penalty."
     raise ParameterError(
-        f"No solver brings loss '{loss.name}' with l1={l1:g}, l2={l2:g} to its optimum: a loss "
+        f"No solver brings loss '{loss.name}' {_with_penalty(l1, l2)} to its optimum: a loss "
         "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
         "finite C without L1."
     )
