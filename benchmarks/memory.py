@@ -1,4 +1,4 @@
-"""The memory of a fit beside the user's X, in copies of X: every solver, however X lies.
+"""The memory of a fit beside the user's X, in copies of X: four solvers, however a sparse X lies.
 
     python benchmarks/memory.py [--times 4]
 

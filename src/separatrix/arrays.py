@@ -103,18 +103,18 @@ class Matrix:
         """The native matrix with the entries of a sparse X by samples."""
         return self._with("csr")
 
+    def by_both(self) -> _core.Matrix:
+        """The same, with the entries of a sparse X by features as well."""
+        return self._with("csr", "csc")
+
     def in_order(self) -> _core.Matrix:
-        """The same, sorted by features in every row: a copy of a sparse X where that is not so."""
+        """The matrix by samples, each row sorted: in a copy of a sparse X where that is not so."""
         native = self.by_sample()
         if native.ordered:
             return native
         if self._sorted is None:
             self._sorted = Matrix(_in_order(self.X))
         return self._sorted.by_sample()
-
-    def by_both(self) -> _core.Matrix:
-        """The same, with the entries of a sparse X by features as well."""
-        return self._with("csr", "csc")
 
     @property
     def native(self) -> _core.Matrix:
@@ -152,8 +152,9 @@ class Matrix:
         self._lent = weakref.ref(copy)
 
     def _copy_pays(self) -> bool:
+        """Whether a copy in another form would have paid, and there is no copy of X yet."""
         lent = self._lent is not None and self._lent() is not None
-        return self._products > _COPY_PAYS and not lent
+        return self._products > _COPY_PAYS and not lent and self._sorted is None
 
     def _with(self, *wanted: str) -> _core.Matrix:
         """The native matrix with the entries of a sparse X in these forms beside those it has."""
