@@ -82,8 +82,17 @@ Settings& settings() {
     return *one;
 }
 
+// The kernels of half as many lanes that round as those of a set do.
+const KernelSet* half_of(const KernelSet* set) {
+#if defined(SX_HAVE_AVX512) && defined(SX_HAVE_AVX2)
+    if (set == &avx512::kernel_set) return &avx2::kernel_set;
+#endif
+    return nullptr;
+}
+
 Engine engine() {
-    return {settings().threads, settings().set, &settings().read};
+    const KernelSet* set = settings().set;
+    return {settings().threads, set, half_of(set), &settings().read};
 }
 
 void use_instruction_set(const std::string& name) {
@@ -166,18 +175,25 @@ struct Matrix {
     }
 };
 
+// The weights of the rows, with a factor of every model.
+Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& whose,
+                  const double* scale = nullptr) {
+    Labels out{nullptr, 0, 0, nullptr, 0, 0, nullptr, scale};
+    if (!s) return out;
+    const bool each = s->ndim() == 2;
+    out.s = s->data();
+    out.s_row = each ? s->shape(1) : 1;
+    out.s_model = each ? 1 : 0;
+    if (whose) out.whose = whose->data();
+    return out;
+}
+
 Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale,
                  const Maybe<In<std::int32_t>>& whose = {}) {
-    const bool own = y.ndim() == 2;
-    const index_t y_width = own ? y.shape(1) : 1;
-    Labels out{y.data(), y_width, own ? 1 : 0, nullptr, 0, 0, nullptr, scale.data()};
-    if (s) {
-        const bool each = s->ndim() == 2;
-        out.s = s->data();
-        out.s_row = each ? s->shape(1) : 1;
-        out.s_model = each ? 1 : 0;
-        if (whose) out.whose = whose->data();
-    }
+    Labels out = weights_of(s, whose, scale.data());
+    out.y = y.data();
+    out.y_row = y.ndim() == 2 ? y.shape(1) : 1;
+    out.y_model = y.ndim() == 2 ? 1 : 0;
     return out;
 }
 
@@ -466,14 +482,14 @@ struct Dual {
     void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
               In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
               bool fresh, In<double> limit, double share, Out<T> W, Out<double> b, Out<double> U,
-              Out<double> estimate) {
+              Out<double> estimate, Maybe<In<std::int32_t>> whose) {
         nb::gil_scoped_release release;
         dual_step<T>(engine(), copy,
                      {.form = DualForm(form),
                       .margin = margin,
                       .models = index_t(b.shape(0)),
                       .outputs = index_t(b.shape(1)),
-                      .labels = labels_of(y, s, strength),
+                      .labels = labels_of(y, s, strength, whose),
                       .bias_square = bias_square.data(),
                       .steps = steps ? steps->data() : nullptr,
                       .key = key,
@@ -496,7 +512,7 @@ void bind_dual(nb::module_& m, const char* name) {
              "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
              "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "limit"_a.noconvert(),
              "share"_a, "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(),
-             "estimate"_a.noconvert());
+             "estimate"_a.noconvert(), "whose"_a.none().noconvert() = nb::none());
 }
 
 template <class Index, class Value>
@@ -678,6 +694,34 @@ NB_MODULE(_core, m) {
         for (const KernelSet* set : runnable()) names.emplace_back(set->name);
         return names;
     });
+    m.def(
+        "weigh",
+        [](In<double> U, Maybe<In<double>> s, In<double> factors, Out<double> out,
+           Maybe<In<std::int32_t>> whose) {
+            nb::gil_scoped_release release;
+            weigh_rows(engine(), weights_of(s, whose, factors.data()), U.data(),
+                       index_t(U.shape(0)), index_t(U.shape(1)), index_t(U.shape(2)), out.data());
+        },
+        "U"_a.noconvert(), "s"_a.none().noconvert(), "factors"_a.noconvert(), "out"_a.noconvert(),
+        "whose"_a.none().noconvert() = nb::none());
+    m.def(
+        "sum_weighed",
+        [](In<double> U, Maybe<In<double>> s, bool sizes, Out<double> out,
+           Maybe<In<std::int32_t>> whose) {
+            nb::gil_scoped_release release;
+            sum_weighed_rows(engine(), weights_of(s, whose), U.data(), index_t(U.shape(0)),
+                             index_t(U.shape(1)), index_t(U.shape(2)), sizes, out.data());
+        },
+        "U"_a.noconvert(), "s"_a.none().noconvert(), "sizes"_a, "out"_a.noconvert(),
+        "whose"_a.none().noconvert() = nb::none());
+    m.def(
+        "usable",
+        [](In<double> U, Maybe<In<double>> s, Maybe<In<std::int32_t>> whose) {
+            nb::gil_scoped_release release;
+            return is_usable(engine(), weights_of(s, whose), U.data(), index_t(U.shape(0)),
+                             index_t(U.shape(1)), index_t(U.shape(2)));
+        },
+        "U"_a.noconvert(), "s"_a.none().noconvert(), "whose"_a.none().noconvert() = nb::none());
     m.def(
         "flow_sums",
         [](bool lifted, In<std::int32_t> y, In<double> s, In<double> U, Out<double> A) {

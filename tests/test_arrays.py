@@ -28,6 +28,7 @@ from separatrix.arrays import (
     set_threads,
     working_type,
 )
+from separatrix.data import Block
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 TYPES = ["float32", "float64", *INTEGERS]
@@ -1106,3 +1107,37 @@ def test_the_scores_of_zero_weights_are_the_biases_and_read_no_rows(kind: Any) -
     beside = X.scores(W, b)  # the first model, beside one whose scores are worked out
     assert rows_read() == (before[0] + 300, before[1])
     assert alone[:, 0].tobytes() == beside[:, 0].tobytes()
+
+
+@pytest.mark.parametrize("whose", [None, [1, 0, 1, 1]], ids=["each its own", "shared"])
+def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
+    whose: list[int] | None, instruction_set: str
+) -> None:
+    rng = np.random.default_rng(3)
+    n, B, K = 700, 4, 3
+    s = rng.integers(0, 3, (n, B if whose is None else 2)).astype(float)
+    block = Block.of(np.zeros((n, 1)), np.zeros(n, int), s, whose)
+    U, factors = rng.standard_normal((n, B, K)), rng.random(B)
+    weights = block.weights[:, :, None]
+    assert _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.whose)
+    assert not _core.usable(U, block.s, block.whose)  # rows without weight have some
+    U[np.broadcast_to(weights == 0.0, U.shape)] = np.inf
+    counts = np.where(weights > 0.0, U, 0.0)
+    np.testing.assert_allclose(block.weigh(U, factors), counts * weights * factors[:, None])
+    np.testing.assert_allclose(block.weighted_sum(U), (counts * weights).sum(axis=0))
+    sizes = (np.abs(counts) * weights).sum(axis=0)
+    np.testing.assert_allclose(block.weighted_sum(U, sizes=True), sizes)
+    U[np.flatnonzero(block.weights[:, 2])[0], 2, 1] = np.nan
+    assert not _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.whose)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 1), (5, 2, 1), (4, 3, 1), (4, 2)])
+def test_duals_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    block = Block.of(np.ones((4, 2)), [0, 1, 0, 1], np.ones((4, 2)) * [1.0, 2.0])
+    text = re.escape(f"U must be of shape (4, 2, K). Got {shape} instead.")
+    with pytest.raises(ValueError, match=text):
+        block.weighted_sum(np.ones(shape))
+    with pytest.raises(ValueError, match=text):
+        block.weigh(np.ones(shape), np.ones(2))
+    twice = block.weighted_sum(np.ones((4, 2, 1), np.float32, order="F"))
+    np.testing.assert_array_equal(twice, [[4.0], [8.0]])

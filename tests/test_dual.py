@@ -122,25 +122,65 @@ def test_a_model_has_the_same_bits_alone_and_in_a_batch(form: Form, dense: bool)
         assert_same_bits(alone, together[m : m + 1])
 
 
+@pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "softmax"])
 def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
-    name: str, instruction_set: str, threads: None
+    name: str, single: bool, instruction_set: str, threads: None
 ) -> None:
+    """Narrow tasks for the hard ones, wide ones for the others; and the last of them leap."""
     form = form_of(name, 3 if name == "softmax" else 1)
     rng = np.random.default_rng(1)
     B = 37
     X = sp.random_array((300, 80), density=0.1, rng=rng, format="csr")
     y = rng.integers(0, form.classes, 300)
     s = rng.integers(0, 3, (300, B)).astype(float)
-    penalty = ElasticNet(0.0, np.geomspace(1.0, 1e-3, B))
+    penalty = ElasticNet(0.0, np.geomspace(1.0, 1e-5, B))
     objective = Objective(Dataset.of(X, y, s), form.loss, penalty)
+
+    def models(some: Objective) -> list[Result]:
+        dual = Dual(single=single, goal=1e-5)
+        return solve(some, form.outputs, tol=1e-5, solver=dual, epochs=3)
+
     set_threads(1)
-    one = solve(objective, form.outputs, tol=1e-4, epochs=3)
+    one = models(objective)
     set_threads(3)
-    assert_same_bits(solve(objective, form.outputs, tol=1e-4, epochs=3), one)
+    assert_same_bits(models(objective), one)
     for m in (0, 17, 36):
-        alone = solve(objective.select(np.array([m])), form.outputs, tol=1e-4, epochs=3)
-        assert_same_bits(alone, one[m : m + 1])
+        assert_same_bits(models(objective.select(np.array([m]))), one[m : m + 1])
+
+
+def text_like(n: int = 2000, d: int = 3000, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
+    """Short rows of which some words are in most, labels that some of the words decide."""
+    rng = np.random.default_rng(seed)
+    words = np.minimum((d * rng.random((n, 15)) ** 3).astype(int), d - 1)
+    rows = np.repeat(np.arange(n), 15)
+    X = sp.csr_array((rng.random(15 * n) + 0.5, (rows, words.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X /= np.sqrt(X.multiply(X).sum(axis=1))[:, None]
+    return X.tocsr(), (X @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("standardised", [True, False], ids=["factors", "plain"])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
+def test_leaps_lead_weak_penalties_to_the_optimum(
+    single: bool, bias: str, standardised: bool, instruction_set: str
+) -> None:
+    """With factors, one row after the other, it took 6 or 7 steps of 20 epochs each."""
+    X, y = text_like()
+    n, d = X.shape
+    s = np.ones((n, 3))
+    s[::5, 1], s[1::5, 2] = 0.0, 2.0
+    f = 0.5 + np.arange(d) % 7 / 7.0 if standardised else None
+    factor = {"bias_factor": 0.5} if bias == "penalised" else {}
+    penalty = ElasticNet(0.0, [1.0 / (1e4 * n)] * 3, f, **factor)
+    objective = Objective(Dataset.of(X, y, s), LOSSES["logistic"], penalty, bias=bias != "fixed")
+    results = solve(objective, 1, tol=1e-6, solver=Dual(single=single, goal=1e-6))
+    assert_solved(results, 1e-6)
+    theirs = solve_with(Newton(), objective, 1, 1e-9)
+    for ours, other in zip(results, theirs):
+        assert ours.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-6)
+        assert ours.history.epochs <= 3
 
 
 @pytest.mark.parametrize("form", DUAL, ids=str)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from separatrix.balance import balancing
 from separatrix.losses import LOSSES, Loss, make_loss
 
 B = 3
@@ -489,3 +490,20 @@ def test_make_loss_refuses_in_words() -> None:
     for bad in (0.0, -1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"'hinge' must be finite and > 0\. Got"):
             make_loss("hinge", margin=bad)
+
+
+def test_models_are_balanced_each_for_itself() -> None:
+    """Chains of one group, of several, with states that lead nowhere, and rates far apart."""
+    rng = np.random.default_rng(0)
+    A = rng.random((40, 5, 5)) * 10.0 ** rng.integers(-8, 8, (40, 5, 5))
+    A *= rng.random((40, 5, 5)) < rng.choice([0.2, 0.5, 1.0], (40, 1, 1))
+    A[:, range(5), range(5)] = 0.0
+    together = balancing(A)
+    for alone, a, F in zip((balancing(a[None])[0] for a in A), A, together):
+        np.testing.assert_array_equal(F, alone)
+        flows = F * a
+        np.testing.assert_allclose(flows.sum(axis=0), flows.sum(axis=1), rtol=1e-12)
+        assert F.min() >= 0.0
+        assert F.max() <= 1.0
+        back = np.linalg.matrix_power((a > 0.0).astype(int) + np.eye(5, dtype=int), 5).T > 0
+        np.testing.assert_array_equal(flows > 0.0, back & (a > 0.0))  # all that can flow back does

@@ -52,6 +52,19 @@ SX_INLINE T value_of(const Source* value, index_t k) {
         return static_cast<T>(value[k]);
 }
 
+// How far the entries are those of the rows to come, where one row follows the other; else 0.
+template <class Index>
+SX_INLINE index_t entries_known(const CompressedOperand& P, const Index* start, index_t rows) {
+    return P.list || P.from || P.to ? 0 : index_t(start[P.first + rows]);
+}
+
+template <class T, class V, int width>
+SX_INLINE void fetch_tile(const T* at) {
+    constexpr index_t step = std::is_same_v<V, T> ? 1 : lanes<T>;
+#pragma GCC unroll 4
+    for (int v = 0; v < width; ++v) __builtin_prefetch(at + v * step);
+}
+
 // Rows [i0, i1) of C, columns [c, c + width vectors), of which `present` exist in C.
 template <class T, class V, int width, class Index, class Source>
 void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
@@ -61,6 +74,7 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
     const Index* index = static_cast<const Index*>(P.A.index);
     const Source* value = static_cast<const Source*>(P.A.value);
     B += c - P.shift * ldb;
+    const index_t known = entries_known(P, start, i1);
     for (index_t i = i0; i < i1; ++i) {
         const index_t row = P.list ? P.list[i] : P.first + i;
         const index_t begin = P.from ? P.from[row] : index_t(start[row]);
@@ -82,8 +96,8 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
                 sum[v] = add_product<V>(sum[v], x, load_as<T, V>(other + v * step));
         };
         index_t k = begin;
-        for (; k < end - look_ahead; ++k) {
-            __builtin_prefetch(B + index_t(index[k + look_ahead]) * ldb);
+        for (const index_t stop = known ? known : end; k < end && k < stop - look_ahead; ++k) {
+            fetch_tile<T, V, width>(B + index_t(index[k + look_ahead]) * ldb);
             add(k);
         }
 #pragma GCC unroll 2
@@ -104,6 +118,7 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
     const Index* start = static_cast<const Index*>(P.A.start);
     const Index* index = static_cast<const Index*>(P.A.index);
     const Source* value = static_cast<const Source*>(P.A.value);
+    const index_t known = entries_known(P, start, rows);
     for (index_t i = 0; i < rows; ++i) {
         const index_t row = P.list ? P.list[i] : P.first + i;
         const index_t begin = P.from ? P.from[row] : index_t(start[row]);
@@ -126,8 +141,8 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
             }
         };
         index_t k = begin;
-        for (; k < end - look_ahead; ++k) {
-            __builtin_prefetch(C + index_t(index[k + look_ahead]) * ldc + c, 1);
+        for (const index_t stop = known ? known : end; k < end && k < stop - look_ahead; ++k) {
+            fetch_tile<T, V, width>(C + index_t(index[k + look_ahead]) * ldc + c);
             add(k);
         }
 #pragma GCC unroll 2

@@ -32,7 +32,7 @@ struct DualStep {
     bool fresh;                 // whether the rows have never been visited
     const double* limit;        // (units): stop where the estimate of the gap has fallen to this
     double share;               // and to this share of the loss, where the duals tell it
-    T* W;                       // (features, N)
+    T* W;                       // (features, N); left as it is in float32
     double* b;                  // (N)
     double* U;                  // (rows, N)
     double* estimate;           // (units): of the gap in the last epoch, over l2
@@ -47,6 +47,11 @@ template <class T>
 class DualWork {
     static constexpr double nothing = 1e-18;
     static constexpr index_t patience = 50;  // epochs without progress
+    static constexpr double quick = 0.3;     // what an epoch leaves of the gap, at most
+    // A leap pays where so many epochs would be needed at the pace of the last ones, after the
+    // first ones, and if the last one has led to less than this share of the gap.
+    static constexpr double epochs_of_leap = 8.0, gain_of_leap = 0.5;
+    static constexpr index_t leap_after = 5, leap_every = 4;
 
   public:
     DualWork(const DualKernels<T>& kernels, const DualCopy<T>& X, const DualStep<T>& step,
@@ -64,7 +69,10 @@ class DualWork {
         p_.outputs = step.unit_outputs();
         p_.columns = units * p_.outputs;
         p_.width = p_.columns == 1 ? 1 : (p_.columns + k_.lanes - 1) / k_.lanes * k_.lanes;
+        p_.stride = p_.width;
         first_unit_ = first;
+        for (index_t u = 0; u < units; ++u)
+            model_.push_back((first_ + u * p_.outputs) / step.outputs);
         read_rows();
         read_columns();
         read_weights();
@@ -86,14 +94,23 @@ class DualWork {
                      {gap_.data(), change_.data(), found_high_.data(), found_low_.data(),
                       resting_.data()});
             const bool first = step_.fresh && epoch == 0;
+            std::uint32_t leaping = 0;
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(p_.live >> u & 1)) continue;
                 close_epoch(u, first);
                 const double estimate = step_.estimate[first_unit_ + u];
-                const bool near = !first && estimate <= step_.limit[first_unit_ + u] &&
-                                  estimate <= step_.share * loss(u);
-                if (near || visits[u] >= double(step_.epochs) * rows_of_[u]) p_.live &= ~(1u << u);
+                const double pace =
+                    std::max(slowest_[u], last_[u] > 0.0 ? estimate / last_[u] : 0.0);
+                const double limit = step_.limit[first_unit_ + u] / caution(pace);
+                const bool near = !first && estimate <= limit &&
+                                  estimate <= step_.share / caution(pace) * loss(u);
+                if (near || visits[u] >= double(step_.epochs) * rows_of_[u])
+                    p_.live &= ~(1u << u);
+                else if (leaps(u, epoch + 1))
+                    leaping |= 1u << u;
+                before_[u] = std::exchange(last_[u], first ? 0.0 : estimate);
             }
+            if (leaping) leap(leaping);
         }
         write();
     }
@@ -101,7 +118,7 @@ class DualWork {
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
 
-    index_t model(index_t unit) const { return (first_ + unit * p_.outputs) / step_.outputs; }
+    index_t model(index_t unit) const { return model_[unit]; }
     double bias_square(index_t unit) const { return step_.bias_square[model(unit)]; }
 
     double weight(index_t i, index_t unit) const {
@@ -125,21 +142,21 @@ class DualWork {
 
     void read_rows() {
         const Labels& l = step_.labels;
-        const auto of = [this](auto member) {
-            return [this, member](index_t i, index_t u) { return (this->*member)(i, u); };
-        };
-        p_.y = spread(l.y_model != 0, y_, of(&DualWork::label));
-        p_.s = spread(!l.same_weights(), s_, of(&DualWork::weight));
+        p_.y = spread(l.y_model != 0, y_, [this](index_t i, index_t u) { return label(i, u); });
+        p_.s = spread(!l.same_weights(), s_, [this](index_t i, index_t u) { return weight(i, u); });
         p_.square = spread(step_.steps != nullptr, square_,
                            [this](index_t i, index_t u) { return square(i, u); });
         active_.assign(n_, 0);
         active_of_.assign(p_.units, 0.0);
+        total_.assign(p_.units, 0.0);
         for (index_t i = 0; i < n_; ++i)
-            for (index_t u = 0; u < p_.units; ++u)
-                if (weight(i, u) > 0.0) {
-                    active_[i] |= 1u << u;
-                    active_of_[u] += 1.0;
-                }
+            for (index_t u = 0; u < p_.units; ++u) {
+                const double s = weight(i, u);
+                if (!(s > 0.0)) continue;
+                active_[i] |= 1u << u;
+                active_of_[u] += 1.0;
+                total_[u] += s;
+            }
         rows_of_ = active_of_;
         blocks_.assign((n_ + dual_block - 1) / dual_block, 0);
         p_.active = active_.data();
@@ -170,6 +187,10 @@ class DualWork {
         resting_.assign(w, 0);
         stalled_.assign(w, 0);
         best_.assign(w, std::numeric_limits<double>::infinity());
+        leapt_from_.assign(w, std::numeric_limits<double>::infinity());
+        slowest_.assign(w, 0.0);
+        last_.assign(w, 0.0);
+        before_.assign(w, 0.0);
         for (index_t u = 0; u < p_.units; ++u) {
             const double share = std::min(bias_square(u), calm_share(u));
             for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
@@ -194,13 +215,12 @@ class DualWork {
     // sooner but the rows disturb each other more, the more so the more curved the loss is.
     // Measured on text and images: a third of it and three times as much cost an epoch or two.
     double calm_share(index_t unit) const {
-        double squares = 0, total = 0;
-        for (index_t i = 0; i < n_; ++i) {
-            const double s = weight(i, unit);
-            squares += s * double(p_.square.at[i * p_.square.row + (p_.square.each ? unit : 0)]);
-            total += s;
-        }
+        const double total = total_[unit];
         if (!(total > 0.0)) return 1.0;
+        double squares = 0;
+        for (index_t i = 0; i < n_; ++i)
+            squares += weight(i, unit) *
+                       double(p_.square.at[i * p_.square.row + (p_.square.each ? unit : 0)]);
         const double C = total * step_.labels.scale[model(unit)] / rows_of_[unit];
         const double move = p_.form == DualForm::logistic  ? 0.15
                             : p_.form >= DualForm::softmax ? 0.1
@@ -233,15 +253,25 @@ class DualWork {
         duals_ = Pages<T>(n_ * p_.width + 2 * k_.lanes);
         p_.duals = duals_.data();
         std::fill_n(p_.duals, n_ * p_.width + 2 * k_.lanes, T(0));
-        for (index_t i = 0; i < n_; ++i)
+        T unmoved = 0;  // what is kept of a column's 0, whatever the label
+        const double zero = 0.0;
+        if (by_column(p_.form)) keep(0, 0, &zero, &unmoved);
+        for (index_t i = 0; i < n_; ++i) {
+            const double* row = step_.U + X_.order()[i] * N + first_;
+            if (by_column(p_.form) &&
+                std::all_of(row, row + p_.columns, [](double a) { return a == 0.0; })) {
+                std::fill_n(p_.duals + i * p_.width, p_.columns, unmoved);
+                continue;
+            }
             for (index_t u = 0; u < p_.units; ++u) {
                 const index_t c = u * p_.outputs;
-                const double* U = step_.U + X_.order()[i] * N + first_ + c;
+                const double* U = row + c;
                 keep(label(i, u), c, U, p_.duals + i * p_.width + c);
                 const double C = weight(i, u) * step_.labels.scale[model(u)];
                 if (C > 0.0)
                     for (index_t k = 0; k < p_.outputs; ++k) change_[c + k] += C * U[k];
             }
+        }
         for (index_t c = 0; c < p_.columns; ++c) {
             const double Q = bias_square(c / p_.outputs);
             if (share_[c] < Q || Q == 0.0)
@@ -398,19 +428,61 @@ class DualWork {
         if (drift_[u] > double(std::min(high_[u], -low_[u]))) wake(u);
     }
 
+    // The estimate was gathered over an epoch: the less that has gained, the less it tells of the
+    // end.
+    double caution(double pace) const {
+        if (p_.form != DualForm::logistic) return 1.0;  // whose shares of the goal allow for that
+        return std::max(1.0, pace * pace / (quick * quick));
+    }
+
+    // Whether a unit takes a step of Newton's method after so many epochs.
+    bool leaps(index_t u, index_t epochs) {
+        if (p_.form != DualForm::logistic || !rows_.start) return false;
+        const double estimate = step_.estimate[first_unit_ + u];
+        if (epochs < leap_after || (epochs - leap_after) % leap_every != 0) return false;
+        const double pace = before_[u] > 0.0 ? std::sqrt(estimate / before_[u]) : 0.0;
+        slowest_[u] = std::max(slowest_[u], std::min(pace, 1.0));
+        if (estimate > gain_of_leap * leapt_from_[u]) return false;
+        const double goal = std::min(step_.limit[first_unit_ + u], step_.share * loss(u));
+        const double left =
+            std::log(goal / caution(slowest_[u]) / estimate) / std::log(slowest_[u]);
+        if (slowest_[u] < 1.0 && left < epochs_of_leap) return false;
+        leapt_from_[u] = estimate;
+        return true;
+    }
+
+    void leap(std::uint32_t units) {
+        if (!leap_space_.data())
+            leap_space_ = Pages<T>(leap_space(n_, rows_.features, p_.width) + k_.lanes);
+        std::vector<double> due(p_.width, 0.0), pull(p_.width, 0.0), bias_of(p_.width, 0.0),
+            share(p_.width, 0.0);
+        for (index_t u = 0; u < p_.units; ++u) {
+            bias_of[u] = bias(u);
+            pull[u] = 1.0 / bias_square(u);
+            due[u] = -change_[u] - (std::isinf(pull[u]) ? 0.0 : bias_of[u] * pull[u]);
+        }
+        k_.leap(p_, {units, due.data(), pull.data(), bias_of.data(), change_.data(), share.data(),
+                     leap_space_.data()});
+        for (index_t u = 0; u < p_.units; ++u) {
+            if (!(units >> u & 1)) continue;
+            if (share[u] == 0.0) leapt_from_[u] = 0.0;  // no further ones
+            if (share_[u] < bias_square(u)) centre_[u] = bias_of[u] + share_[u] * change_[u];
+            bias_[u] = T(bias(u));
+        }
+    }
+
     // The loss, over l2, of the scores whose slopes the duals are, by some of the rows: that of a
     // cross-entropy is -log(1 - a), a being what the other classes have of a row. A hinge's slopes
     // tell nothing.
     double loss(index_t u) const {
         constexpr index_t every = 8;
         if (!is_entropy(p_.form)) return std::numeric_limits<double>::infinity();
-        double sum = 0, seen = 0, all = 0;
+        double sum = 0, seen = 0;
         std::vector<double> U(p_.outputs);
         const index_t c = u * p_.outputs;
-        for (index_t i = 0; i < n_; ++i) {
+        for (index_t i = 0; i < n_; i += every) {
             const double C = weight(i, u) * step_.labels.scale[model(u)];
-            all += C;
-            if (i % every != 0 || !(C > 0.0)) continue;
+            if (!(C > 0.0)) continue;
             give(label(i, u), c, p_.duals + i * p_.width + c, U.data());
             double others = p_.outputs == 1 ? std::abs(U[0]) : 0.0;
             for (index_t k = 0; p_.outputs > 1 && k < p_.outputs; ++k)
@@ -418,6 +490,7 @@ class DualWork {
             sum += C * -std::log1p(-std::min(others, 1.0 - 0x1p-53));
             seen += C;
         }
+        const double all = total_[u] * step_.labels.scale[model(u)];
         return seen > 0.0 ? sum / seen * all : std::numeric_limits<double>::infinity();
     }
 
@@ -432,10 +505,12 @@ class DualWork {
 
     void write() const {
         const index_t d = rows_.features, N = step_.N();
-        for (index_t j = 0; j < d; ++j)
+        // In float32 they are only good to find the duals with, of which better ones are made.
+        for (index_t j = 0; sizeof(T) == 8 && j < d; ++j)
             for (index_t c = 0; c < p_.columns; ++c)
                 step_.W[j * N + first_ + c] = p_.W[place(j, c)];
         for (index_t c = 0; c < p_.columns; ++c) step_.b[first_ + c] = bias(c);
+        if (p_.form == DualForm::logistic) return write_flows();
         for (index_t i = 0; i < n_; ++i)
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(weight(i, u) > 0.0)) continue;
@@ -443,6 +518,24 @@ class DualWork {
                 give(label(i, u), c, p_.duals + i * p_.width + c,
                      step_.U + X_.order()[i] * N + first_ + c);
             }
+    }
+
+    // As `give`, some rows at a time.
+    void write_flows() const {
+        constexpr index_t run = 64;
+        std::vector<double> flow(run * p_.width);
+        for (index_t first = 0; first < n_; first += run) {
+            const index_t last = std::min(n_, first + run);
+            k_.flows(p_.duals + first * p_.width, (last - first) * p_.width, flow.data());
+            for (index_t i = first; i < last; ++i) {
+                double* U = step_.U + X_.order()[i] * step_.N() + first_;
+                for (index_t u = 0; u < p_.units; ++u) {
+                    if (!(weight(i, u) > 0.0)) continue;
+                    const double a = flow[(i - first) * p_.width + u];
+                    U[u] = label(i, u) == std::int32_t(number_[u]) ? -a : a;
+                }
+            }
+        }
     }
 
     const DualKernels<T>& k_;
@@ -453,26 +546,67 @@ class DualWork {
     DualTask<T> p_{};
     std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
         found_high_, found_low_;
-    std::vector<double> gap_, change_, centre_, share_, drift_, best_, active_of_, rows_of_;
-    std::vector<index_t> resting_, stalled_;
+    std::vector<double> gap_, change_, centre_, share_, drift_, best_, active_of_, rows_of_, total_,
+        last_, before_, leapt_from_, slowest_;
+    std::vector<index_t> model_, resting_, stalled_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;
-    Pages<T> W_, steps_, duals_, scratch_;
+    Pages<T> W_, steps_, duals_, scratch_, leap_space_;
 };
+
+// The shares of the tasks of a step: where each begins, and by which kernels it is done.
+template <class T>
+struct DualShare {
+    index_t first, units;
+    const DualKernels<T>* kernels;
+};
+
+// A task goes on until its hardest unit is done. Where columns are hard to different degrees, and
+// where there are few for each thread, narrow tasks take less time in all. The last ones come
+// first: where columns are ordered by their strength, it mostly rises.
+template <class T>
+std::vector<DualShare<T>> shares_of(const Engine& engine, const DualCopy<T>& X,
+                                    const DualStep<T>& step) {
+    constexpr double hard = 3.0, differ = 3.0;  // C |x|^2, and how many times that of another
+    const DualKernels<T>* wide = &Engine::dual_of<T>(*engine.set);
+    const DualKernels<T>* narrow = nullptr;
+    if (engine.narrow && step.unit_outputs() == 1 && X.rows().start)
+        narrow = &Engine::dual_of<T>(*engine.narrow);
+    const index_t units = step.units(), outputs = step.unit_outputs();
+    const index_t each = (units + engine.threads - 1) / engine.threads;
+    const index_t lanes = outputs == 1 ? wide->lanes : 1;
+    double squares = 0;
+    for (const double square : X.squares()) squares += square;
+    squares /= std::max<double>(1.0, double(X.squares().size()));
+    const index_t most = std::clamp<index_t>(dual_units / outputs, 1, dual_units);
+    const index_t full = std::min(most, (each + lanes - 1) / lanes * lanes);
+    std::vector<DualShare<T>> out;
+    for (index_t end = units; end > 0; end = out.back().first) {
+        const DualKernels<T>* kernels = narrow && each <= narrow->lanes ? narrow : wide;
+        index_t count = std::min(end, kernels == wide ? full : narrow->lanes);
+        if (narrow && kernels == wide) {
+            const double* scale = step.labels.scale;
+            const auto model = [&](index_t unit) { return unit / step.outputs; };
+            const auto [low, high] =
+                std::minmax_element(scale + model(end - count), scale + model(end - 1) + 1);
+            if (*high * squares > hard && *high > differ * *low) {
+                kernels = narrow;
+                count = std::min(end, narrow->lanes);
+            }
+        }
+        out.push_back({end - count, count, kernels});
+    }
+    return out;
+}
 
 // Brings every unit closer to its optimum, as far as the step asks.
 template <class T>
 void dual_step(const Engine& engine, const DualCopy<T>& X, const DualStep<T>& step) {
-    const DualKernels<T>& kernels = engine.dual<T>();
-    const index_t units = step.units(), outputs = step.unit_outputs();
-    index_t share = std::clamp<index_t>(dual_units / outputs, 1, dual_units);
-    index_t even = (units + engine.threads - 1) / engine.threads;
-    if (outputs == 1) even = (even + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
-    share = std::min(share, even);
+    const std::vector<DualShare<T>> shares = shares_of(engine, X, step);
     const double work = 1e2 * double(X.order().size()) * step.N();
-    engine.loop((units + share - 1) / share, work, [&](index_t task, int) {
-        const index_t first = task * share;
-        DualWork<T>(kernels, X, step, first, std::min(share, units - first)).run();
+    engine.loop(index_t(shares.size()), work, [&](index_t task, int) {
+        const DualShare<T>& share = shares[task];
+        DualWork<T>(*share.kernels, X, step, share.first, share.units).run();
     });
 }
 

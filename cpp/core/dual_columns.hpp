@@ -184,8 +184,8 @@ struct RowColumns {
         T* kept = p.duals + i * p.width + c;
         const mask_of<V> here = mask_from<T, V>((p.active[i] & p.live) >> c);
         const Change<V> x = rule.solve(t * (z + bias), p.margin);
-        const V change = select(here, C * t * x.rise, zero);
-        sums.gap += select(here, C * x.gap, zero);
+        const V change = rounded(select(here, C * t * x.rise, zero));
+        sums.gap += rounded(select(here, C * x.gap, zero));
         sums.change -= change;
         store_as<T, V>(kept, select(here, x.next, at(kept - c)));
         store_as<T, V>(p.bias + c, bias + share * change);

@@ -58,14 +58,14 @@ SX_INLINE T score_alone(const std::int32_t* index, const T* value, index_t count
     T a = 0, b = 0, c = 0, d = 0;
     index_t k = 0;
     for (; k + 3 < count; k += 4) {
-        a += value[k] * W[index[k]];
-        b += value[k + 1] * W[index[k + 1]];
-        c += value[k + 2] * W[index[k + 2]];
-        d += value[k + 3] * W[index[k + 3]];
+        a = add_product(a, value[k], W[index[k]]);
+        b = add_product(b, value[k + 1], W[index[k + 1]]);
+        c = add_product(c, value[k + 2], W[index[k + 2]]);
+        d = add_product(d, value[k + 3], W[index[k + 3]]);
     }
-    if (k < count) a += value[k] * W[index[k]];
-    if (k + 1 < count) b += value[k + 1] * W[index[k + 1]];
-    if (k + 2 < count) c += value[k + 2] * W[index[k + 2]];
+    if (k < count) a = add_product(a, value[k], W[index[k]]);
+    if (k + 1 < count) b = add_product(b, value[k + 1], W[index[k + 1]]);
+    if (k + 2 < count) c = add_product(c, value[k + 2], W[index[k + 2]]);
     return (a + b) + (c + d);
 }
 
@@ -132,7 +132,7 @@ void row_scores(const DualTask<T>& p, index_t i, T* z) {
     for (index_t c = 0; c < p.width;) {
         const index_t left = (p.width - c) / lanes<T>;
         const auto tile = [&]<int width>(std::integral_constant<int, width>) {
-            score_columns<width>(index, value, count, p.W + c, p.width, z + c);
+            score_columns<width>(index, value, count, p.W + c, p.stride, z + c);
             c += width * lanes<T>;
         };
         if (left >= score_tile)
@@ -189,9 +189,9 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
         for (index_t k = 0; k < count; ++k) {
             const index_t j = index[k];
             if constexpr (stepped)
-                p.W[j] += value[k] * (*change * p.steps[j]);
+                p.W[j] = add_product(p.W[j], value[k], *change * p.steps[j]);
             else
-                p.W[j] += value[k] * *change;
+                p.W[j] = add_product(p.W[j], value[k], *change);
         }
         return;
     }
@@ -199,7 +199,7 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
         const index_t left = (p.width - c) / lanes<T>;
         const auto tile = [&]<int width>(std::integral_constant<int, width>) {
             change_columns<width, stepped>(index, value, count, p.W + c,
-                                           stepped ? p.steps + c : nullptr, p.width, change + c);
+                                           stepped ? p.steps + c : nullptr, p.stride, change + c);
             c += width * lanes<T>;
         };
         if (left >= 4)

@@ -65,6 +65,7 @@ struct DualTask {
     index_t columns, width;  // columns, and padded to whole vectors (a single column is not)
     index_t units, outputs;  // outputs of a unit: 1, or those of a model
     T* W;                    // sparse: (features, width); dense: (columns, X.stride)
+    index_t stride;          // from feature to feature of a sparse W: the width, or more
     const T* steps;          // 1 / f^2, laid out like W; null for 1
     T* duals;                // (rows, width), and one vector more
     PerRow<T> y, s, square;  // labels, weights, squared norms of the rows
@@ -90,12 +91,30 @@ struct DualFound {
     index_t* resting;  // rows that were put to rest
 };
 
+// A step of Newton's method for some units of a task, whose columns are units; (width) each.
+template <class T>
+struct DualLeap {
+    std::uint32_t units;
+    const double* due;   // of the bias: sum_i C_i t_i a_i - b / Q
+    const double* pull;  // 1 / Q: infinity for a bias that stays
+    double* bias;        // moved on return
+    double* change;      // sum_i C_i U_i, brought up to date
+    double* share;       // on return, of the way that was gone; 0 where it was not worth going
+    T* space;            // leap_space(...) numbers
+};
+
+constexpr index_t leap_space(index_t rows, index_t features, index_t width) {
+    return (5 * features + 2 * rows) * width;
+}
+
 template <class T>
 struct DualKernels {
     index_t lanes;
     index_t (*scratch)(index_t width, index_t outputs);
     void (*epoch)(const DualTask<T>& task, const std::int32_t* order, index_t blocks,
                   const DualFound<T>& found);
+    void (*leap)(const DualTask<T>& task, const DualLeap<T>& leap);
+    void (*flows)(const T* kept, index_t count, double* a);  // a = sigma(-kept), in float64
 };
 
 }  // namespace sx

@@ -191,6 +191,7 @@ struct RowsRead {
 struct Engine {
     int threads;
     const KernelSet* set;
+    const KernelSet* narrow;  // of half as many lanes and the same bits; null if there is none
     RowsRead* read;
 
     template <class T>
@@ -202,11 +203,11 @@ struct Engine {
     }
 
     template <class T>
-    const DualKernels<T>& dual() const {
+    static const DualKernels<T>& dual_of(const KernelSet& set) {
         if constexpr (sizeof(T) == 4)
-            return *set->dual_f32;
+            return *set.dual_f32;
         else
-            return *set->dual_f64;
+            return *set.dual_f64;
     }
 
     // Below about 50 microseconds of work, waking a thread costs more than it saves.

@@ -76,27 +76,42 @@ void for_flows(const Duals& p, Count C, const double* s, index_t s_row, index_t 
         }
 }
 
+// The power of two that brings a number close to 1.
+inline double to_unit(double largest) {
+    return largest > 0.0 ? std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1022, 1022)) : 1.0;
+}
+
 // A[m][c][j] += the sum of s a_j over the rows of class c, for each model in a unit of its own: its
-// largest flow, so that no sum overflows.
+// largest weight times its largest flow, so that no sum overflows.
 inline void flow_sums(const Engine& engine, const Duals& p, const double* s, index_t s_row,
                       index_t s_model, double* A) {
     const index_t B = p.models, size = B * p.classes() * p.classes(), slabs = slabs_of(p.rows);
     const double work = 8.0 * p.rows * B * p.classes();
     std::vector<double> largest(slabs * B, 0.0), unit(B, 0.0), sums(slabs * size, 0.0);
+    std::vector<double> heaviest(slabs * B, 0.0), heavy(B, 0.0);
     with_classes(p, [&](auto C) {
         for_slabs(engine, p.rows, work, [&](index_t slab, index_t first, index_t last) {
             double* most = largest.data() + slab * B;
+            double* weighty = heaviest.data() + slab * B;
             for_flows(p, C, s, s_row, s_model, first, last,
-                      [&](index_t m, index_t, index_t, double, double flow) {
+                      [&](index_t m, index_t, index_t, double weight, double flow) {
                           most[m] = std::max(most[m], flow);
+                          weighty[m] = std::max(weighty[m], weight);
                       });
         });
-        for (index_t k = 0; k < slabs * B; ++k) unit[k % B] = std::max(unit[k % B], largest[k]);
+        for (index_t k = 0; k < slabs * B; ++k) {
+            unit[k % B] = std::max(unit[k % B], largest[k]);
+            heavy[k % B] = std::max(heavy[k % B], heaviest[k]);
+        }
+        for (index_t m = 0; m < B; ++m) {
+            unit[m] = to_unit(unit[m]);
+            heavy[m] = to_unit(heavy[m]);
+        }
         for_slabs(engine, p.rows, work, [&](index_t slab, index_t first, index_t last) {
             double* mine = sums.data() + slab * size;
             for_flows(p, C, s, s_row, s_model, first, last,
                       [&](index_t m, index_t c, index_t j, double weight, double flow) {
-                          mine[(m * C + c) * C + j] += weight * (flow / unit[m]);
+                          mine[(m * C + c) * C + j] += weight * heavy[m] * (flow * unit[m]);
                       });
         });
     });

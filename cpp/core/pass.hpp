@@ -393,12 +393,21 @@ class Pass {
         const index_t ldu = given.ldu;
         engine_.read->backward += count;
         if (X_.sparse && (rows || (!X_.has_features && !X_.by_sample.ordered))) {
-            const index_t groups = (N + k_.lanes - 1) / k_.lanes;
+            const index_t vectors = (N + k_.lanes - 1) / k_.lanes;
+            const index_t each = (vectors + engine_.threads - 1) / engine_.threads * k_.lanes;
+            const index_t groups = (N + each - 1) / each;
+            // Threads that write to the same line of the cache wait for each other: where there is
+            // much to write, every group of columns gets lines of its own.
+            const bool own = groups > 1 && count * per_row_ > double(X_.columns);
+            T* sums = own ? space_.sums.reserve(X_.columns * ldu) : G;
+            const index_t lds = own ? ldu : ldg;
+            if (own) copy_rows(G, ldg, sums, lds, N);
             engine_.loop(groups, work(count, N), [&](index_t group, int) {
-                const index_t c0 = group * k_.lanes, c1 = std::min(N, c0 + k_.lanes);
+                const index_t c0 = group * each, c1 = std::min(N, c0 + each);
                 k_.scatter({X_.by_sample, rows, first, nullptr, nullptr, 0}, count, other, ldu, c0,
-                           c1, N, G, ldg);
+                           c1, N, sums, lds);
             });
+            if (own) copy_rows(sums, lds, G, ldg, N);
         } else if (X_.sparse && !X_.has_features) {
             const index_t parts = engine_.threads;
             const Data::Bounds kept = X_.range_bounds(parts);

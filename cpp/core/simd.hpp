@@ -122,6 +122,20 @@ SX_INLINE V add_product(V sum, V a, V b) {
     return sum + a * b;
 }
 
+// x, a product, rounded before it is added to anything: whether the compiler would round twice
+// depends on what else x is for.
+template <class V>
+SX_INLINE V rounded(V x) {
+#if defined(__AVX512F__)
+    __asm__("" : "+v"(x));
+#elif defined(__SSE2__)
+    __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#endif
+    return x;
+}
+
 // Of a NaN and a number, max and min return the second argument.
 template <class V>
 SX_INLINE V max(V a, V b) {

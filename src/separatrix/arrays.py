@@ -188,7 +188,8 @@ class Matrix:
             raise ValueError(
                 f"X has {n} rows: U must be of shape ({n}, B, K). Got {U.shape} instead."
             )
-        G = np.zeros((d, *U.shape[1:]), U.dtype)
+        G = np.empty((d, *U.shape[1:]), U.dtype)
+        G.fill(0)  # touched in order, which takes less time than as the kernels come by
         if G.size:
             _core.transpose_times(self.for_transpose(U.shape[1] * U.shape[2]), U, G)
         return G

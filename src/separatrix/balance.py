@@ -8,65 +8,58 @@ from separatrix.arrays import Array
 
 
 def balancing(A: Array) -> Array:
-    """The factors F (C, C) by which flows must shrink for each class to receive what it gives.
+    """The factors F (B, C, C) by which flows must shrink for each class to receive what it gives.
 
     A_cj, the weighted sum of the flows from the samples of class c to class j, is the generator
-    of a Markov chain (less its diagonal). Scaling the samples of class c by pi_c balances the
-    flows if pi is stationary, pi A = 0. Flows between classes that cannot reach each other back
-    (to a class without weight, say) can never be balanced and are dropped. Both steps only
-    shrink flows, under which the domain of every conjugate here is closed.
+    of a Markov chain (less its diagonal), one for each of B models. Scaling the samples of class c
+    by pi_c balances the flows if pi is stationary, pi A = 0. Flows between classes that cannot
+    reach each other back (to a class without weight, say) can never be balanced and are dropped.
+    Both steps only shrink flows, under which the domain of every conjugate here is closed.
 
-    >>> balancing(np.array([[0.0, 1.0], [4.0, 0.0]]))
+    >>> balancing(np.array([[[0.0, 1.0], [4.0, 0.0]]]))[0]
     array([[1.  , 1.  ],
            [0.25, 0.25]])
     """
     groups = _communicating(A > 0.0)
-    return groups * _stationary(np.where(groups, A, 0.0), groups)[:, None]
+    return groups * _stationary(np.where(groups, A, 0.0), groups)[:, :, None]
 
 
 def _communicating(links: Array) -> Array:
-    """Mark the pairs (C, C) of states that reach each other."""
-    reach = links | np.eye(len(links), dtype=bool)
+    """Mark the pairs (B, C, C) of states that reach each other."""
+    reach = links | np.eye(links.shape[1], dtype=bool)
     while True:
         steps = reach.astype(np.float32)
         further = steps @ steps > 0.0
         if np.array_equal(further, reach):
-            return reach & reach.T
+            return reach & reach.swapaxes(1, 2)
         reach = further
 
 
 def _stationary(A: Array, groups: Array) -> Array:
-    """Stationary vector of each closed group of states, each scaled to a maximum of 1."""
-    pi = np.ones(len(A))
-    for first in np.unique(groups.argmax(axis=1)):
-        members = np.flatnonzero(groups[first])
-        if len(members) > 1:
-            pi[members] = _eliminate(A[np.ix_(members, members)])
-    return pi
+    """Stationary vectors (B, C) of generators given without their diagonals.
 
-
-def _eliminate(A: Array) -> Array:
-    """Stationary vector, maximum 1, of an irreducible generator given without its diagonal.
-
+    They are made of closed groups of states; that of each group is scaled to a maximum of 1.
     See W. Grassmann, M. Taksar and D. Heyman, Regenerative analysis and steady state
     distributions for Markov chains, Operations Research 1985. Free of cancellation, so every
     entry is right to some eps whatever the range of the rates.
     """
-    rates = A.sum(axis=1)
-    P = A / rates[:, None]
-    leaving = np.ones(len(P))
-    for k in range(len(P) - 1, 0, -1):
-        leaving[k] = P[k, :k].sum()
-        P[:k, :k] += np.outer(P[:k, k], P[k, :k] / (leaving[k] or 1.0))
-    pi = np.zeros(len(P))
-    pi[0] = 1.0
-    for k in range(1, len(P)):
-        entering = pi[:k] @ P[:k, k]
-        if entering > leaving[k]:  # keep the maximum at 1: a quotient could overflow
-            pi[:k] *= leaving[k] / entering
-            pi[k] = 1.0
-        elif entering > 0.0:
-            pi[k] = entering / leaving[k]
-    pi *= rates.min() / rates
-    peak = pi.max()
-    return pi / peak if peak > 0.0 else np.zeros(len(P))
+    B, C, _ = A.shape
+    rates = A.sum(axis=2)
+    rates = np.where(rates > 0.0, rates, 1.0)  # of a state that is a group by itself
+    P = A / rates[:, :, None]
+    leaving, pi = np.ones((B, C)), np.ones((B, C))
+    for k in range(C - 1, 0, -1):
+        leaving[:, k] = P[:, k, :k].sum(axis=1)  # nothing leaves the first state of a group
+        share = P[:, k, :k] / np.where(leaving[:, k] > 0.0, leaving[:, k], 1.0)[:, None]
+        P[:, :k, :k] += P[:, :k, k, None] * share[:, None, :]
+    for k in range(1, C):
+        inside, away = groups[:, k, :k], leaving[:, k]
+        entering = (pi[:, :k] * P[:, :k, k]).sum(axis=1)
+        high = entering > away  # keep the maximum at 1: a quotient could overflow
+        shrink = np.divide(away, entering, out=np.ones(B), where=high)
+        pi[:, :k] *= np.where(inside, shrink[:, None], 1.0)
+        grown = np.divide(entering, away, out=np.zeros(B), where=away > 0.0)
+        pi[:, k] = np.where(high | ~inside.any(axis=1), 1.0, grown)
+    pi *= np.where(groups, rates[:, None, :], np.inf).min(axis=2) / rates
+    peak = np.where(groups, pi[:, None, :], 0.0).max(axis=2)
+    return np.divide(pi, peak, out=np.zeros((B, C)), where=peak > 0.0)

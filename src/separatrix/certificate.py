@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import separatrix._core as _core
 from separatrix.arrays import Array, per_model, pick_models, sum_samples
 from separatrix.data import Block
 from separatrix.model import Model
@@ -78,6 +79,7 @@ def certify(
     model: Model,
     duals: Sequence[Array] | None = None,
     found: Evaluation | None = None,
+    pulled: Array | None = None,
 ) -> list[Certificate]:
     """Certify every model of a batch.
 
@@ -87,6 +89,7 @@ def certify(
     duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
         the gradient of the loss
     found : what the objective found of the models, if they have been looked at already
+    pulled : X^T (s o U) / S (d, B, K) of the duals, if they are balanced already
 
     >>> import numpy as np
     >>> from separatrix.data import Dataset
@@ -107,10 +110,11 @@ def certify(
     if objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
             if len(some) == model.n_models:
-                dual = dual_values(objective, model, duals)
+                dual = dual_values(objective, model, duals, pulled)
                 continue
             theirs = None if duals is None else [pick_models(U, some) for U in duals]
-            dual[some] = dual_values(objective.select(some), model.select(some), theirs)
+            V = None if pulled is None else pick_models(pulled, some)
+            dual[some] = dual_values(objective.select(some), model.select(some), theirs, V)
     return certificates_of(found, dual)
 
 
@@ -120,30 +124,35 @@ def certificates_of(found: Evaluation, dual: Array) -> list[Certificate]:
     return [_certificate(*(float(a) for a in numbers)) for numbers in each]
 
 
-def dual_values(objective: Objective, model: Model, duals: Sequence[Array] | None = None) -> Array:
-    """The better of D(U) and D(0) of each model (B,)."""
+def dual_values(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    pulled: Array | None = None,
+) -> Array:
+    """The better of D(U) and D(0) of each model (B,); the parameters are those of `certify`."""
     blocks = list(objective.data.blocks())
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
-    weights = [per_model(block.weights) for block in blocks]
-    U = [_usable(u, s) for s, u in zip(weights, duals)]
     free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
-    if free.any():
-        balanced = _balanced(objective, blocks, U)
-        U = [np.where(free[:, None], even, u) for even, u in zip(balanced, U)]
     scale = objective.scale(model.n_models)
-    V = objective.data.transpose_times(U, scale)
+    if pulled is None:
+        U = balanced(objective, [_usable(u, block) for block, u in zip(blocks, duals)])
+        V = objective.data.transpose_times(U, scale)
+    else:
+        U, V = list(duals), pulled
     shrink = objective.penalty.dual_scale(V)
     # At U = 0 the conjugate depends on the class alone.
     classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
     sizes = np.zeros(model.b.shape)
-    for block, s, u in zip(blocks, weights, U):
-        sizes += sum_samples(s[:, :, None] * np.abs(u)) * scale[:, None]
+    for block, u in zip(blocks, U):
+        sizes += block.weighted_sum(u, sizes=True) * scale[:, None]
         each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
-        cost += sum_samples(s * np.where(s > 0.0, each, 0.0)) * scale
+        cost += block.weighted_sum(each[:, :, None])[:, 0] * scale
         if of_class.any():
+            s = per_model(block.weights)
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
     of_penalty = objective.penalty.conjugate(_shrunk(V, shrink))
     dual = -cost - of_penalty
@@ -164,20 +173,24 @@ def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
     return [models[start : start + size] for start in range(0, len(models), size)]
 
 
-def _balanced(objective: Objective, blocks: list[Block], U: list[Array]) -> list[Array]:
-    """Balance the duals over all rows, since the bias is shared by all blocks."""
-    B = U[0].shape[1]
+def balanced(objective: Objective, U: Sequence[Array]) -> list[Array]:
+    """The duals of models with a free bias balanced over all rows: it is shared by all blocks."""
+    blocks, B = list(objective.data.blocks()), U[0].shape[1]
+    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+    if not free.any():
+        return list(U)
 
     def wide(a: Array) -> Array:
         return np.broadcast_to(per_model(a), (len(a), B))
 
     if len(blocks) == 1:
-        return [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
-    y = np.concatenate([wide(block.y) for block in blocks])
-    s = np.concatenate([wide(block.weights) for block in blocks])
-    together = objective.loss.balance(y, np.concatenate(U), s)
-    ends = np.cumsum([len(u) for u in U])[:-1]
-    return np.split(together, ends)
+        even = [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
+    else:
+        y = np.concatenate([wide(block.y) for block in blocks])
+        s = np.concatenate([wide(block.weights) for block in blocks])
+        together = objective.loss.balance(y, np.concatenate(U), s)
+        even = np.split(together, np.cumsum([len(u) for u in U])[:-1])
+    return even if free.all() else [np.where(free[:, None], e, u) for e, u in zip(even, U)]
 
 
 def _certificate(primal: float, dual: float, norm: float) -> Certificate:
@@ -194,7 +207,10 @@ def _shrunk(U: Array, shrink: Array) -> Array:
     return U if (shrink == 1.0).all() else U * shrink[:, None]
 
 
-def _usable(U: Array, s: Array) -> Array:
+def _usable(U: Array, block: Block) -> Array:
     """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
-    U = np.asarray(U, np.float64)
+    U = block.as_duals(U)
+    if _core.usable(U, block.s, block.whose):
+        return U
+    s = per_model(block.weights)
     return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import separatrix._core as _core
 from separatrix.arrays import Array, Matrix, per_model, pick_models, sum_samples
 from separatrix.data.origin import origin_of
 
@@ -75,6 +76,36 @@ class Block:
         if self.s is None:
             return np.ones(len(self.y))
         return self.s if self.whose is None else pick_models(self.s, self.whose)
+
+    def weigh(self, U: Array, factors: Array) -> Array:
+        """s o U times a factor (B,) for each model, of U (n, B, K); 0 in rows without weight."""
+        U = self.as_duals(U)
+        out = np.empty_like(U)
+        _core.weigh(U, self.s, np.ascontiguousarray(factors, np.float64), out, self.whose)
+        return out
+
+    def weighted_sum(self, U: Array, sizes: bool = False) -> Array:
+        """sum_i s_i U_i (B, K) of U (n, B, K), or of |U|; over the rows that have weight.
+
+        >>> Block.of([[1.0], [2.0]], [0, 1], [1.0, 3.0]).weighted_sum(np.ones((2, 1, 1)))
+        array([[4.]])
+        """
+        U = self.as_duals(U)
+        out = np.empty(U.shape[1:])
+        _core.sum_weighed(U, self.s, sizes, out, self.whose)
+        return out
+
+    def as_duals(self, U: Array) -> Array:
+        """U (n, B, K) as the kernels take it, which check nothing."""
+        U = np.ascontiguousarray(U, np.float64)
+        given = self.own().get("weights")
+        if U.ndim != 3 or len(U) != len(self.y) or given not in (None, U.shape[1]):
+            shape = f"({len(self.y)}, {given or 'B'}, K)"
+            raise ValueError(
+                f"The data has {len(self.y)} rows: U must be of shape {shape}. "
+                f"Got {U.shape} instead."
+            )
+        return U
 
     def own(self) -> dict[str, int]:
         """What the models have of their own, "labels" or "weights", and for how many it is."""
@@ -173,8 +204,7 @@ class Dataset:
         each = iter(duals)
 
         def product(block: Block) -> tuple[Array]:
-            weights = per_model(block.weights) * factors
-            return (block.X.transpose_times(next(each) * weights[:, :, None]),)
+            return (block.X.transpose_times(block.weigh(next(each), factors)),)
 
         return self.sum_over_blocks(product)[0]
 
@@ -182,10 +212,7 @@ class Dataset:
         """sum_i s_i U_i of each model (B, K), of U (n, B, K) of every block."""
         each = iter(duals)
 
-        def total(block: Block) -> tuple[Array]:
-            return (sum_samples(per_model(block.weights)[:, :, None] * next(each)),)
-
-        return self.sum_over_blocks(total)[0]
+        return self.sum_over_blocks(lambda block: (block.weighted_sum(next(each)),))[0]
 
     def total_weight(self) -> Array:
         """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""

@@ -89,16 +89,14 @@ class ClassDifferences:
         return cost.astype(U.dtype, copy=False)
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
-        weights = np.asarray(s, np.float64)
-        largest = weights.max(axis=0, initial=0.0)  # a unit in which no sum overflows
-        weights = np.ascontiguousarray(weights / np.where(largest > 0.0, largest, 1.0))
+        weights = np.ascontiguousarray(s, np.float64)
         lifted = self._is_lifted(U)
         C = U.shape[2] + lifted
         labels, duals = _whole(y, C), np.ascontiguousarray(U, np.float64)
         A = np.zeros((U.shape[1], C, C))
         _core.flow_sums(lifted, labels, weights, duals, A)
         balanced = np.empty_like(duals)
-        _core.scale_flows(lifted, labels, duals, np.stack([balancing(a) for a in A]), balanced)
+        _core.scale_flows(lifted, labels, duals, balancing(A), balanced)
         return balanced.astype(U.dtype, copy=False)
 
     def probabilities(self, Z: Array) -> Array | None:

@@ -5,8 +5,9 @@ With C_i = s_i / (S l2), the duals U and the weights they stand for are
     max over U   -sum_i C_i conjugate(U_i) - |f W|^2 / 2,    f^2 W = -sum_i C_i x_i U_i
 
 and one row's U_i at a time is made the best there is while all others stay. Each such visit costs
-one row's product with W and one change of W, for all models of a batch together. The duals prove
-how far the weights are from the optimum.
+one row's product with W and one change of W, for all models of a batch together. Logistic models
+that advance slowly so, as with weak penalties, take steps of Newton's method on all rows' duals at
+once in between. The duals prove how far the weights are from the optimum.
 
 See S. Shalev-Shwartz and T. Zhang, Stochastic dual coordinate ascent methods for regularized loss
 minimization, JMLR 2013.
@@ -22,6 +23,7 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.arrays import Array, Matrix, per_model, sum_samples
+from separatrix.certificate import balanced
 from separatrix.data import Block
 from separatrix.losses import Loss
 from separatrix.losses.one_vs_rest import ONE_VS_REST
@@ -41,6 +43,7 @@ _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 # By the number of the loss's kernel: its form with one output (or one against the rest), and with
 # several.
 _HINGE, _SQUARED_HINGE, _LOGISTIC, _HINGES, _SQUARED_HINGES, _WORST, _SOFTMAX, _REFERENCE = range(8)
+_ENTROPIES = (_LOGISTIC, _SOFTMAX, _REFERENCE)
 _SURE = {_LOGISTIC: SURE_AND_SETTLED, _SOFTMAX: SURE_OF_LOSS, _REFERENCE: SURE_OF_LOSS}
 _FORMS: dict[int, tuple[int | None, int | None]] = {
     0: (_HINGE, _HINGES),
@@ -114,7 +117,7 @@ class Dual:
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
         if state.epoch == 0 and any(U.any() for U in state.duals):
-            model = _of_duals(objective, model, state.duals)
+            model, _ = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
         kind = self._kind(model)
         form = _form(objective.loss, K)
@@ -125,12 +128,13 @@ class Dual:
         limit = np.minimum(aim, _known(FALL * last.b))
         estimate = np.zeros((B, K))
         W, b, U = model.W.astype(kind), model.b.astype(np.float64), _join(state.duals)
+        s, whose = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
         self._copy(blocks, kind).step(
             form,
             objective.loss.margin,
             _join_labels(blocks, B),
-            _join_weights(blocks, B),
+            s,
             objective.scale(B) / l2,
             _bias_square(objective, model),
             _steps(objective, model, kind),
@@ -143,13 +147,15 @@ class Dual:
             b,
             U,
             estimate,
+            whose,
         )
-        duals = _split(U, blocks)
-        found_b = b.astype(model.b.dtype)
-        if kind == np.float32:
-            model = _of_duals(objective, Model(model.W, found_b), duals)
-        else:
-            model = Model(W, found_b)
+        duals, pulled = _split(U, blocks), None
+        model = Model(W if kind == np.float64 else model.W, b.astype(model.b.dtype))
+        if kind == np.float32 and form in _ENTROPIES:
+            duals = tuple(balanced(objective, duals))
+            model, pulled = _of_duals(objective, model, duals)
+        elif kind == np.float32:  # the duals of a hinge stay at their bounds
+            model, _ = _of_duals(objective, model, duals)
         if form == _LOGISTIC:
             model = _settle_bias(objective, model, duals)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
@@ -161,6 +167,7 @@ class Dual:
             epoch=state.epoch + 1,
             steps=state.steps + 1,
             duals=duals,
+            pulled=pulled,
         )
 
     def _kind(self, model: Model) -> np.dtype[Any]:
@@ -258,15 +265,15 @@ def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
     return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
 
 
-def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
-    """The model with the weights that the duals stand for."""
-    B = model.n_models
-    _, l2 = objective.strengths(B)
-    W = objective.data.transpose_times(duals, -objective.scale(B) / l2)
+def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
+    """The model with the weights that the duals stand for, and X^T (s o U) / S."""
+    _, l2 = objective.strengths(model.n_models)
+    pulled = objective.data.transpose_times(duals, objective.scale(model.n_models))
+    W = pulled / -l2[:, None]
     steps = _steps(objective, model, np.float64)
     if steps is not None:
         W *= steps.reshape(W.shape)
-    return Model(W.astype(model.W.dtype, copy=False), model.b)
+    return Model(W.astype(model.W.dtype, copy=False), model.b), pulled
 
 
 def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
@@ -313,10 +320,13 @@ def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
     return _wide([block.y for block in blocks], n_models)
 
 
-def _join_weights(blocks: Sequence[Block], n_models: int) -> Array | None:
+def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None, Array | None]:
+    """The weights of all blocks, None for ones, and which of their columns is each model's."""
+    if len(blocks) == 1:
+        return blocks[0].s, blocks[0].whose
     if all(block.s is None for block in blocks):
-        return None
-    return _wide([block.weights for block in blocks], n_models)
+        return None, None
+    return _wide([block.weights for block in blocks], n_models), None
 
 
 def _wide(parts: Sequence[Array], n_models: int) -> Array:

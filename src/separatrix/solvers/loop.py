@@ -336,7 +336,7 @@ class _Batch:
             return
         keep = np.flatnonzero(~self._over)
         if len(keep):
-            self.state = self.state.select(keep)
+            self.state = replace(self.state, pulled=None).select(keep)
             self.watch = self.watch.select(keep)
         self._focus(self.running[keep])
 

@@ -144,7 +144,7 @@ def certify_some(
     part = objective if every else objective.select(models)
     out = {}
     for i, certificate in zip(
-        models.tolist(), certify(part, some.model, some.duals or None, some.found)
+        models.tolist(), certify(part, some.model, some.duals or None, some.found, some.pulled)
     ):
         out[i] = certificate.raised_to(float(watch.bound[i]))
         if certificate.dual is not None:

@@ -27,6 +27,7 @@ class State:
     duals : U (n, B, K) of every block of the data, of a solver that has dual variables: they prove
         how far the weights are from the optimum
     memory : what the solver remembers of each model in other shapes; the model's axis comes first
+    pulled : X^T (s o U) / S (d, B, K), where the last step has made it, of duals that are balanced
     """
 
     model: Model
@@ -37,6 +38,7 @@ class State:
     steps: int = 0
     duals: tuple[Array, ...] = ()
     memory: dict[str, Array] = field(default_factory=dict)
+    pulled: Array | None = None
 
     def select(self, models: Array) -> State:
         """The state of some of the models."""
@@ -48,6 +50,7 @@ class State:
             done=self.done[models],
             duals=tuple(pick_models(U, models) for U in self.duals),
             memory={name: a[models] for name, a in self.memory.items()},
+            pulled=None if self.pulled is None else pick_models(self.pulled, models),
         )
 
 
