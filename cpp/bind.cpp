@@ -23,6 +23,7 @@
 #include "core/dual.hpp"
 #include "core/flows.hpp"
 #include "core/gram_pass.hpp"
+#include "core/models.hpp"
 #include "core/perceptron.hpp"
 #include "core/svmlight.hpp"
 
@@ -406,6 +407,38 @@ void dots(In<T> W, In<T> b, In<T> V, In<T> c, Out<double> out) {
                   index_t(b.shape(1)), out.data());
 }
 
+// Memory is touched on all threads, in order: where it is new, that is what takes time.
+template <class T>
+void clear(Out<T> out) {
+    constexpr index_t piece = 1 << 15;
+    nb::gil_scoped_release release;
+    const index_t count = index_t(out.size());
+    engine().loop((count + piece - 1) / piece, double(count), [&](index_t task, int) {
+        std::fill_n(out.data() + task * piece, std::min(piece, count - task * piece), T(0));
+    });
+}
+
+template <class T>
+void split(In<T> W, In<std::int64_t> which, std::vector<Out<T>> out) {
+    nb::gil_scoped_release release;
+    std::vector<T*> each;
+    for (const Out<T>& one : out) each.push_back(one.data());
+    split_models<T>(engine(), W.data(), index_t(W.shape(0)), index_t(W.shape(1)),
+                    index_t(W.shape(2)), which.data(), each);
+}
+
+template <class T>
+void join(std::vector<In<T>> parts, Out<T> W) {
+    nb::gil_scoped_release release;
+    std::vector<const T*> each;
+    std::vector<index_t> widths;
+    for (const In<T>& part : parts) {
+        each.push_back(part.data());
+        widths.push_back(index_t(part.shape(1) * part.shape(2)));
+    }
+    join_models<T>(engine(), each, widths, index_t(W.shape(0)), W.data());
+}
+
 template <class T>
 void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                 In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
@@ -481,8 +514,8 @@ struct Dual {
 
     void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
               In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
-              bool fresh, In<double> limit, double share, Out<T> W, Out<double> b, Out<double> U,
-              Out<double> estimate, Maybe<In<std::int32_t>> whose) {
+              bool fresh, bool blank, In<double> limit, double share, Maybe<Out<T>> W,
+              Out<double> b, Out<double> U, Out<double> estimate, Maybe<In<std::int32_t>> whose) {
         nb::gil_scoped_release release;
         dual_step<T>(engine(), copy,
                      {.form = DualForm(form),
@@ -495,9 +528,10 @@ struct Dual {
                       .key = key,
                       .epochs = epochs,
                       .fresh = fresh,
+                      .blank = blank,
                       .limit = limit.data(),
                       .share = share,
-                      .W = W.data(),
+                      .W = pointer(W),
                       .b = b.data(),
                       .U = U.data(),
                       .estimate = estimate.data()});
@@ -510,9 +544,10 @@ void bind_dual(nb::module_& m, const char* name) {
         .def(nb::init<std::vector<Matrix*>, In<std::int64_t>>(), "parts"_a, "order"_a.noconvert())
         .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
              "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
-             "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "limit"_a.noconvert(),
-             "share"_a, "W"_a.noconvert(), "b"_a.noconvert(), "U"_a.noconvert(),
-             "estimate"_a.noconvert(), "whose"_a.none().noconvert() = nb::none());
+             "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "blank"_a,
+             "limit"_a.noconvert(), "share"_a, "W"_a.none().noconvert(), "b"_a.noconvert(),
+             "U"_a.noconvert(), "estimate"_a.noconvert(),
+             "whose"_a.none().noconvert() = nb::none());
 }
 
 template <class Index, class Value>
@@ -572,6 +607,9 @@ void bind_type(nb::module_& m, const char* rules) {
           "penalty"_a.noconvert(), "norm"_a.noconvert());
     m.def("sum_rows", &sum_rows<T>, "A"_a.noconvert(), "out"_a.noconvert());
     m.def("largest", &largest_size<T>, "x"_a.noconvert());
+    m.def("clear", &clear<T>, "out"_a.noconvert());
+    m.def("split", &split<T>, "W"_a.noconvert(), "which"_a.noconvert(), "out"_a.noconvert());
+    m.def("join", &join<T>, "parts"_a.noconvert(), "W"_a.noconvert());
     m.def("dots", &dots<T>, "W"_a.noconvert(), "b"_a.noconvert(), "V"_a.noconvert(),
           "c"_a.noconvert(), "out"_a.noconvert());
     nb::class_<Rules<T>>(m, rules)

@@ -209,7 +209,7 @@ def test_one_rise_is_an_oscillation_only_if_it_lasts(values, told):
     proven = Certificate("gap", 1.0, 1.0, 0.0, 0.0, 0.0)
     trace = Trace(history, 2.0, "epochs", None, proven)
     objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.1))
-    (found,) = diagnose(objective, Model.zeros(3, 1, 1), [trace], whole=False)
+    (found,) = diagnose(objective, [Model.zeros(3, 1, 1)], [trace], whole=False)
     assert [d.kind for d in found] == told
 
 
@@ -296,7 +296,7 @@ def test_the_swings_of_an_oscillation_are_not_overfitting(epochs, rise, told):
     nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
     objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
     trace = Trace(history, 1.0, "epochs", None, nothing)
-    found = diagnose(objective, Model.zeros(3, 1, 1), [trace])[0]
+    found = diagnose(objective, [Model.zeros(3, 1, 1)], [trace])[0]
     assert ("overfitting" in [d.kind for d in found]) is told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from sklearn.svm import SVC, LinearSVC
 
 from batches import (
@@ -34,6 +36,9 @@ from separatrix.solvers.dual import has_dual_form
 
 DUAL = [form for form in FORMS if has_dual_form(form.loss) and form.loss.name[:5] != "perce"]
 BINARY = [form for form in DUAL if form.outputs == 1]
+ENTROPIES = [
+    form for form in DUAL if form.loss.probabilities(np.zeros((1, 1, form.outputs))) is not None
+]
 
 
 def form_of(name: str, outputs: int) -> Form:
@@ -418,6 +423,80 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(name: str) -> None:
             np.testing.assert_array_equal(a.model.W, b.model.W)
             np.testing.assert_array_equal(a.model.b, b.model.b)
             assert (a.stop_reason, a.history.epochs) == (b.stop_reason, b.history.epochs)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("form", ENTROPIES, ids=str)
+def test_what_a_step_in_float32_hands_to_the_proof_is_what_its_duals_prove(
+    form: Form, bias: str
+) -> None:
+    objective = make_objective(form, bias=bias)
+    solver = Dual(single=True, epochs=2)
+    state = solver.start(objective, Model.zeros(4, 3, form.outputs))
+    for _ in range(3):
+        state = solver.step(objective, state)
+        assert state.pull is not None
+        if bias == "free":
+            sums = objective.data.weighted_sums(state.duals) * objective.scale(3)[:, None]
+            assert np.abs(sums).max() < 1e-15
+        V = objective.data.transpose_times(state.duals, objective.scale(3))
+        np.testing.assert_allclose(state.pull, objective.penalty.conjugate(V), rtol=1e-14)
+        np.testing.assert_allclose(
+            dual_values(objective, state.model, state.duals, state.pull),
+            dual_values(objective, state.model, state.duals),
+            rtol=1e-13,
+        )
+
+
+def test_the_duals_of_many_rows_are_balanced_to_the_last_digits() -> None:
+    rng = np.random.default_rng(3)
+    n = 60_000
+    X = sp.random_array((n, 40), density=0.1, rng=rng).tocsr()
+    y = (X @ rng.standard_normal(40) + rng.standard_normal(n) > 0.5).astype(int)
+    s = rng.exponential(1.0, (n, 2))
+    data = Dataset.of(X, y, s)
+    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, [1e-2, 1e-5]))
+    solver = Dual(single=True, epochs=2)
+    state = solver.step(objective, solver.start(objective, Model.zeros(40, 2, 1)))
+    flows = s * state.duals[0][:, :, 0]
+    for b in range(2):
+        assert abs(fsum(flows[:, b])) < 1e-16 * np.abs(flows[:, b]).sum()
+
+
+def test_a_hopeless_fit_ends_when_it_is_told_to() -> None:
+    rng = np.random.default_rng(29)
+    X = sp.csr_array(rng.uniform(-100.0, 100.0, (130, 2)))
+    y = rng.integers(0, 5, 130)
+    objective = Objective(Dataset.of(X, y), LOSSES["softmax"], ElasticNet(0.0, 1e-9))
+    [best] = solve_with(Newton(), objective, 5, tol=1e-8)
+    [found] = solve(objective, 5, epochs=3)
+    assert found.stop_reason == "epochs"
+    assert found.certificate.dual <= best.certificate.primal <= found.certificate.primal
+
+
+@pytest.mark.parametrize("form", ENTROPIES, ids=str)
+def test_a_class_without_weight_leaves_nothing_to_balance(form: Form) -> None:
+    data = make_data(form)
+    block = next(data.blocks())
+    s = block.s * (block.y == 1)[:, None]
+    objective = make_objective(form, Dataset([Block(block.X, block.y, s)], data.classes))
+    solver = Dual(single=True)
+    state = solver.step(objective, solver.start(objective, Model.zeros(4, 3, form.outputs)))
+    assert np.abs(objective.data.weighted_sums(state.duals)).max() == 0.0
+    assert (dual_values(objective, state.model, state.duals, state.pull) >= 0.0).all()
+
+
+def test_rows_with_nothing_in_common_are_at_their_best_after_two_visits() -> None:
+    C = 10.0 ** np.arange(-2, 9)
+    l2 = 1.0 / (C * 8)
+    data = Dataset.of(sp.csr_array(np.eye(8)), np.arange(8) % 2)
+    objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, l2), bias=False)
+    solver = Dual(single=True, epochs=2, goal=1e-12)
+    state = solver.step(objective, solver.start(objective, Model.zeros(8, len(C), 1)))
+    for b, strength in enumerate(C):
+        # w maximises log sigma(w) - w^2 / (2 C).
+        w = brentq(lambda w: strength / (1.0 + np.exp(w)) - w, 0.0, 50.0)  # noqa: B023
+        np.testing.assert_allclose(np.abs(state.model.W[:, b]), w, rtol=2e-3)
 
 
 @pytest.mark.parametrize("bias", BIASES)

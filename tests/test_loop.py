@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,16 @@ from separatrix.losses import LOSSES, make_loss
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import RULES, Gradient, Interrupted, PerceptronRule, State, Stop, run
+from separatrix.solvers import (
+    RULES,
+    SOLVERS,
+    Gradient,
+    Interrupted,
+    PerceptronRule,
+    State,
+    Stop,
+    run,
+)
 from separatrix.solvers.history import FIELDS
 
 RECORDED = [name for name in FIELDS if name != "seconds"]
@@ -664,12 +674,18 @@ def test_the_state_given_is_not_changed():
     np.testing.assert_array_equal(state.slots[0].W, before[1].W)
 
 
-def test_the_model_given_is_not_changed():
-    objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
-    solver = Gradient(np.array([0.3]), np.array([0.9]), np.zeros(1), rule="nesterov")
-    start = Model.zeros(3, 1, 3)
-    run(solver, objective, start, Stop(epochs=((5,),)))
-    assert not start.W.any()
+@pytest.mark.parametrize("name", SOLVERS)
+def test_the_model_given_is_not_changed(name):
+    loss = {"perceptron": "perceptron", "interior": "hinge"}.get(name, "logistic")
+    objective = Objective(Dataset.of(X, Y > 0), LOSSES[loss], ElasticNet(0.0, 0.1))
+    solver = SOLVERS[name]
+    if name == "gradient":
+        solver = partial(solver, np.array([0.3]), np.array([0.9]), np.zeros(1), rule="nesterov")
+    start = Model(np.full((3, 1, 1), 0.25), np.full((1, 1), 0.5))
+    [[result]] = run(solver(), objective, start, Stop(epochs=((5,),)))
+    assert (result.model.W != 0.25).any()
+    assert (start.W == 0.25).all()
+    assert start.b == 0.5
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e7, 1e8])

@@ -95,6 +95,21 @@ def test_a_step_per_model_or_per_weight_is_the_same_as_a_number() -> None:
 @with_factors
 @given(seed=seeds)
 @settings(max_examples=20, deadline=None)
+def test_the_conjugate_is_attained(factors: np.ndarray | None, seed: int) -> None:
+    rng, W = draw(seed)
+    penalty = ElasticNet(0.0, np.array(L2) + 0.1, factors)
+    V = rng.standard_normal(W.shape)
+    expected = penalty.conjugate(V)
+    room = V.copy()
+    best, high = penalty.attain(room)
+    assert best is room
+    np.testing.assert_allclose(high, expected, rtol=1e-13)
+    np.testing.assert_allclose((V * best).sum(axis=(0, 2)) - penalty.value(best), high, rtol=1e-12)
+
+
+@with_factors
+@given(seed=seeds)
+@settings(max_examples=20, deadline=None)
 def test_fenchel_young_holds_and_is_tight_at_a_subgradient(
     factors: np.ndarray | None, seed: int
 ) -> None:

@@ -185,3 +185,29 @@ def test_every_candidate_with_wrong_class_weights_is_noted() -> None:
     search.fit(X, y)
     wrong = [given == {7: 1.0} for given in search.cv_results_["param_class_weight"]]
     equal(np.isnan(search.cv_results_["mean_test_score"]), wrong)
+
+
+def test_the_weights_of_classes_are_those_of_each_models_own_rows() -> None:
+    y, s = np.arange(12) % 3, np.arange(24.0).reshape(12, 2) % 5.0
+    data = Dataset.of(np.ones((12, 1)), y, s, whose=[1, 0, 1])
+    for model, column in enumerate([1, 0, 1]):
+        for part, rows in (
+            (data, slice(None)),
+            (data.every(2), slice(None, None, 2)),
+            (data.take(next(data.blocks()), np.arange(5)), slice(5)),
+        ):
+            own = part.select(np.array([model]))
+            counted = s[rows, column] > 0.0
+            np.testing.assert_array_equal(
+                own.class_weight(), np.bincount(y[rows], s[rows, column], minlength=3)
+            )
+            np.testing.assert_array_equal(
+                own.class_counts(), np.bincount(y[rows][counted], minlength=3)
+            )
+    labels = np.stack([y, y[::-1]], axis=1)
+    both = Dataset.of(np.ones((12, 1)), labels, s, classes=np.arange(3))
+    for model in range(2):
+        own = both.select(np.array([model]))
+        np.testing.assert_array_equal(
+            own.class_weight(), np.bincount(labels[:, model], s[:, model], minlength=3)
+        )

@@ -22,17 +22,18 @@ bool has_repeats(const Engine& engine, index_t rows, index_t columns, const Inde
     std::vector<std::vector<std::uint64_t>> marks(engine.threads);
     std::vector<char> found(pieces);
     engine.loop(pieces, 4.0 * double(start[rows]), [&](index_t task, int worker) {
-        std::vector<std::uint64_t>& mark = marks[worker];
-        mark.resize((columns + bits - 1) / bits);
+        marks[worker].resize((columns + bits - 1) / bits);
+        std::uint64_t *mark = marks[worker].data(), repeats = 0;
         for (index_t i = task * piece; i < std::min(rows, (task + 1) * piece); ++i) {
             for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
                 std::uint64_t& word = mark[index[k] / bits];
                 const std::uint64_t bit = std::uint64_t(1) << (index[k] % bits);
-                found[task] |= (word & bit) != 0;
+                repeats |= word & bit;
                 word |= bit;
             }
             for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) mark[index[k] / bits] = 0;
         }
+        found[task] = repeats != 0;
     });
     return std::any_of(found.begin(), found.end(), [](char repeats) { return repeats; });
 }

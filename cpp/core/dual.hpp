@@ -30,9 +30,10 @@ struct DualStep {
     std::uint64_t key;          // of the order of the rows
     index_t epochs;             // at most
     bool fresh;                 // whether the rows have never been visited
+    bool blank;                 // whether W and U are all 0
     const double* limit;        // (units): stop where the estimate of the gap has fallen to this
     double share;               // and to this share of the loss, where the duals tell it
-    T* W;                       // (features, N); left as it is in float32
+    T* W;                       // (features, N); left as it is in float32, null if all 0
     double* b;                  // (N)
     double* U;                  // (rows, N)
     double* estimate;           // (units): of the gap in the last epoch, over l2
@@ -42,12 +43,25 @@ struct DualStep {
     index_t units() const { return N() / unit_outputs(); }
 };
 
+// A sum that takes up again what rounding has taken from it.
+struct WholeSum {
+    double sum = 0, lost = 0;
+
+    void add(double x) {
+        const double due = x - lost, next = sum + due;
+        lost = (next - sum) - due;
+        sum = next;
+    }
+};
+
 // Some units of a step, with arrays of their own.
 template <class T>
 class DualWork {
     static constexpr double nothing = 1e-18;
-    static constexpr index_t patience = 50;  // epochs without progress
-    static constexpr double quick = 0.3;     // what an epoch leaves of the gap, at most
+    // Epochs without progress after which a centre waits for the rows, and after which the step of
+    // a cross-entropy ends: hinges come out of longer ones.
+    static constexpr index_t patience = 50, resignation = 200;
+    static constexpr double quick = 0.3;  // what an epoch leaves of the gap, at most
     // A leap pays where so many epochs would be needed at the pace of the last ones, after the
     // first ones, and if the last one has led to less than this share of the gap.
     static constexpr double epochs_of_leap = 8.0, gain_of_leap = 0.5;
@@ -95,6 +109,7 @@ class DualWork {
                       resting_.data()});
             const bool first = step_.fresh && epoch == 0;
             std::uint32_t leaping = 0;
+            losses_now_.clear();
             for (index_t u = 0; u < p_.units; ++u) {
                 if (!(p_.live >> u & 1)) continue;
                 close_epoch(u, first);
@@ -103,8 +118,9 @@ class DualWork {
                     std::max(slowest_[u], last_[u] > 0.0 ? estimate / last_[u] : 0.0);
                 const double limit = step_.limit[first_unit_ + u] / caution(pace);
                 const bool near = !first && estimate <= limit &&
-                                  estimate <= step_.share / caution(pace) * loss(u);
-                if (near || visits[u] >= double(step_.epochs) * rows_of_[u])
+                                  is_share_of_loss(u, estimate, step_.share / caution(pace));
+                const bool stands = is_entropy(p_.form) && stalled_[u] >= resignation;
+                if (near || stands || visits[u] >= double(step_.epochs) * rows_of_[u])
                     p_.live &= ~(1u << u);
                 else if (leaps(u, epoch + 1))
                     leaping |= 1u << u;
@@ -123,6 +139,10 @@ class DualWork {
 
     double weight(index_t i, index_t unit) const {
         return step_.labels.weight(X_.order()[i], model(unit));
+    }
+    // The same from the task's own arrays, where these have all its digits: they lie in order.
+    double near_weight(index_t i, index_t unit) const {
+        return exact_ ? double(p_.s.at[i * p_.s.row + (p_.s.each ? unit : 0)]) : weight(i, unit);
     }
     std::int32_t label(index_t i, index_t unit) const {
         const Labels& l = step_.labels;
@@ -143,20 +163,28 @@ class DualWork {
     void read_rows() {
         const Labels& l = step_.labels;
         p_.y = spread(l.y_model != 0, y_, [this](index_t i, index_t u) { return label(i, u); });
-        p_.s = spread(!l.same_weights(), s_, [this](index_t i, index_t u) { return weight(i, u); });
         p_.square = spread(step_.steps != nullptr, square_,
                            [this](index_t i, index_t u) { return square(i, u); });
         active_.assign(n_, 0);
-        active_of_.assign(p_.units, 0.0);
-        total_.assign(p_.units, 0.0);
-        for (index_t i = 0; i < n_; ++i)
-            for (index_t u = 0; u < p_.units; ++u) {
-                const double s = weight(i, u);
-                if (!(s > 0.0)) continue;
-                active_[i] |= 1u << u;
-                active_of_[u] += 1.0;
-                total_[u] += s;
-            }
+        for (std::vector<double>* a : {&active_of_, &total_, &squares_of_})
+            a->assign(p_.units, 0.0);
+        const auto count = [&](index_t i, index_t u, double s) {
+            if (!(s > 0.0)) return;
+            active_[i] |= 1u << u;
+            active_of_[u] += 1.0;
+            total_[u] += s;
+            squares_of_[u] +=
+                s * double(p_.square.at[i * p_.square.row + (p_.square.each ? u : 0)]);
+        };
+        p_.s = spread(!l.same_weights(), s_, [&](index_t i, index_t u) {
+            const double s = weight(i, u);
+            exact_ &= double(T(s)) == s;
+            if (l.same_weights())
+                for (index_t each = 0; each < p_.units; ++each) count(i, each, s);
+            else
+                count(i, u, s);
+            return s;
+        });
         rows_of_ = active_of_;
         blocks_.assign((n_ + dual_block - 1) / dual_block, 0);
         p_.active = active_.data();
@@ -188,6 +216,7 @@ class DualWork {
         stalled_.assign(w, 0);
         best_.assign(w, std::numeric_limits<double>::infinity());
         leapt_from_.assign(w, std::numeric_limits<double>::infinity());
+        loss_.assign(w, std::numeric_limits<double>::infinity());
         slowest_.assign(w, 0.0);
         last_.assign(w, 0.0);
         before_.assign(w, 0.0);
@@ -217,15 +246,11 @@ class DualWork {
     double calm_share(index_t unit) const {
         const double total = total_[unit];
         if (!(total > 0.0)) return 1.0;
-        double squares = 0;
-        for (index_t i = 0; i < n_; ++i)
-            squares += weight(i, unit) *
-                       double(p_.square.at[i * p_.square.row + (p_.square.each ? unit : 0)]);
         const double C = total * step_.labels.scale[model(unit)] / rows_of_[unit];
         const double move = p_.form == DualForm::logistic  ? 0.15
                             : p_.form >= DualForm::softmax ? 0.1
                                                            : 0.015;
-        return std::max(move, 5.0 / rows_of_[unit]) / C + 0.01 * squares / total;
+        return std::max(move, 5.0 / rows_of_[unit]) / C + 0.01 * squares_of_[unit] / total;
     }
 
     // Where the weight of a feature of the copy and a column of the task lies.
@@ -240,11 +265,11 @@ class DualWork {
             pages = Pages<T>(size + k_.lanes);
             T* to = pages.data();
             std::fill_n(to, size + k_.lanes, T(0));
-            for (index_t j = 0; j < d; ++j)
+            for (index_t j = 0; from && j < d; ++j)
                 for (index_t c = 0; c < p_.columns; ++c) to[place(j, c)] = from[j * N + first_ + c];
             return to;
         };
-        p_.W = take(step_.W, W_);
+        p_.W = take(step_.blank ? nullptr : step_.W, W_);
         p_.steps = step_.steps ? take(step_.steps, steps_) : nullptr;
     }
 
@@ -256,10 +281,12 @@ class DualWork {
         T unmoved = 0;  // what is kept of a column's 0, whatever the label
         const double zero = 0.0;
         if (by_column(p_.form)) keep(0, 0, &zero, &unmoved);
+        const auto is_unmoved = [&](const double* row) {
+            return std::all_of(row, row + p_.columns, [](double a) { return a == 0.0; });
+        };
         for (index_t i = 0; i < n_; ++i) {
             const double* row = step_.U + X_.order()[i] * N + first_;
-            if (by_column(p_.form) &&
-                std::all_of(row, row + p_.columns, [](double a) { return a == 0.0; })) {
+            if (by_column(p_.form) && (step_.blank || is_unmoved(row))) {
                 std::fill_n(p_.duals + i * p_.width, p_.columns, unmoved);
                 continue;
             }
@@ -278,6 +305,11 @@ class DualWork {
                 centre_[c] = step_.b[first_ + c] + share_[c] * change_[c];
             bias_[c] = T(bias(c));
         }
+        if (p_.form != DualForm::logistic) return;
+        flows_ = Pages<T>(n_ * p_.width + 2 * k_.lanes);
+        p_.flows = flows_.data();
+        std::fill_n(p_.flows + n_ * p_.width, 2 * k_.lanes, T(0));
+        k_.find_flows(p_.duals, n_ * p_.width, p_.flows);
     }
 
     // What the kernels keep of the duals U of a row.
@@ -473,25 +505,49 @@ class DualWork {
 
     // The loss, over l2, of the scores whose slopes the duals are, by some of the rows: that of a
     // cross-entropy is -log(1 - a), a being what the other classes have of a row. A hinge's slopes
-    // tell nothing.
-    double loss(index_t u) const {
-        constexpr index_t every = 8;
+    // tell nothing. It is found for all units when it is first asked for after an epoch.
+    double loss(index_t u) {
         if (!is_entropy(p_.form)) return std::numeric_limits<double>::infinity();
-        double sum = 0, seen = 0;
-        std::vector<double> U(p_.outputs);
-        const index_t c = u * p_.outputs;
+        if (losses_now_.empty()) find_losses();
+        return loss_[u] = losses_now_[u];
+    }
+
+    // Whether an estimate is at most some share of the loss. That changes little at the end: while
+    // the one it was when it was last asked for is far too small, it is not looked for again.
+    bool is_share_of_loss(index_t u, double estimate, double share) {
+        constexpr double far = 2.0;
+        return estimate <= far * share * loss_[u] && estimate <= share * loss(u);
+    }
+
+    void find_losses() {
+        constexpr index_t every = 8;
+        std::vector<double> seen(p_.units, 0.0);
+        std::vector<T> row(p_.width);
+        std::vector<double>& sums = losses_now_;
+        sums.assign(p_.units, 0.0);
         for (index_t i = 0; i < n_; i += every) {
-            const double C = weight(i, u) * step_.labels.scale[model(u)];
-            if (!(C > 0.0)) continue;
-            give(label(i, u), c, p_.duals + i * p_.width + c, U.data());
-            double others = p_.outputs == 1 ? std::abs(U[0]) : 0.0;
-            for (index_t k = 0; p_.outputs > 1 && k < p_.outputs; ++k)
-                others += std::max(U[k], 0.0);
-            sum += C * -std::log1p(-std::min(others, 1.0 - 0x1p-53));
-            seen += C;
+            const T* kept = p_.duals + i * p_.width;
+            if (p_.form == DualForm::logistic) k_.losses(kept, p_.width, row.data());
+            for (index_t u = 0; u < p_.units; ++u) {
+                const double s = double(p_.s.at[i * p_.s.row + (p_.s.each ? u : 0)]);
+                if (!(s > 0.0)) continue;
+                if (p_.form != DualForm::logistic) row[u] = T(loss_of_outputs(i, u, kept));
+                sums[u] += s * double(row[u]);
+                seen[u] += s;
+            }
         }
-        const double all = total_[u] * step_.labels.scale[model(u)];
-        return seen > 0.0 ? sum / seen * all : std::numeric_limits<double>::infinity();
+        for (index_t u = 0; u < p_.units; ++u)
+            sums[u] = seen[u] > 0.0 ? sums[u] / seen[u] * (total_[u] * step_.labels.scale[model(u)])
+                                    : std::numeric_limits<double>::infinity();
+    }
+
+    double loss_of_outputs(index_t i, index_t u, const T* kept) {
+        const index_t c = u * p_.outputs;
+        outputs_.resize(p_.outputs);
+        give(label(i, u), c, kept + c, outputs_.data());
+        double others = 0;
+        for (const double U : outputs_) others += std::max(U, 0.0);
+        return -std::log1p(-std::min(others, 1.0 - 0x1p-53));
     }
 
     void wake(index_t u) {
@@ -520,21 +576,73 @@ class DualWork {
             }
     }
 
-    // As `give`, some rows at a time.
-    void write_flows() const {
+    bool is_own(index_t i, index_t u) const {
+        return p_.y.at[i * p_.y.row + (p_.y.each ? u : 0)] == number_[u];
+    }
+    bool is_free(index_t u) const { return std::isinf(bias_square(u)); }
+
+    // Calls take(i, u, flow) for the rows and logistic units with weight, of which none rests.
+    template <class Take>
+    void for_flows(const Take& take) const {
         constexpr index_t run = 64;
         std::vector<double> flow(run * p_.width);
         for (index_t first = 0; first < n_; first += run) {
             const index_t last = std::min(n_, first + run);
             k_.flows(p_.duals + first * p_.width, (last - first) * p_.width, flow.data());
-            for (index_t i = first; i < last; ++i) {
-                double* U = step_.U + X_.order()[i] * step_.N() + first_;
-                for (index_t u = 0; u < p_.units; ++u) {
-                    if (!(weight(i, u) > 0.0)) continue;
-                    const double a = flow[(i - first) * p_.width + u];
-                    U[u] = label(i, u) == std::int32_t(number_[u]) ? -a : a;
-                }
+            for (index_t i = first; i < last; ++i)
+                for (index_t u = 0; u < p_.units; ++u)
+                    if (active_[i] >> u & 1) take(i, u, flow[(i - first) * p_.width + u]);
+        }
+    }
+
+    // As `give`, for all rows. In float32 the duals of free biases are balanced: the flows out of
+    // one of the two classes shrink. A proof rests on that, so that no digit of the sums is lost.
+    void write_flows() const {
+        std::vector<WholeSum> sums(2 * p_.units);
+        std::vector<double> by(2 * p_.units, 1.0);
+        for_flows([&](index_t i, index_t u, double a) {
+            sums[2 * u + is_own(i, u)].add(near_weight(i, u) * a);
+        });
+        for (index_t k = 0; k < 2 * p_.units; ++k) {
+            const double own = sums[k].sum, other = sums[k ^ 1].sum;
+            if (sizeof(T) == 4 && is_free(k / 2) && own > other) by[k] = other / own;
+        }
+        for_flows([&](index_t i, index_t u, double a) {
+            const bool own = is_own(i, u);
+            step_.U[X_.order()[i] * step_.N() + first_ + u] = (own ? -a : a) * by[2 * u + own];
+        });
+        std::vector<double> pull(p_.units);  // sum_i s_i U_i
+        for (index_t u = 0; u < p_.units; ++u)
+            pull[u] = sums[2 * u].sum * by[2 * u] - sums[2 * u + 1].sum * by[2 * u + 1];
+        settle_biases(pull);
+    }
+
+    // Moves each free bias by a step of Newton's method on it alone: duals near their optimum leave
+    // it farther from its own. Its slope is that of the duals, over all rows, and by how much the
+    // slopes at the scores differ from them, which a part of the rows tells.
+    void settle_biases(const std::vector<double>& pull) const {
+        constexpr index_t enough = 4096;
+        const index_t every = n_ >= enough ? 8 : 1;
+        std::vector<T> z(p_.width + k_.lanes);
+        std::vector<double> flow(p_.width), off(p_.units), bent(p_.units), seen(p_.units);
+        for (index_t i = 0; i < n_; i += every) {
+            if (!active_[i]) continue;
+            k_.scores(p_, i, z.data());
+            for (index_t u = 0; u < p_.units; ++u)
+                z[u] = T((is_own(i, u) ? 1.0 : -1.0) * (double(z[u]) + bias(u)));
+            k_.flows(z.data(), p_.width, flow.data());
+            const double* U = step_.U + X_.order()[i] * step_.N() + first_;
+            for (index_t u = 0; u < p_.units; ++u) {
+                if (!(active_[i] >> u & 1)) continue;
+                const double s = near_weight(i, u), a = flow[u];
+                off[u] += s * ((is_own(i, u) ? -a : a) - U[u]);
+                bent[u] += s * a * (1.0 - a);
+                seen[u] += s;
             }
+        }
+        for (index_t u = 0; u < p_.units; ++u) {
+            const double move = (off[u] + pull[u] * (seen[u] / total_[u])) / bent[u];
+            if (is_free(u) && bent[u] > 0.0 && std::isfinite(move)) step_.b[first_ + u] -= move;
         }
     }
 
@@ -542,16 +650,17 @@ class DualWork {
     const DualCopy<T>& X_;
     const DualStep<T>& step_;
     index_t first_, first_unit_, n_;
+    bool exact_ = true;  // whether the weights of the rows are T
     DualRows<T> rows_;
     DualTask<T> p_{};
     std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
         found_high_, found_low_;
     std::vector<double> gap_, change_, centre_, share_, drift_, best_, active_of_, rows_of_, total_,
-        last_, before_, leapt_from_, slowest_;
+        squares_of_, loss_, losses_now_, outputs_, last_, before_, leapt_from_, slowest_;
     std::vector<index_t> model_, resting_, stalled_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;
-    Pages<T> W_, steps_, duals_, scratch_, leap_space_;
+    Pages<T> W_, steps_, duals_, flows_, scratch_, leap_space_;
 };
 
 // The shares of the tasks of a step: where each begins, and by which kernels it is done.

@@ -61,11 +61,12 @@ struct Change {
     V gap;                 // loss + conjugate + a m, before the change
     V slope;               // minus the derivative of the dual objective by a, over C
     mask_of<V> low, high;  // whether a was at its lower or upper bound
+    V flow{};              // the new a, where it is kept beside the dual
 };
 
 template <class T, class V>
 struct HingeColumns {
-    static constexpr bool shrinks = true;
+    static constexpr bool shrinks = true, has_flow = false;
     static constexpr T least_q = sizeof(T) == 8 ? T(1e-150) : T(1e-18);  // an empty row has none
     V a, inverse;
 
@@ -80,7 +81,7 @@ struct HingeColumns {
 
 template <class T, class V>
 struct SquaredHingeColumns {
-    static constexpr bool shrinks = true;
+    static constexpr bool shrinks = true, has_flow = false;
     V a, inverse;
 
     SX_INLINE SquaredHingeColumns(V dual, V q) : a(dual), inverse(T(1) / (q + T(0.5))) {}
@@ -92,23 +93,32 @@ struct SquaredHingeColumns {
     }
 };
 
-// The dual that is kept is u, with a = sigma(-u). The new u, which is the new margin, solves
-// F(u) = u - m - q (sigma(-u) - a) = 0.
+// The dual that is kept is u, and a = sigma(-u) beside it, which takes long to find. The new u,
+// which is the new margin, solves F(u) = u - m - q (sigma(-u) - a) = 0.
 template <class T, class V>
 struct LogisticColumns {
-    static constexpr bool shrinks = false;
+    static constexpr bool shrinks = false, has_flow = true;
     static constexpr T rounding = sizeof(T) == 8 ? T(1e-14) : T(1e-6);
     V dual, q, a, curved, inverse;
 
-    static SX_INLINE V flow(V u) {
+    static SX_INLINE V flow(V u) { return T(1) / (T(1) + power(u)); }
+
+    static SX_INLINE V power(V x) {
         if constexpr (is_alone<T, V>)
-            return T(1) / (T(1) + exp<T>(broadcast<T>(u))[0]);
+            return exp<T>(broadcast<T>(x))[0];
         else
-            return T(1) / (T(1) + exp<T>(u));
+            return exp<T>(x);
     }
 
-    SX_INLINE LogisticColumns(V dual, V q)
-        : dual(dual), q(q), a(flow(dual)), curved(a - a * a), inverse(T(1) / (q * curved + T(1))) {}
+    static SX_INLINE V log_of_more(V x) {  // log(1 + x)
+        if constexpr (is_alone<T, V>)
+            return log1p<T>(broadcast<T>(x))[0];
+        else
+            return log1p<T>(x);
+    }
+
+    SX_INLINE LogisticColumns(V dual, V flow, V q)
+        : dual(dual), q(q), a(flow), curved(a - a * a), inverse(T(1) / (q * curved + T(1))) {}
 
     SX_INLINE Change<V> solve(V m, T) const {
         const V off = dual - m, least = m - q * a, most = least + q;
@@ -128,14 +138,29 @@ struct LogisticColumns {
             // Where q is large the sigmoid is a step, and Newton's method jumps to and fro across
             // it.
             const mask_of<V> sound = (there > low) & (there < high);
-            const V next =
+            V next =
                 turn % 3 == 2 ? T(0.5) * (low + high) : select(sound, there, T(0.5) * (low + high));
+            const mask_of<V> far = open & (a < T(1e-3)) & (q > T(4));
+            if (turn == 0 && word_of<T, V>(far) != 0) {
+                const V jump = from_nothing(least);
+                next = select(far & (jump > low) & (jump < high), jump, next);
+            }
             u = select(open, next, u);
             flow_there = select(open, flow(u), flow_there);
             open = open & is_open(u, m, flow_there, noise);
         }
         // The second-order part of what the loss at m lies above its tangent at the old u.
-        return {u, flow_there - a, T(0.5) * off * off * curved, off, m != m, m != m};
+        return {u, flow_there - a, T(0.5) * off * off * curved, off, m != m, m != m, flow_there};
+    }
+
+    // About the new u of a row whose a is next to 0, as all are at first, where q is large: with
+    // w = u - least, a step of Newton's method on w + least = log((q - w) / w), from what w would
+    // be if it were but w = log(1 + q exp(-least)).
+    SX_INLINE V from_nothing(V least) const {
+        const V from = log_of_more(q * power(-max(least, spread<T, V>(-30))));
+        const V w = min(from, T(0.5) * q), rest = q - w, one = spread<T, V>(1);
+        const V off = least + w - log_of_more((rest - w) / w);
+        return least + (w - off / (one + one / w + one / rest));
     }
 
     // Whether the change of a may still be off by more than a twentieth: its best lies between the
@@ -172,8 +197,15 @@ struct RowColumns {
                    spread<T, V>(-1))),
           C(of_columns<T, V>(p.s, i, c) * load_as<T, V>(p.strength + c)),
           share(load_as<T, V>(p.bias_square + c)),
-          rule(load_as<T, V>(p.duals + i * p.width + c),
-               C * (of_columns<T, V>(p.square, i, c) + share)) {}
+          rule(made(p, i * p.width + c, C * (of_columns<T, V>(p.square, i, c) + share))) {}
+
+    static SX_INLINE Rule<T, V> made(const DualTask<T>& p, index_t at, V q) {
+        const V dual = load_as<T, V>(p.duals + at);
+        if constexpr (Rule<T, V>::has_flow)
+            return {dual, load_as<T, V>(p.flows + at), q};
+        else
+            return {dual, q};
+    }
 
     // Given the scores without the bias; returns the change of W along x_i.
     SX_INLINE V visit(const DualTask<T>& p, index_t i, index_t c, V z, const DualFound<T>& found,
@@ -188,6 +220,8 @@ struct RowColumns {
         sums.gap += rounded(select(here, C * x.gap, zero));
         sums.change -= change;
         store_as<T, V>(kept, select(here, x.next, at(kept - c)));
+        if constexpr (Rule<T, V>::has_flow)
+            store_as<T, V>(p.flows + i * p.width + c, select(here, x.flow, rule.a));
         store_as<T, V>(p.bias + c, bias + share * change);
         if constexpr (Rule<T, V>::shrinks) rest(p, i, c, x, here, found);
         return change;

@@ -84,10 +84,16 @@ class ColumnLeap {
 
     // Calls term(i, z, c, one, other) for the rows, z being their products with the columns of
     // `from` (null: none). What it adds to its last two is summed; what it leaves in change_ is
-    // added to the columns of `to` (null: none), along x_i.
+    // added to the columns of `to` (null: none), along x_i, if nothing else is done `then`.
     template <class Term>
     SX_INLINE void over_rows(const DualTask<T>* from, const DualTask<T>* to, double* one,
                              double* other, const Term& term) {
+        over_rows(from, to, one, other, term, [&](index_t i) { add_row(*to, i, change_); });
+    }
+
+    template <class Term, class Then>
+    SX_INLINE void over_rows(const DualTask<T>* from, const DualTask<T>* to, double* one,
+                             double* other, const Term& term, const Then& then) {
         clear(one, p_.width);
         clear(other, p_.width);
         alignas(64) T z[dual_units] = {};
@@ -101,7 +107,7 @@ class ColumnLeap {
                 each([&](index_t c, index_t v) {
                     term(i, load_as<T, V>(z + c), c, ones[v], others[v]);
                 });
-                if (to) add_row(*to, i, change_);
+                if (to) then(i);
             }
             add_up(ones, one);
             add_up(others, other);
@@ -144,12 +150,11 @@ class ColumnLeap {
 
     // The right-hand sides, the diagonals, and the first direction.
     void set_out() {
-        clear(left_, features_ * p_.width);
-        clear(inverse_, features_ * p_.width);
+        clear(way_, 2 * features_ * p_.width);
         clear(bent_, 2 * rows_ * p_.width);
         Sums pulls, bends, start;
-        const DualTask<T> residual = with(left_, p_.width);
-        over_rows(&p_, &residual, pulls, bends, [&](index_t i, V z, index_t c, V& one, V& other) {
+        const DualTask<T> residual = with(way_, stride_);
+        const auto set_row = [&](index_t i, V z, index_t c, V& one, V& other) {
             const Row row(p_, i, c);
             const mask_of<V> mine = here(i, c);
             const V bent = select(mine, row.C * row.rule.curved, V{});
@@ -160,12 +165,12 @@ class ColumnLeap {
             store_as<T, V>(change_ + c, pull);
             one += pull;
             other += bent;
-        });
-        for (index_t i = 0; i < rows_; ++i)
-            if (p_.active[i] & leap_.units) add_squares(i);
+        };
+        over_rows(&p_, &residual, pulls, bends, set_row, [&](index_t i) { add_both(i); });
         over_weights(start, [&](index_t at, index_t pair, index_t) {
-            const V one = spread<T, V>(1), r = load_as<T, V>(left_ + at);
-            const V inverse = one / (stiff(at, one) + load_as<T, V>(inverse_ + at));
+            const V one = spread<T, V>(1), r = load_as<T, V>(way_ + pair);
+            const V inverse = one / (stiff(at, one) + load_as<T, V>(product_ + pair));
+            store_as<T, V>(left_ + at, r);
             store_as<T, V>(inverse_ + at, inverse);
             store_as<T, V>(solution_ + at, V{});
             store_as<T, V>(way_ + pair, V{});
@@ -183,15 +188,19 @@ class ColumnLeap {
         }
     }
 
-    // inverse_ += h x_i^2, of which it is made.
-    SX_INLINE void add_squares(index_t i) {
-        fetch_row(i, inverse_, p_.width);
+    // way_ += x_i (change), of which the right-hand sides are made, and product_ += h x_i^2, of
+    // which the diagonals are.
+    SX_INLINE void add_both(index_t i) {
+        const auto add = [](T* to, V x, V by) __attribute__((always_inline)) {
+            store_as<T, V>(to, load_as<T, V>(to) + x * by);
+        };
         for (index_t k = p_.X.start[i]; k < p_.X.start[i + 1]; ++k) {
-            T* to = inverse_ + index_t(p_.X.index[k]) * p_.width;
-            const V square = spread<T, V>(p_.X.value[k] * p_.X.value[k]);
+            const index_t at = index_t(p_.X.index[k]) * stride_;
+            const T x = p_.X.value[k];
             each([&](index_t c, index_t) {
-                const V bent = load_as<T, V>(bent_ + i * p_.width + c);
-                store_as<T, V>(to + c, load_as<T, V>(to + c) + square * bent);
+                add(way_ + at + c, spread<T, V>(x), load_as<T, V>(change_ + c));
+                add(product_ + at + c, spread<T, V>(x * x),
+                    load_as<T, V>(bent_ + i * p_.width + c));
             });
         }
     }
@@ -284,9 +293,10 @@ class ColumnLeap {
             const V part = load_as<T, V>(share + c), off = load_as<T, V>(off_ + i * p_.width + c);
             const mask_of<V> mine = here(i, c) & (part > T(0));
             const V to = row.rule.dual + part * off;
-            const V rise = LogisticColumns<T, V>::flow(to) - row.rule.a;
+            const V flow = LogisticColumns<T, V>::flow(to), rise = flow - row.rule.a;
             const V change = rounded(select(mine, row.C * row.t * rise, V{}));
             store_as<T, V>(p_.duals + i * p_.width + c, select(mine, to, row.rule.dual));
+            store_as<T, V>(p_.flows + i * p_.width + c, select(mine, flow, row.rule.a));
             store_as<T, V>(change_ + c, change);
             one += change;
         });

@@ -15,6 +15,7 @@ inline namespace SX_ISA {
 
 constexpr index_t fetch_ahead = 48;  // entries between the fetch of a row of W and its use
 static_assert(fetch_ahead < dual_look_ahead);
+constexpr index_t near_bytes = 768 << 10;  // that the second cache holds: nothing is fetched there
 constexpr int score_tile = vector_bytes == 64 ? 4 : 2;  // vectors that fit the registers four times
 
 template <int width, class T>
@@ -32,15 +33,17 @@ SX_INLINE void add_entry(vec<T> (&sum)[width], T x, const T* w) {
     for (int v = 0; v < width; ++v) sum[v] += value * load<T>(w + v * lanes<T>);
 }
 
-template <int width, class T>
+template <int width, bool far, class T>
 SX_INLINE void score_columns(const std::int32_t* index, const T* value, index_t count, const T* W,
                              index_t ldw, T* z) {
     vec<T> a[width] = {}, b[width] = {}, c[width] = {}, d[width] = {};
     const auto row = [&](index_t k) { return W + index_t(index[k]) * ldw; };
     index_t k = 0;
     for (; k + 3 < count; k += 4) {
+        if constexpr (far) {
 #pragma GCC unroll 4
-        for (int r = 0; r < 4; ++r) fetch<width>(row(k + r + fetch_ahead));
+            for (int r = 0; r < 4; ++r) fetch<width>(row(k + r + fetch_ahead));
+        }
         add_entry(a, value[k], row(k));
         add_entry(b, value[k + 1], row(k + 1));
         add_entry(c, value[k + 2], row(k + 2));
@@ -108,6 +111,7 @@ SX_INLINE void fetch_block(const DualTask<T>& p, index_t block) {
         lines(X.value + begin, X.value + end);
         if (X.start) lines(X.index + begin, X.index + end);
         lines(p.duals + i * p.width, p.duals + (i + 1) * p.width);
+        if (p.flows) lines(p.flows + i * p.width, p.flows + (i + 1) * p.width);
     }
 }
 
@@ -129,10 +133,14 @@ void row_scores(const DualTask<T>& p, index_t i, T* z) {
         *z = score_alone(index, value, count, p.W);
         return;
     }
+    const bool far = X.features * p.stride * index_t(sizeof(T)) > near_bytes;
     for (index_t c = 0; c < p.width;) {
         const index_t left = (p.width - c) / lanes<T>;
         const auto tile = [&]<int width>(std::integral_constant<int, width>) {
-            score_columns<width>(index, value, count, p.W + c, p.stride, z + c);
+            if (far)
+                score_columns<width, true>(index, value, count, p.W + c, p.stride, z + c);
+            else
+                score_columns<width, false>(index, value, count, p.W + c, p.stride, z + c);
             c += width * lanes<T>;
         };
         if (left >= score_tile)

@@ -68,6 +68,7 @@ struct DualTask {
     index_t stride;          // from feature to feature of a sparse W: the width, or more
     const T* steps;          // 1 / f^2, laid out like W; null for 1
     T* duals;                // (rows, width), and one vector more
+    T* flows;                // the same, of logistic columns: sigma(-dual)
     PerRow<T> y, s, square;  // labels, weights, squared norms of the rows
     const T* strength;       // (width): 1 / (S l2)
     const T* bias_square;    // (width): what the bias adds to the squared norm of a row
@@ -114,7 +115,11 @@ struct DualKernels {
     void (*epoch)(const DualTask<T>& task, const std::int32_t* order, index_t blocks,
                   const DualFound<T>& found);
     void (*leap)(const DualTask<T>& task, const DualLeap<T>& leap);
-    void (*flows)(const T* kept, index_t count, double* a);  // a = sigma(-kept), in float64
+    void (*scores)(const DualTask<T>& task, index_t i, T* z);  // z (width) = x_i W
+    // a = sigma(-kept) of logistic columns, as they are visited and in float64.
+    void (*find_flows)(const T* kept, index_t count, T* a);
+    void (*flows)(const T* kept, index_t count, double* a);
+    void (*losses)(const T* kept, index_t count, T* loss);  // -log(1 - a)
 };
 
 }  // namespace sx

@@ -47,7 +47,7 @@ void with_classes(const Duals& p, const Run& run) {
 }
 
 // Calls body(slab, first, last) for slabs of rows, which depend on the number of rows alone.
-constexpr index_t slab_rows = 4096;
+constexpr index_t slab_rows = 1024;
 
 inline index_t slabs_of(index_t rows) {
     return (rows + slab_rows - 1) / slab_rows;

@@ -79,7 +79,7 @@ def certify(
     model: Model,
     duals: Sequence[Array] | None = None,
     found: Evaluation | None = None,
-    pulled: Array | None = None,
+    pull: Array | None = None,
 ) -> list[Certificate]:
     """Certify every model of a batch.
 
@@ -89,7 +89,7 @@ def certify(
     duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
         the gradient of the loss
     found : what the objective found of the models, if they have been looked at already
-    pulled : X^T (s o U) / S (d, B, K) of the duals, if they are balanced already
+    pull : g*(X^T (s o U) / S) (B,), if that is known of the duals, and they are balanced
 
     >>> import numpy as np
     >>> from separatrix.data import Dataset
@@ -110,11 +110,11 @@ def certify(
     if objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
             if len(some) == model.n_models:
-                dual = dual_values(objective, model, duals, pulled)
+                dual = dual_values(objective, model, duals, pull)
                 continue
             theirs = None if duals is None else [pick_models(U, some) for U in duals]
-            V = None if pulled is None else pick_models(pulled, some)
-            dual[some] = dual_values(objective.select(some), model.select(some), theirs, V)
+            cost = None if pull is None else pull[some]
+            dual[some] = dual_values(objective.select(some), model.select(some), theirs, cost)
     return certificates_of(found, dual)
 
 
@@ -128,7 +128,7 @@ def dual_values(
     objective: Objective,
     model: Model,
     duals: Sequence[Array] | None = None,
-    pulled: Array | None = None,
+    pull: Array | None = None,
 ) -> Array:
     """The better of D(U) and D(0) of each model (B,); the parameters are those of `certify`."""
     blocks = list(objective.data.blocks())
@@ -136,12 +136,12 @@ def dual_values(
         duals = [objective.loss_gradient(block, model) for block in blocks]
     free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
     scale = objective.scale(model.n_models)
-    if pulled is None:
+    U, shrink = list(duals), np.ones(model.n_models)
+    if pull is None:
         U = balanced(objective, [_usable(u, block) for block, u in zip(blocks, duals)])
         V = objective.data.transpose_times(U, scale)
-    else:
-        U, V = list(duals), pulled
-    shrink = objective.penalty.dual_scale(V)
+        shrink = objective.penalty.dual_scale(V)
+        pull = objective.penalty.conjugate(_shrunk(V, shrink))
     # At U = 0 the conjugate depends on the class alone.
     classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
@@ -154,8 +154,7 @@ def dual_values(
         if of_class.any():
             s = per_model(block.weights)
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
-    of_penalty = objective.penalty.conjugate(_shrunk(V, shrink))
-    dual = -cost - of_penalty
+    dual = -cost - pull
     if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
         sums = objective.data.weighted_sums(U) * scale[:, None]
         fixed = (model.b * sums).sum(axis=1) * shrink
@@ -163,7 +162,7 @@ def dual_values(
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
         parts = sizes * objective.frame(model.n_models).sizes(model)
-        dual -= ROUNDING * (np.abs(cost) + of_penalty + parts.sum(axis=1))
+        dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Context
 
@@ -141,16 +141,16 @@ def _ended_above(objective: Array) -> bool:
 
 
 def diagnose(
-    objective: Objective, model: Model, traces: list[Trace], *, whole: bool = True
+    objective: Objective, models: Sequence[Model], traces: list[Trace], *, whole: bool = True
 ) -> list[list[Diagnosis]]:
-    """Diagnose every model of a batch, sharing the passes over the data between them.
+    """Diagnose the models of a batch, one by one, sharing the passes over the data between them.
 
     With `whole` False the rows are only a part of the data, and nothing is said of its classes.
     """
     B = len(traces)
-    speed = _Limits(objective, model, traces)
+    speed = _Limits(objective, models, traces)
     nothing: list[Diagnosis | None] = [None] * B
-    separable = _separable(objective, model) if whole else nothing
+    separable = _separable(objective, models) if whole else nothing
     rare = _each(objective.data, B, _rare_class) if whole else nothing
     scales = nothing
     if any(trace.pace is not None for trace in traces) and objective.penalty.factors is None:
@@ -175,7 +175,7 @@ def diagnose(
 class _Limits:
     """The rates that are safe, computed for the runs that need them quoted."""
 
-    def __init__(self, objective: Objective, model: Model, traces: list[Trace]) -> None:
+    def __init__(self, objective: Objective, models: Sequence[Model], traces: list[Trace]) -> None:
         B = len(traces)
         troubled = np.array(
             [t.stop_reason == "diverged" or t.oscillates() or t.ended_higher() for t in traces]
@@ -185,12 +185,12 @@ class _Limits:
         self.local = np.full(B, np.nan)
         wanted = np.flatnonzero(troubled | slow)
         if len(wanted):
-            L = smoothness(objective.select(wanted), model.select(wanted))
+            L = smoothness(objective.select(wanted), _together(models, wanted))
             if L is not None:
                 self.L[wanted] = L
         near = np.flatnonzero(troubled & np.array([t.pace is not None for t in traces]))
         if len(near):
-            curvature = local_curvature(objective.select(near), model.select(near))
+            curvature = local_curvature(objective.select(near), _together(models, near))
             if curvature is not None:
                 self.local[near] = curvature
 
@@ -439,11 +439,20 @@ def _rare_class(data: Dataset) -> Diagnosis | None:
     )
 
 
-def _separable(objective: Objective, model: Model) -> list[Diagnosis | None]:
-    return [
-        None if found is None else _endless(objective.select(np.array([m])), found)
-        for m, found in enumerate(separating_directions(objective, model))
-    ]
+def _separable(objective: Objective, models: Sequence[Model]) -> list[Diagnosis | None]:
+    out: list[Diagnosis | None] = [None] * len(models)
+    l1, l2 = objective.strengths(len(models))
+    free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
+    if len(free):
+        found = separating_directions(objective.select(free), _together(models, free))
+        for m, direction in zip(free.tolist(), found):
+            if direction is not None:
+                out[m] = _endless(objective.select(np.array([m])), direction)
+    return out
+
+
+def _together(models: Sequence[Model], numbers: Array) -> Model:
+    return Model.stack([models[m] for m in numbers])
 
 
 def _endless(objective: Objective, direction: Model) -> Diagnosis:

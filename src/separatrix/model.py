@@ -50,6 +50,20 @@ class Model:
         """A copy of some of the models (numbers or a mask)."""
         return Model(pick_models(self.W, models), np.ascontiguousarray(self.b[models]))
 
+    def split(self, models: Array) -> list[Model]:
+        """Copies of some of the models (numbers), each of them by itself.
+
+        >>> [part.b.item() for part in Model(np.ones((1, 2, 1)), np.array([[3.0], [4.0]])).split(
+        ...     np.array([1, 0])
+        ... )]
+        [4.0, 3.0]
+        """
+        W, (d, B, K) = np.ascontiguousarray(self.W), self.W.shape
+        which = np.ascontiguousarray(np.arange(B)[models], np.int64)
+        out = [np.empty((d, 1, K), W.dtype) for _ in which]
+        _core.split(W, which, out)
+        return [Model(part, self.b[m : m + 1].copy()) for part, m in zip(out, which)]
+
     def copy(self) -> Model:
         """A copy of all the models."""
         return Model(self.W.copy(), self.b.copy())
@@ -85,8 +99,17 @@ class Model:
 
     @classmethod
     def stack(cls, models: list[Model]) -> Model:
-        """One batch of all the models given."""
-        return cls(
-            np.concatenate([m.W for m in models], axis=1),
-            np.concatenate([m.b for m in models], axis=0),
-        )
+        """One batch of all the models given.
+
+        >>> Model.stack([Model.zeros(3, 1, 1), Model.zeros(3, 4, 1)]).W.shape
+        (3, 5, 1)
+        """
+        b = np.concatenate([m.b for m in models], axis=0)
+        parts = [np.ascontiguousarray(m.W, b.dtype) for m in models]
+        d, (B, K) = len(parts[0]), b.shape
+        if any(part.shape != (d, m.n_models, K) for part, m in zip(parts, models)):
+            shapes = ", ".join(str(part.shape) for part in parts)
+            raise ValueError(f"Models of one batch must have the same features. Got W of {shapes}.")
+        W = np.empty((d, B, K), b.dtype)
+        _core.join(parts, W)
+        return cls(W, b)

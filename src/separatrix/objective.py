@@ -12,7 +12,15 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, per_model, pick_models, silence, sum_samples
+from separatrix.arrays import (
+    Array,
+    by_model,
+    per_model,
+    pick_models,
+    silence,
+    sum_samples,
+    zeros,
+)
 from separatrix.curvature import Curvature
 from separatrix.data import Block, Dataset
 from separatrix.frame import Frame
@@ -250,8 +258,9 @@ class Objective:
             return False
         if self._extremes is None:
             parts = [block.different_weights() for block in self.data.blocks()]
-            least = np.min([s.min(axis=0)[whose] for s, whose in parts], axis=0)
-            most = np.max([s.max(axis=0)[whose] for s, whose in parts], axis=0)
+            columns = [(by_model(s), whose) for s, whose in parts]
+            least = np.min([s.min(axis=1)[whose] for s, whose in columns], axis=0)
+            most = np.max([s.max(axis=1)[whose] for s, whose in columns], axis=0)
             self._extremes = least, most
         least, most = self._extremes
         return bool((least < most)[b if len(most) > 1 else 0])
@@ -313,7 +322,7 @@ class Objective:
         if not self.loss.compiled:
             return self._reference_sums(block, model, gradient)
         loss, hits, gb = np.zeros(B), np.zeros(B), np.zeros(model.b.shape)
-        GW = np.zeros_like(model.W) if gradient else None
+        GW = zeros(model.W.shape, model.W.dtype) if gradient else None
         _core.value_gradient(
             block.X.for_transpose(model.b.size) if gradient else block.X.for_scores(model.b.size),
             block.y,

@@ -164,6 +164,21 @@ class ElasticNet:
         inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
         return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
 
+    def attain(self, V: Array) -> tuple[Array, Array]:
+        """The weights whose <V, W> - penalty(W) is highest, in the place of V, and how high (B,).
+
+        That is the conjugate at V. For l1 = 0 and l2 > 0.
+
+        >>> ElasticNet(0.0, 2.0).attain(np.array([[[3.0]]]))
+        (array([[[1.5]]]), array([2.25]))
+        """
+        unit = np.sqrt(2.0 * self.l2)
+        with np.errstate(over="ignore", under="ignore"):
+            V *= 1.0 / (self._f() * _across(unit))
+            high = sum_of_squares(V)
+            V *= _across(unit / self.l2) / self._f()
+        return V, high
+
     def dual_scale(self, V: Array) -> Array:
         """The factor (B,) by which V must shrink for its conjugate to be finite.
 

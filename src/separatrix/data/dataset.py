@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, per_model, pick_models, sum_samples
+from separatrix.arrays import Array, Matrix, by_model, per_model, pick_models, sum_samples
 from separatrix.data.origin import origin_of
 
 # Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
@@ -127,7 +127,10 @@ class Block:
         return self.s if len(used) == self.s.shape[1] else pick_models(self.s, used), place
 
     def select(self, models: Array) -> Block:
-        """The labels and weights of some models only; X is shared, and so are the weights."""
+        """The labels and weights of some models only; X is shared, and so are the weights.
+
+        `Dataset` relies on that: what it knows of a column of the weights it knows by its number.
+        """
         y, whose = self.y, self.whose
         if y.ndim == 2:
             y = pick_models(y, models)
@@ -167,7 +170,8 @@ class Dataset:
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
         self._total: Array | None = None
-        self._class_weight: tuple[Array, Array] | None = None
+        # Of every column of the weights, by its number: models that share one share these.
+        self._class_weights: dict[Hashable, tuple[Array, Array]] = {}
         self._class_shares: tuple[Array, Array] | None = None
         self._moments: tuple[Array, Array] | None = None
         self._origin: Array | None = None
@@ -248,10 +252,11 @@ class Dataset:
             s = block.weights.reshape(len(y))
             return np.bincount(y, s, minlength=C), np.bincount(y[s > 0.0], minlength=C)
 
-        if self._class_weight is None:
+        key = tuple(None if block.whose is None else int(block.whose[0]) for block in self._blocks)
+        if key not in self._class_weights:
             weight, count = self.sum_over_blocks(weigh)
-            self._class_weight = weight, count
-        return self._class_weight
+            self._class_weights[key] = weight, count
+        return self._class_weights[key]
 
     def first_alike(self, n_models: int) -> Array:
         """For each of so many models (B,) the first that has the same rows, labels and weights."""
@@ -314,7 +319,8 @@ class Dataset:
             return self
         part = copy(self)
         part._blocks = [block.select(models) for block in self._blocks]
-        part._class_weight = None
+        if any("labels" in block.own() for block in self._blocks):
+            part._class_weights = {}
         if self._total is not None and len(self._total) > 1:
             part._total = self._total[models]
         if self._class_shares is not None and len(self._class_shares[1]) > 1:
@@ -329,19 +335,24 @@ class Dataset:
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         self.origin()  # which the part keeps
-        part = copy(self)
-        part._total = part._class_weight = part._class_shares = part._moments = None
+        part = self._other_rows()
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
 
     def take(self, block: Block, rows: Array) -> Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
-        part = copy(self)
-        part._total = part._class_weight = part._class_shares = part._moments = None
+        part = self._other_rows()
         s = None if block.s is None else block.s[rows]
         part._blocks = [Block(block.X.take(rows), block.y[rows], s, block.whose)]
         part.n_samples = len(rows)
+        return part
+
+    def _other_rows(self) -> Dataset:
+        """A copy that knows nothing of the rows yet, which are to be others."""
+        part = copy(self)
+        part._total = part._class_shares = part._moments = None
+        part._class_weights = {}
         return part
 
 
@@ -419,7 +430,7 @@ def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
         return list(blocks), np.zeros((), int)
     largest = np.zeros(())
     for block in blocks:
-        most = np.ones(()) if block.s is None else block.s.max(axis=0, initial=0.0)
+        most = np.ones(()) if block.s is None else by_model(block.s).max(axis=-1, initial=0.0)
         largest = np.maximum(largest, most if block.whose is None else most[block.whose])
     exponent = np.frexp(largest)[1]
     shift = np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT) - exponent

@@ -316,12 +316,14 @@ class CrossValidation:
 def _trials(c: int, recipe: Recipe, F: int, along: int | None) -> list[Trial]:
     """Those of candidate c on F folds; one of so many that go along has another, on all rows."""
     numbers = [c * F + k for k in range(F)] + ([] if along is None else [along * F + c])
-    own = clone(recipe.classifier)
-    return [Trial(recipe, k, number, _alike(own)) for k, number in enumerate(numbers)]
+    return [Trial(recipe, k, n, _alike(recipe.classifier)) for k, n in enumerate(numbers)]
 
 
 def _alike(model: Any) -> Any:
-    """A copy of a clone, made faster than another clone: of what can change there is a new one."""
+    """A copy of a model that is not fitted, made faster than a clone.
+
+    Of what can change there is a new one.
+    """
     out = copy(model)
     for name, value in vars(model).items():
         if not isinstance(value, (type(None), bool, int, float, str)):

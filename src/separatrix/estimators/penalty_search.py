@@ -60,19 +60,21 @@ class PenaltySearch(CertifiedClassifier):
         Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
-        recipes = [Recipe(self._candidate(C, ratio)) for ratio in ratios for C in Cs]
+        shared = self._shared()
+        candidates = [self._candidate(C, ratio, shared) for ratio in ratios for C in Cs]
+        recipes = [Recipe(candidate) for candidate in candidates]
         trials, on_all_rows = work.run(recipes, [None] * len(recipes), self.refit)
         warn_of(trials)
         shape = len(ratios), len(Cs), len(work.folds)
         scores = _by_fold([trial.scores["test"] for trial in trials], shape)
-        paths = _by_fold([self._degrees_of_freedom(trial.model) for trial in trials], shape)
+        paths = _by_fold(self._degrees_of_freedom([trial.model for trial in trials]), shape)
         if self.refit:
             r, c = _best(scores.mean(axis=0))
             self.C_, self.l1_ratio_ = float(Cs[c]), float(ratios[r])
             if on_all_rows:
                 best = finish(on_all_rows[r * len(Cs) + c], X, y, sample_weight)
             else:
-                best = self._candidate(self.C_, self.l1_ratio_).fit(X, y, sample_weight)
+                best = self._candidate(self.C_, self.l1_ratio_, shared).fit(X, y, sample_weight)
             self._adopt(best)
         else:
             each = [_best(of_fold) for of_fold in scores]
@@ -105,9 +107,12 @@ class PenaltySearch(CertifiedClassifier):
             )
         )
 
-    def _candidate(self, C: float, l1_ratio: float) -> CertifiedClassifier:
+    def _shared(self) -> dict[str, Any]:
+        """The parameters that all candidates have in common."""
         known = signature(self._kind).parameters
-        shared = {k: v for k, v in self.get_params(deep=False).items() if k in known}
+        return {k: v for k, v in self.get_params(deep=False).items() if k in known}
+
+    def _candidate(self, C: float, l1_ratio: float, shared: dict[str, Any]) -> CertifiedClassifier:
         return self._kind(C=float(C), l1_ratio=float(l1_ratio), **shared)
 
     def _scorer(self) -> Any:
@@ -137,11 +142,15 @@ class PenaltySearch(CertifiedClassifier):
         routed = process_routing(self, "fit", **given, **params)
         return routed.splitter.split, routed.scorer.score
 
-    def _degrees_of_freedom(self, model: LinearClassifier) -> Array:
-        """The weights of a model and, if there are biases, these as a last column."""
-        if not self.fit_intercept:
-            return model.coef_
-        return np.column_stack([model.coef_, model.intercept_])
+    def _degrees_of_freedom(self, models: Sequence[LinearClassifier]) -> Array:
+        """The weights of all models (T, K, d) and, if there are biases, these as a last column."""
+        K, d = models[0].coef_.shape
+        out = np.empty((len(models), K, d + bool(self.fit_intercept)), models[0].coef_.dtype)
+        for weights, model in zip(out, models):
+            weights[:, :d] = model.coef_
+            if self.fit_intercept:
+                weights[:, d] = model.intercept_
+        return out
 
     def _adopt(self, best: LinearClassifier) -> None:
         """Take over the fit of another classifier, with its verdict."""
@@ -169,9 +178,9 @@ class PenaltySearch(CertifiedClassifier):
         )
 
 
-def _by_fold(values: Sequence[Any], shape: tuple[int, int, int]) -> Array:
+def _by_fold(values: Sequence[Any] | Array, shape: tuple[int, int, int]) -> Array:
     """Values of the trials, of shape (l1_ratios, Cs, folds), as (folds, l1_ratios, Cs, ...)."""
-    array = np.array(values)
+    array = np.asarray(values)
     return np.moveaxis(array.reshape(*shape, *array.shape[1:]), 2, 0)
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, per_model, sum_samples
+from separatrix.arrays import Array, Matrix, per_model
 from separatrix.certificate import balanced
 from separatrix.data import Block
 from separatrix.losses import Loss
@@ -35,7 +35,6 @@ FALL = 0.1  # share of the last estimate of the gap at which a step ends
 # Shares of the goal at which it is likely to be proven: of the objective where a step begins, or of
 # the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
 SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
-EVERY, ENOUGH_ROWS = 8, 4096  # of the rows that settle the bias, if there are so many
 SMALL = 2e6  # entries of X that are read in a time that a step is worth
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
@@ -102,7 +101,9 @@ class Dual:
         """
         # Before anything is asked of X: its copy spares others.
         self._copy(list(objective.data.blocks()), self._kind(model))
-        blank = ~(model.W.any(axis=(0, 2)) | (model.b.any(axis=1) & ~_is_free(objective, model)))
+        found = objective.evaluate(model, gradient=False)
+        # Weights without a penalty are 0, or as good as 0.
+        blank = (found.penalty == 0.0) & (_is_free(objective, model) | ~model.b.any(axis=1))
         duals = tuple(np.zeros((len(b.y), *model.b.shape)) for b in objective.data.blocks())
         some = np.flatnonzero(~blank)
         if len(some):
@@ -110,13 +111,14 @@ class Dual:
             for block, U in zip(part.data.blocks(), duals):
                 U[:, some] = _duals_at(part, block, theirs)
         unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
-        found = objective.evaluate(model, gradient=False)
-        return State(model, (unknown,), found, np.zeros(model.n_models, bool), duals=duals)
+        done, memory = np.zeros(model.n_models, bool), {"blank": blank}
+        return State(model, (unknown,), found, done, duals=duals, memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
-        if state.epoch == 0 and any(U.any() for U in state.duals):
+        blank = state.epoch == 0 and bool(state.memory["blank"].all())
+        if state.epoch == 0 and not blank:
             model, _ = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
         kind = self._kind(model)
@@ -127,7 +129,9 @@ class Dual:
         aim = share * state.found.value[:, None]
         limit = np.minimum(aim, _known(FALL * last.b))
         estimate = np.zeros((B, K))
-        W, b, U = model.W.astype(kind), model.b.astype(np.float64), _join(state.duals)
+        # In float32 they are only good to find the duals with, which better ones are made of.
+        W = None if blank and kind == np.float32 else model.W.astype(kind)
+        b, U = model.b.astype(np.float64), _join(state.duals)
         s, whose = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
         self._copy(blocks, kind).step(
@@ -141,6 +145,7 @@ class Dual:
             int(draw.integers(2**63)),
             self._most_epochs(blocks, kind),
             state.epoch == 0,
+            blank,
             _per_unit(limit / l2[:, None], form),
             share,
             W,
@@ -149,15 +154,15 @@ class Dual:
             estimate,
             whose,
         )
-        duals, pulled = _split(U, blocks), None
-        model = Model(W if kind == np.float64 else model.W, b.astype(model.b.dtype))
+        duals, pull = _split(U, blocks), None
+        made = model.W if W is None or kind == np.float32 else W
+        model = Model(made, b.astype(model.b.dtype))
         if kind == np.float32 and form in _ENTROPIES:
-            duals = tuple(balanced(objective, duals))
-            model, pulled = _of_duals(objective, model, duals)
+            if form != _LOGISTIC:  # whose flows are balanced as they are written
+                duals = tuple(balanced(objective, duals))
+            model, pull = _of_duals(objective, model, duals)
         elif kind == np.float32:  # the duals of a hinge stay at their bounds
             model, _ = _of_duals(objective, model, duals)
-        if form == _LOGISTIC:
-            model = _settle_bias(objective, model, duals)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
         return replace(
             state,
@@ -167,7 +172,7 @@ class Dual:
             epoch=state.epoch + 1,
             steps=state.steps + 1,
             duals=duals,
-            pulled=pulled,
+            pull=pull,
         )
 
     def _kind(self, model: Model) -> np.dtype[Any]:
@@ -266,40 +271,10 @@ def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
 
 
 def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
-    """The model with the weights that the duals stand for, and X^T (s o U) / S."""
-    _, l2 = objective.strengths(model.n_models)
-    pulled = objective.data.transpose_times(duals, objective.scale(model.n_models))
-    W = pulled / -l2[:, None]
-    steps = _steps(objective, model, np.float64)
-    if steps is not None:
-        W *= steps.reshape(W.shape)
-    return Model(W.astype(model.W.dtype, copy=False), model.b), pulled
-
-
-def _settle_bias(objective: Objective, model: Model, duals: Sequence[Array]) -> Model:
-    """The model with each free bias moved by a step of Newton's method on it alone.
-
-    Duals near their optimum leave the bias farther from its own. Its slope is that of the duals,
-    over all rows, and by how much the slopes at the scores differ from them, which a part of the
-    rows tells.
-    """
-    free = _is_free(objective, model)
-    if not free.any():
-        return model
-    every = EVERY if objective.data.n_samples >= ENOUGH_ROWS else 1
-    part = objective if every == 1 else objective.every(every)
-
-    def differences(few: Block, U: Array) -> tuple[Array, Array]:
-        slopes, s = part.loss_gradient(few, model), per_model(few.weights)[:, :, None]
-        size = np.abs(slopes)
-        return sum_samples(s * (slopes - U[::every])), sum_samples(s * size * (1.0 - size))
-
-    each = [differences(few, U) for few, U in zip(part.data.blocks(), duals)]
-    off, bent = (np.sum(sums, axis=0) * part.scale(len(free))[:, None] for sums in zip(*each))
-    slope = off + objective.data.weighted_sums(duals) * objective.scale(len(free))[:, None]
-    moves = free[:, None] & (bent > 0.0) & np.isfinite(slope)
-    step = np.divide(slope, bent, out=np.zeros_like(model.b), where=moves)
-    return Model(model.W, model.b - step)
+    """The model with the weights that the duals stand for, and g*(X^T (s o U) / S)."""
+    V = objective.data.transpose_times(duals, -objective.scale(model.n_models))
+    W, pull = objective.penalty.attain(V)
+    return Model(W.astype(model.W.dtype, copy=False), model.b), pull
 
 
 def _entries(blocks: Sequence[Block]) -> int:

@@ -88,6 +88,7 @@ class Gradient:
                 f"batch_size={self.batch_size} with a bias_factor > 0. Use all rows "
                 "(batch_size=None), another solver, or leave the bias free."
             )
+        model = model.copy()
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)

@@ -30,8 +30,8 @@ from separatrix.solvers.history import FIELDS, History
 from separatrix.solvers.proof import (
     Proof,
     certify_some,
+    first_gaps,
     first_looks,
-    given,
     prove,
     proven_gaps,
     size_of_nothing,
@@ -39,6 +39,8 @@ from separatrix.solvers.proof import (
 from separatrix.solvers.protocol import Solver, State
 from separatrix.solvers.result import Result
 from separatrix.solvers.stop import Stop
+
+FIRST_RECORDS = 64  # epochs that there is room for in a history at first
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
@@ -138,13 +140,16 @@ class _Batch:
         self.running = np.arange(model.n_models)
         self.epochs = max(points[-1] for points in stop.epochs)
         self.finished: list[Finished] = []
-        self.history = np.full((len(FIELDS), model.n_models, min(self.epochs, 1024)), np.nan)
+        self.history = np.full(
+            (len(FIELDS), model.n_models, min(self.epochs, FIRST_RECORDS)), np.nan
+        )
         self.seconds = 0.0
         self._focus(self.running)
 
     def _focus(self, running: Array) -> None:
         """Look at the running models only."""
         self.running = running
+        self._unsaved = np.zeros(len(running), bool)
         every = len(running) == self.start_model.n_models
         self.solver = self.all_solver if every else self.all_solver.select(running)
         self.objective = self.whole if every else self.whole.select(running)
@@ -156,7 +161,7 @@ class _Batch:
     def begin(self, state: State | None) -> None:
         self.began = time.perf_counter()
         if state is None:
-            self.state = self.solver.start(self.objective, self.start_model.copy())
+            self.state = self.solver.start(self.objective, self.start_model)
         else:  # a copy, seen on the rows of this run: they need not be those of the last one
             state = state.select(self.running)
             self.state = replace(state, found=self.objective.evaluate(state.model))
@@ -167,7 +172,7 @@ class _Batch:
         self.watch = Watch(
             first=np.where(value > 0.0, value, np.nan),
             above=np.zeros(B, int),
-            sane=weights.copy(),
+            sane=weights if weights is self.start_model else weights.copy(),
             sane_epoch=np.zeros(B, int),
             best=weights.copy() if (self.stop.patience >= 0).any() else weights,
             best_epoch=np.zeros(B, int),
@@ -176,7 +181,7 @@ class _Batch:
             last_score=np.full(B, np.inf),
             start_norm=size_of_nothing(self.objective, self.state, self.stop.tol),
             certify_at=first_looks(self.state),
-            gap=np.where(given(weights), 0.0, np.inf),
+            gap=first_gaps(self.state),
             bound=np.full(B, -np.inf),
         )
 
@@ -217,16 +222,23 @@ class _Batch:
         self.history[:, self.running, at] = values
 
     def _follow_sanity(self) -> Array:
-        """Keep the last weights whose objective was finite and not far above the start."""
+        """Which models' objectives are finite and not far above the start."""
         watch, value = self.watch, self.records["objective"]
         watch.first = np.where(np.isnan(watch.first) & (value > 0.0), value, watch.first)
         known = ~np.isnan(watch.first) & self.solver.descends
         limit = DIVERGED_TIMES * np.where(known, watch.first, np.inf)
         sane = np.isfinite(value) & (value <= limit)
         watch.above = np.where(sane, 0, watch.above + 1)
-        _keep(watch.sane, self.state.model, sane)
+        self._unsaved = sane
         watch.sane_epoch = np.where(sane, self.epoch, watch.sane_epoch)
         return sane
+
+    def _save_sane(self) -> None:
+        """Keep the weights of this epoch where they are sane: the next one may spoil them."""
+        if self._unsaved.any() and self.watch.sane is self.start_model:  # which is not changed
+            self.watch.sane = self.start_model.copy()
+        _keep(self.watch.sane, self.state.model, self._unsaved)
+        self._unsaved = np.zeros(len(self.running), bool)
 
     def _follow_validation(self) -> Array:
         """Keep the best weights of models with patience; say which have waited long enough."""
@@ -280,7 +292,7 @@ class _Batch:
 
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and those at one of their epochs."""
-        over = np.zeros(len(self.running), bool)
+        over, ends = np.zeros(len(self.running), bool), []
         for i, found in enumerate(reasons):
             # However a run ends, it has diverged if it ends far above where it started.
             reason = "diverged" if found and not sane[i] else found
@@ -294,26 +306,44 @@ class _Batch:
                 over[i] = True
             else:
                 continue
-            for reading in due:
-                self.finished.append(self._read_off(i, reading, reason))
+            ends += [(i, reading, reason) for reading in due]
+        self._read_off(ends)
         self._over = over
 
-    def _read_off(self, i: int, reading: int, reason: str) -> Finished:
-        weights, kept, go_on = self.state.model, self.epoch, self.keep_state
+    def _read_off(self, ends: list[tuple[int, int, str]]) -> None:
+        """Keep models (positions) as they stand, each for one of its readings and with a reason."""
+        sources = [self._kept_weights(i, reason) for i, _, reason in ends]
+        weights: list[Model] = [self.state.model] * len(ends)
+        for source in {id(source): source for source, _ in sources}.values():
+            mine = [k for k, (own, _) in enumerate(sources) if own is source]
+            parts = source.split(np.array([ends[k][0] for k in mine]))
+            for k, part in zip(mine, parts):
+                weights[k] = part
+        for (i, reading, reason), (source, kept), own in zip(ends, sources, weights):
+            self.finished.append(self._finished(i, reading, reason, source, kept, own))
+
+    def _kept_weights(self, i: int, reason: str) -> tuple[Model, int]:
+        """The models among which are the weights that are kept of model i, and their epoch."""
+        watch = self.watch
         if reason == "diverged":
-            weights, kept, go_on = self.watch.sane, int(self.watch.sane_epoch[i]), False
-        elif self.watch.best_epoch[i] > 0:
-            weights, kept = self.watch.best, int(self.watch.best_epoch[i])
-        one = np.array([i])
-        certificate = None
-        if weights is self.state.model:
+            return watch.sane, int(watch.sane_epoch[i])
+        if watch.best_epoch[i] > 0:
+            return watch.best, int(watch.best_epoch[i])
+        return self.state.model, self.epoch
+
+    def _finished(
+        self, i: int, reading: int, reason: str, source: Model, kept: int, weights: Model
+    ) -> Finished:
+        one, certificate = np.array([i]), None
+        go_on = self.keep_state and reason != "diverged"
+        if source is self.state.model:
             certificate = self.proof.certificates.get(i)
             if certificate is None and self.state.duals:
                 certificate = certify_some(self.objective, self.state, self.watch, one)[i]
         return Finished(
             int(self.running[i]),
             reading,
-            weights.select(one),
+            weights,
             reason,
             self.epoch,
             kept,
@@ -324,19 +354,25 @@ class _Batch:
 
     def interrupt(self) -> None:
         """Read off all models that would go on, as they stand."""
-        for i in np.flatnonzero(~self._over):
-            for reading, point in enumerate(self.stop.epochs[i]):
-                if point > self.epoch:
-                    self.finished.append(self._read_off(int(i), reading, "interrupted"))
+        self._read_off(
+            [
+                (i, reading, "interrupted")
+                for i in np.flatnonzero(~self._over).tolist()
+                for reading, point in enumerate(self.stop.epochs[i])
+                if point > self.epoch
+            ]
+        )
         self._over[:] = True
 
     def drop(self) -> None:
         """Take the models that are over out of the batch."""
-        if not self._over.any():
-            return
         keep = np.flatnonzero(~self._over)
         if len(keep):
-            self.state = replace(self.state, pulled=None).select(keep)
+            self._save_sane()
+        if not self._over.any():
+            return
+        if len(keep):
+            self.state = self.state.select(keep)
             self.watch = self.watch.select(keep)
         self._focus(self.running[keep])
 
@@ -362,7 +398,7 @@ class _Batch:
         """Certify and diagnose everything that was read off, as one batch."""
         out: list[list[Result | None]] = [[None] * len(p) for p in self.all_stop.epochs]
         numbers = np.array([f.model for f in self.finished])
-        weights = Model.stack([f.weights for f in self.finished])
+        weights = [f.weights for f in self.finished]
         objective = self.whole.select(numbers)
         certificates = self._all_certificates(objective, weights)
         histories = [
@@ -398,17 +434,19 @@ class _Batch:
             )
         return [[result for result in row if result is not None] for row in out]
 
-    def _all_certificates(self, objective: Objective, weights: Model) -> list[Certificate]:
+    def _all_certificates(self, objective: Objective, weights: list[Model]) -> list[Certificate]:
         """Those of the models that were certified when they were read off, and all others."""
         open_ = np.array([k for k, f in enumerate(self.finished) if f.certificate is None], int)
         known = {k: f.certificate for k, f in enumerate(self.finished) if f.certificate is not None}
         if len(open_):
-            found = certify(objective.select(open_), weights.select(open_))
+            theirs = Model.stack([weights[k] for k in open_])
+            found = certify(objective.select(open_), theirs)
             known |= dict(zip(open_.tolist(), found))
         return [known[k].raised_to(f.bound) for k, f in enumerate(self.finished)]
 
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""
+        self._save_sane()
         keep = np.flatnonzero(~self._over)
         return fingerprint(self.all_solver, self.whole, self.start_model) | pack(
             Standing(

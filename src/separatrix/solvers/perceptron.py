@@ -41,7 +41,8 @@ class PerceptronRule:
     descends = False
 
     def start(self, objective: Objective, model: Model) -> State:
-        return State(model, (), objective.evaluate(model), np.zeros(model.n_models, bool))
+        found = objective.evaluate(model)
+        return State(model.copy(), (), found, np.zeros(model.n_models, bool))
 
     def step(self, objective: Objective, state: State) -> State:
         """Show every example once to every model."""

@@ -59,6 +59,13 @@ def first_looks(state: State) -> Array:
     return np.where(at_once, np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope)))
 
 
+def first_gaps(state: State) -> Array:
+    """The relative gaps (B,) before the first epoch, as far as anybody asks for them."""
+    if state.duals:
+        return np.full(len(state.done), np.inf)
+    return np.where(given(state.model), 0.0, np.inf)
+
+
 def size_of_nothing(objective: Objective, state: State, tol: Array) -> Array:
     """The gradient's size (B,) at zero weights, of which `tol` is a share where there is no gap."""
     found, B = state.found, len(tol)
@@ -144,7 +151,7 @@ def certify_some(
     part = objective if every else objective.select(models)
     out = {}
     for i, certificate in zip(
-        models.tolist(), certify(part, some.model, some.duals or None, some.found, some.pulled)
+        models.tolist(), certify(part, some.model, some.duals or None, some.found, some.pull)
     ):
         out[i] = certificate.raised_to(float(watch.bound[i]))
         if certificate.dual is not None:

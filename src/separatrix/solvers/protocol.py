@@ -27,7 +27,7 @@ class State:
     duals : U (n, B, K) of every block of the data, of a solver that has dual variables: they prove
         how far the weights are from the optimum
     memory : what the solver remembers of each model in other shapes; the model's axis comes first
-    pulled : X^T (s o U) / S (d, B, K), where the last step has made it, of duals that are balanced
+    pull : g*(X^T (s o U) / S) (B,), where the last step has found it, of duals that are balanced
     """
 
     model: Model
@@ -38,7 +38,7 @@ class State:
     steps: int = 0
     duals: tuple[Array, ...] = ()
     memory: dict[str, Array] = field(default_factory=dict)
-    pulled: Array | None = None
+    pull: Array | None = None
 
     def select(self, models: Array) -> State:
         """The state of some of the models."""
@@ -50,7 +50,7 @@ class State:
             done=self.done[models],
             duals=tuple(pick_models(U, models) for U in self.duals),
             memory={name: a[models] for name, a in self.memory.items()},
-            pulled=None if self.pulled is None else pick_models(self.pulled, models),
+            pull=None if self.pull is None else self.pull[models],
         )
 
 
@@ -60,7 +60,9 @@ class Solver(Protocol):
     `needs` says what it demands of loss, penalty and data; `done_reason` names its own end;
     `descends` says whether it follows the objective down, so that a rise tells something. Models
     whose solvers have equal `shared_key` can be one batch, for the solver that `join` makes of
-    them; models with equal `own_key` besides take the same path.
+    them; models with equal `own_key` besides take the same path. A step may change the model of its
+    state in place, but nobody may change the model that `start` was given: a solver whose steps
+    work in place copies it there.
     """
 
     @property
