@@ -463,7 +463,7 @@ def test_the_duals_of_many_rows_are_balanced_to_the_last_digits() -> None:
         assert abs(fsum(flows[:, b])) < 1e-16 * np.abs(flows[:, b]).sum()
 
 
-def test_a_hopeless_fit_ends_when_it_is_told_to() -> None:
+def test_a_hopeless_fit_tells_how_far_off_it_is() -> None:
     rng = np.random.default_rng(29)
     X = sp.csr_array(rng.uniform(-100.0, 100.0, (130, 2)))
     y = rng.integers(0, 5, 130)
