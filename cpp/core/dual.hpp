@@ -5,7 +5,8 @@
 // infinity). Rows that share a strong feature disturb each other: where Q is larger than the square
 // q that `calm_share` chooses, the bias is treated as a feature of square q whose weight is drawn
 // to a centre, and after each epoch the centre follows it, (1 - q / Q) of the way (the proximal
-// point method; of a free bias, the method of multipliers).
+// point method; of a free bias, the method of multipliers). Features that dominate the rows are
+// treated in the same way, see dual_strong.hpp.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "dual_copy.hpp"
+#include "dual_strong.hpp"
 #include "shuffle.hpp"
 
 namespace sx {
@@ -68,8 +70,9 @@ class DualWork {
     static constexpr index_t leap_after = 5, leap_every = 4;
 
   public:
+    // `strength` is that of the features without factors.
     DualWork(const DualKernels<T>& kernels, const DualCopy<T>& X, const DualStep<T>& step,
-             index_t first, index_t units)
+             const Strength& strength, index_t first, index_t units)
         : k_(kernels),
           X_(X),
           step_(step),
@@ -88,7 +91,8 @@ class DualWork {
         for (index_t u = 0; u < units; ++u)
             model_.push_back((first_ + u * p_.outputs) / step.outputs);
         read_rows();
-        read_columns();
+        read_columns(strength);
+        read_squares();
         read_weights();
         read_duals();
     }
@@ -134,6 +138,13 @@ class DualWork {
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
 
+    // A strong feature of a unit: the step that is made of it, its own, and where it is drawn to.
+    struct Drawn {
+        index_t at, unit;
+        double share, whole, largest;
+        std::vector<double> centre;  // (outputs)
+    };
+
     index_t model(index_t unit) const { return model_[unit]; }
     double bias_square(index_t unit) const { return step_.bias_square[model(unit)]; }
 
@@ -163,18 +174,13 @@ class DualWork {
     void read_rows() {
         const Labels& l = step_.labels;
         p_.y = spread(l.y_model != 0, y_, [this](index_t i, index_t u) { return label(i, u); });
-        p_.square = spread(step_.steps != nullptr, square_,
-                           [this](index_t i, index_t u) { return square(i, u); });
         active_.assign(n_, 0);
-        for (std::vector<double>* a : {&active_of_, &total_, &squares_of_})
-            a->assign(p_.units, 0.0);
+        for (std::vector<double>* a : {&active_of_, &total_}) a->assign(p_.units, 0.0);
         const auto count = [&](index_t i, index_t u, double s) {
             if (!(s > 0.0)) return;
             active_[i] |= 1u << u;
             active_of_[u] += 1.0;
             total_[u] += s;
-            squares_of_[u] +=
-                s * double(p_.square.at[i * p_.square.row + (p_.square.each ? u : 0)]);
         };
         p_.s = spread(!l.same_weights(), s_, [&](index_t i, index_t u) {
             const double s = weight(i, u);
@@ -192,18 +198,33 @@ class DualWork {
         p_.live = p_.units == 32 ? ~0u : (1u << p_.units) - 1u;
     }
 
-    // The squared norm of a row, with the factors of the unit.
-    double square(index_t i, index_t unit) const {
-        if (!step_.steps) return X_.squares()[i];
-        const index_t c = first_ + unit * p_.outputs, N = step_.N();
-        double sum = 0;
-        entries(i, [&](index_t j, double x) {
-            sum += x * x * double(step_.steps[feature(j) * N + c]);
-        });
-        return sum;
+    // 1 / f^2 of the feature at a place of the copy.
+    double own_step(index_t at, index_t unit) const {
+        if (!step_.steps) return 1.0;
+        return double(step_.steps[feature(at) * step_.N() + first_ + unit * p_.outputs]);
     }
 
-    void read_columns() {
+    // The squared norms of the rows, with the steps of the unit.
+    void read_squares() {
+        if (!step_.steps && drawn_.empty()) {
+            p_.square =
+                spread(false, square_, [this](index_t i, index_t) { return X_.squares()[i]; });
+            return;
+        }
+        std::vector<double> steps(p_.units * rows_.features);
+        for (index_t u = 0; u < p_.units; ++u)
+            for (index_t j = 0; j < rows_.features; ++j)
+                steps[u * rows_.features + j] = own_step(j, u);
+        for (const Drawn& d : drawn_) steps[d.unit * rows_.features + d.at] = d.share;
+        p_.square = spread(true, square_, [&](index_t i, index_t u) {
+            double sum = 0;
+            for_entries(rows_, i,
+                        [&](index_t j, double x) { sum += x * x * steps[u * rows_.features + j]; });
+            return sum;
+        });
+    }
+
+    void read_columns(const Strength& strength) {
         const index_t w = p_.width + k_.lanes;
         for (std::vector<T>* a :
              {&strength_, &bias_square_, &number_, &bias_, &found_high_, &found_low_})
@@ -221,7 +242,16 @@ class DualWork {
         last_.assign(w, 0.0);
         before_.assign(w, 0.0);
         for (index_t u = 0; u < p_.units; ++u) {
-            const double share = std::min(bias_square(u), calm_share(u));
+            const Strength own =
+                step_.steps ? find_strong(rows_, [&](index_t at) { return own_step(at, u); })
+                            : strength;
+            const double calm = calm_share(u, own.rest);
+            for (const StrongFeature& f : own.features)
+                if (f.square > calm)
+                    drawn_.push_back({f.at, u, own_step(f.at, u) * (calm / f.square),
+                                      own_step(f.at, u), f.largest,
+                                      std::vector<double>(p_.outputs, 0.0)});
+            const double share = std::min(bias_square(u), calm);
             for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c) {
                 strength_[c] = T(step_.labels.scale[model(u)]);
                 share_[c] = share;
@@ -242,20 +272,24 @@ class DualWork {
     // The squared value q of the feature that the bias stands for, at most. With C the mean C_i, a
     // change of one dual by 1 moves the bias by C times this. Larger values make the duals balance
     // sooner but the rows disturb each other more, the more so the more curved the loss is.
-    // Measured on text and images: a third of it and three times as much cost an epoch or two.
-    double calm_share(index_t unit) const {
+    // Measured on text and images: a third of it and three times as much cost an epoch or two. The
+    // `rest` is the typical square of a row.
+    double calm_share(index_t unit, double rest) const {
         const double total = total_[unit];
         if (!(total > 0.0)) return 1.0;
         const double C = total * step_.labels.scale[model(unit)] / rows_of_[unit];
         const double move = p_.form == DualForm::logistic  ? 0.15
                             : p_.form >= DualForm::softmax ? 0.1
                                                            : 0.015;
-        return std::max(move, 5.0 / rows_of_[unit]) / C + 0.01 * squares_of_[unit] / total;
+        return std::max(move, 5.0 / rows_of_[unit]) / C + 0.01 * rest;
     }
 
-    // Where the weight of a feature of the copy and a column of the task lies.
+    // Where the weight at a place of the copy and of a column of the task lies.
+    index_t spot(index_t at, index_t c) const {
+        return rows_.start ? at * p_.width + c : c * rows_.stride + at;
+    }
     index_t place(index_t j, index_t c) const {
-        return rows_.start ? index_t(X_.place()[j]) * p_.width + c : c * rows_.stride + j;
+        return spot(rows_.start ? index_t(X_.place()[j]) : j, c);
     }
 
     void read_weights() {
@@ -270,7 +304,13 @@ class DualWork {
             return to;
         };
         p_.W = take(step_.blank ? nullptr : step_.W, W_);
-        p_.steps = step_.steps ? take(step_.steps, steps_) : nullptr;
+        if (!step_.steps && drawn_.empty()) return;
+        T* steps = take(step_.steps, steps_);
+        if (!step_.steps) std::fill_n(steps, size, T(1));
+        for (const Drawn& d : drawn_)
+            for (index_t k = 0; k < p_.outputs; ++k)
+                steps[spot(d.at, d.unit * p_.outputs + k)] = T(d.share);
+        p_.steps = steps;
     }
 
     void read_duals() {
@@ -305,11 +345,34 @@ class DualWork {
                 centre_[c] = step_.b[first_ + c] + share_[c] * change_[c];
             bias_[c] = T(bias(c));
         }
+        find_centres();
         if (p_.form != DualForm::logistic) return;
         flows_ = Pages<T>(n_ * p_.width + 2 * k_.lanes);
         p_.flows = flows_.data();
         std::fill_n(p_.flows + n_ * p_.width, 2 * k_.lanes, T(0));
         k_.find_flows(p_.duals, n_ * p_.width, p_.flows);
+    }
+
+    // The centres of strong features, c = w - r g.
+    void find_centres() {
+        if (drawn_.empty() || step_.blank) return;
+        std::vector<std::vector<index_t>> at(rows_.features);
+        for (index_t number = 0; number < index_t(drawn_.size()); ++number)
+            at[drawn_[number].at].push_back(number);
+        for (index_t i = 0; i < n_; ++i)
+            for_entries(rows_, i, [&](index_t j, double x) {
+                for (const index_t number : at[j]) {
+                    Drawn& d = drawn_[number];
+                    const double C = weight(i, d.unit) * step_.labels.scale[model(d.unit)];
+                    const double* U =
+                        step_.U + X_.order()[i] * step_.N() + first_ + d.unit * p_.outputs;
+                    for (index_t k = 0; C > 0.0 && k < p_.outputs; ++k)
+                        d.centre[k] += d.share * C * x * U[k];
+                }
+            });
+        for (Drawn& d : drawn_)
+            for (index_t k = 0; k < p_.outputs; ++k)
+                d.centre[k] += double(p_.W[spot(d.at, d.unit * p_.outputs + k)]);
     }
 
     // What the kernels keep of the duals U of a row.
@@ -396,18 +459,6 @@ class DualWork {
         }
     }
 
-    // Calls entry(place, value) for the entries of a row of the copy.
-    template <class Entry>
-    void entries(index_t i, const Entry& entry) const {
-        if (!rows_.start) {
-            for (index_t j = 0; j < rows_.features; ++j)
-                entry(j, double(rows_.value[i * rows_.stride + j]));
-            return;
-        }
-        for (index_t k = rows_.start[i]; k < rows_.start[i + 1]; ++k)
-            entry(rows_.index[k], double(rows_.value[k]));
-    }
-
     // The feature at a place of the copy.
     index_t feature(index_t at) const { return rows_.start ? X_.feature()[at] : at; }
 
@@ -432,11 +483,37 @@ class DualWork {
         return off * off / (2.0 * Q);
     }
 
+    // The same of a strong feature, (w - Q g)^2 / (2 Q).
+    double imbalance(const Drawn& d) const {
+        double sum = 0;
+        for (index_t k = 0; k < p_.outputs; ++k) {
+            const double w = p_.W[spot(d.at, d.unit * p_.outputs + k)];
+            const double off = w - d.whole / d.share * (w - d.centre[k]);
+            sum += off * off / (2.0 * d.whole);
+        }
+        return sum;
+    }
+
+    // Moves the centre of a strong feature; returns by how much a score may change.
+    double follow(Drawn& d) {
+        double most = 0;
+        for (index_t k = 0; k < p_.outputs; ++k) {
+            T& w = p_.W[spot(d.at, d.unit * p_.outputs + k)];
+            const double next = (1.0 - d.share / d.whole) * double(w);
+            const double move = next - std::exchange(d.centre[k], next);
+            w = T(double(w) + move);
+            most = std::max(most, std::abs(move) * d.largest);
+        }
+        return most;
+    }
+
     // The centre, the estimate of the gap and the bounds of the next epoch.
     void close_epoch(index_t u, bool first) {
         double unbalanced = 0, jump = 0;
         for (index_t c = u * p_.outputs; c < (u + 1) * p_.outputs; ++c)
             unbalanced += imbalance(u, c);
+        for (const Drawn& d : drawn_)
+            if (d.unit == u) unbalanced += imbalance(d);
         const double estimate = gap_[u] + unbalanced;
         const bool better = estimate < (1.0 - 1e-3) * best_[u];
         stalled_[u] = better || first ? 0 : stalled_[u] + 1;
@@ -451,6 +528,8 @@ class DualWork {
             }
             bias_[c] = T(bias(c));
         }
+        for (Drawn& d : drawn_)
+            if (d.unit == u && settled && !first) jump += follow(d);
         step_.estimate[first_unit_ + u] = estimate;
         active_of_[u] -= double(std::exchange(resting_[u], 0));
         high_[u] = found_high_[u] > T(0) ? found_high_[u] : infinity;
@@ -656,8 +735,9 @@ class DualWork {
     std::vector<T> y_, s_, square_, strength_, bias_square_, number_, bias_, high_, low_,
         found_high_, found_low_;
     std::vector<double> gap_, change_, centre_, share_, drift_, best_, active_of_, rows_of_, total_,
-        squares_of_, loss_, losses_now_, outputs_, last_, before_, leapt_from_, slowest_;
+        loss_, losses_now_, outputs_, last_, before_, leapt_from_, slowest_;
     std::vector<index_t> model_, resting_, stalled_;
+    std::vector<Drawn> drawn_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;
     Pages<T> W_, steps_, duals_, flows_, scratch_, leap_space_;
@@ -712,10 +792,12 @@ std::vector<DualShare<T>> shares_of(const Engine& engine, const DualCopy<T>& X,
 template <class T>
 void dual_step(const Engine& engine, const DualCopy<T>& X, const DualStep<T>& step) {
     const std::vector<DualShare<T>> shares = shares_of(engine, X, step);
+    const Strength strength =
+        step.steps ? Strength{} : find_strong(X.rows(), [](index_t) { return 1.0; });
     const double work = 1e2 * double(X.order().size()) * step.N();
     engine.loop(index_t(shares.size()), work, [&](index_t task, int) {
         const DualShare<T>& share = shares[task];
-        DualWork<T>(*share.kernels, X, step, share.first, share.units).run();
+        DualWork<T>(*share.kernels, X, step, strength, share.first, share.units).run();
     });
 }
 
