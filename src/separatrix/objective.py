@@ -191,11 +191,14 @@ class Objective:
     def loss_gradient(self, block: Block, model: Model) -> Array:
         """The gradient of each row's loss with respect to its scores, (n, B, K)."""
         self._require(model, Dataset([block], self.data.classes))
-        Z = model.scores(block.X)
+        return self.score_gradient(block, model.scores(block.X))
+
+    def score_gradient(self, block: Block, Z: Array) -> Array:
+        """The same from the scores (n, B, K), which may be overwritten."""
         if not self.loss.compiled:
             return self.loss.gradient(block.y, Z)
         value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
-        ones = np.ones(model.n_models)
+        ones = np.ones(Z.shape[1])
         _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
         return Z
 

@@ -7,9 +7,10 @@ import numpy as np
 from separatrix.arrays import Array
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
+from separatrix.solvers.line_minimum import find_line_minimum
 
 ARMIJO = 1e-4
-TRIES = 40
+TRIES = 24
 ROUNDING = 1e-13  # share of a value by which others cannot be told apart from it
 
 
@@ -56,7 +57,8 @@ def search(
 ) -> tuple[Model, Evaluation, Array]:
     """The models moved along their directions, what was found there, and the steps (B,).
 
-    The step is 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
+    The step is 1, or else the one that leads lowest, or if rounding spoils that a shorter one, ...
+    until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
     With l1 > 0 the slope is g.p + l1 (|w + p|_1 - |w|_1), which P falls below at first.
     Each model has its own; only models whose step was refused are looked at again. A model that
     finds none stays where it is, with a step of 0. `scores` asks for those of models that all take
@@ -71,17 +73,16 @@ def search(
         return there, seen, t
     level = value + _rounding(objective, model, value)
     moved |= _flat(objective, there, seen, direction, level, slope)
-    for _ in range(TRIES):
+    for number in range(TRIES):
         if moved.all():
             break
         again = np.flatnonzero(~moved)
-        high = np.where(np.isfinite(seen.value[again]), seen.value[again], np.inf)
-        # The minimum of the parabola through the value, the slope and the refused value.
-        fall = t[again] * slope[again]
-        best = -0.5 * fall / (high - value[again] - fall) * t[again]
-        t[again] = np.clip(best, 0.1 * t[again], 0.5 * t[again])
-        ahead = direction.select(again)
-        part, some = model.select(again).plus(ahead, t[again]), objective.select(again)
+        ahead, some, start = direction.select(again), objective.select(again), model.select(again)
+        if number == 0:
+            t[again] = find_line_minimum(some, start, ahead, slope[again])
+        else:
+            t[again] = 0.25 * t[again]
+        part = start.plus(ahead, t[again])
         looked = some.evaluate(part)
         there.put(again, part)
         seen = seen.put(again, looked)
