@@ -13,10 +13,10 @@ from scipy.optimize import LinearConstraint, minimize
 from forms import FORMS, Form
 from separatrix.certificate import certify
 from separatrix.data import Dataset
-from separatrix.fit import make_solver, refuse_illegal
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import make_solver, refuse_illegal
 from separatrix.solvers import SOLVERS, Progress, Result, Stop, run
 
 N, D, B = 36, 3, 2

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from separatrix import LOSSES, GradientDescentClassifier, Perceptron, fit_many, set_threads
-from separatrix.fit import refuse_illegal
+from separatrix.solver_choice import refuse_illegal
 
 G = GradientDescentClassifier
 X = np.arange(24.0).reshape(8, 3)

@@ -11,11 +11,11 @@ from batches import BIASES
 from forms import CONVEX, Form
 from separatrix.bound import lower_bounds
 from separatrix.data import Dataset
-from separatrix.fit import choose_solver, make_solver
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import choose_solver, make_solver
 from separatrix.solvers import Result, Stop, run
 
 FLOWING = [form for form in CONVEX if form.loss.name.split(",")[0] != "squared"]
@@ -36,7 +36,7 @@ def draw(form: Form, penalty: str, bias: str, seed: int, models: int = 1) -> Obj
 
 def solve(objective: Objective, form: Form, penalty: str) -> Result:
     l1, l2 = PENALTIES[penalty]
-    name, _ = choose_solver(form.loss, form.outputs, l1, l2, objective.data)
+    name, *_ = choose_solver(form.loss, form.outputs, l1, l2, objective.data)
     stop = Stop(epochs=((3000,),), tol=np.array([1e-10]))
     [[found]] = run(make_solver(name), objective, Model.zeros(3, 1, form.outputs), stop)
     return found

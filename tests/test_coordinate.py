@@ -15,11 +15,11 @@ from forms import FORMS, Form
 from separatrix.arrays import set_threads
 from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
-from separatrix.fit import refuse_illegal
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import LBFGS, Coordinate, Progress, Result, Stop, run
 
 SMOOTH = [form for form in FORMS if form.loss.smooth and form.loss.convex]

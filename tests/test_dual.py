@@ -26,11 +26,11 @@ from forms import FORMS, Form
 from separatrix.arrays import set_threads
 from separatrix.certificate import dual_values
 from separatrix.data import Block, Dataset
-from separatrix.fit import refuse_illegal
 from separatrix.losses import LOSSES, make_loss
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import LBFGS, Dual, Interior, Newton, Result, Stop, run
 from separatrix.solvers.dual import has_dual_form
 

@@ -13,12 +13,12 @@ from forms import FORMS, Form
 from separatrix.arrays import Matrix, set_threads
 from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
-from separatrix.fit import refuse_illegal
 from separatrix.frame import Frame
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import LBFGS, Coordinate, Interior, Newton, Result, Solver
 
 LOGISTIC = Form(LOSSES["logistic"], 2, 1)

@@ -24,11 +24,11 @@ from separatrix import LinearSVC
 from separatrix.arrays import get_threads, set_threads
 from separatrix.certificate import dual_values
 from separatrix.data import Block, Dataset
-from separatrix.fit import refuse_illegal
 from separatrix.losses import LOSSES, make_loss
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import Interior, Result, Stop, run
 from separatrix.solvers.hinge_terms import has_terms
 

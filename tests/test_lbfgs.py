@@ -9,11 +9,12 @@ from scipy.optimize import minimize
 from forms import FORMS, Form
 from separatrix import GradientDescentClassifier
 from separatrix.data import Dataset
-from separatrix.fit import Task, refuse_illegal, train
+from separatrix.fit import Task, train
 from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import LBFGS, Result, Stop, run
 
 SMOOTH = [form for form in FORMS if form.loss.smooth and form.loss.convex]

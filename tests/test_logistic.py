@@ -22,8 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix.data import Dataset
-from separatrix.fit import OPTIMISERS, choose_solver, refuse_illegal
 from separatrix.losses import LOSSES, OneVsRest
+from separatrix.solver_choice import OPTIMISERS, choose_solver, refuse_illegal
 from separatrix.solvers import SOLVERS
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -487,7 +487,7 @@ def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
     data = Dataset.of(X, Y)
     l1, l2 = (0.0, 0.0) if np.isinf(C) else (l1_ratio, 1.0 - l1_ratio)
     if LOSSES[loss].smooth or (l2 > 0.0 and l1 == 0.0):
-        name, why = choose_solver(LOSSES[loss], 1, l1, l2, data)
+        name, why, *_ = choose_solver(LOSSES[loss], 1, l1, l2, data)
         refuse_illegal(name, LOSSES[loss], l1, l2)
         assert why.startswith(f"{name}: ")
         assert why.endswith(".")

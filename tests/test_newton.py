@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from forms import CONVEX, SMOOTH, Form
 from separatrix.arrays import get_threads, rows_read, set_threads
 from separatrix.data import Dataset
-from separatrix.fit import refuse_illegal
 from separatrix.losses import LOSSES, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_choice import refuse_illegal
 from separatrix.solvers import LBFGS, Newton, Progress, Result, Stop, run
 from test_lbfgs import reference
 from test_objective import Uncompiled

@@ -34,8 +34,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix.estimators.calibration import Sigmoids
 from separatrix.estimators.threshold import choose
-from separatrix.fit import OPTIMISERS, refuse_illegal
 from separatrix.losses import LOSSES
+from separatrix.solver_choice import OPTIMISERS, refuse_illegal
 from separatrix.solvers import SOLVERS
 
 matplotlib.use("Agg")

@@ -60,7 +60,7 @@ def _draw_rows(
     if kind == "outlier rows":
         X[rng.choice(n, rng.integers(1, 4))] *= 10.0 ** rng.uniform(2, 5)
     elif kind == "mixed units":
-        X = X * 10.0 ** rng.uniform(-4, 5, d) + rng.choice([0.0, 1.0]) * 10.0 ** rng.uniform(0, 4, d)
+        X = (X + rng.choice([0.0, 3.0])) * 10.0 ** rng.uniform(-3, 4, d)
     else:
         copied = rng.integers(0, d, d // 2)
         X[:, : d // 2] = X[:, copied] * (1.0 + 1e-6 * rng.normal(size=(n, d // 2)))

@@ -80,6 +80,7 @@ class Matrix:
         self._largest: Array | None = None
         self._full: Array | None = None
         self._column_squares: Array | None = None
+        self._sample: Any = None
 
     @property
     def n_entries(self) -> int:
@@ -315,6 +316,14 @@ class Matrix:
         some = self.X[:: max(self.X.size // _ENTRIES_AT_ONCE, 1)]
         total = np.einsum("ij,ij->j", some, some, dtype=np.float64)
         return total * len(self.X) / max(len(some), 1)
+
+    def squares_of_sample(self, rows: int) -> Any:
+        """The squares of the entries of at most about so many rows: an array, or CSR if sparse."""
+        if self._sample is None:
+            forms, _ = self._held
+            some = forms.get("csr", self.X)[:: max(self.shape[0] // rows, 1)].astype(np.float64)
+            self._sample = some.power(2).tocsr() if self.is_sparse else np.square(some)
+        return self._sample
 
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:
         X, d = self.X, self.shape[1]

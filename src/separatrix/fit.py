@@ -1,10 +1,10 @@
-"""From tasks to results: what may be solved how, and which models share a pass."""
+"""From tasks to results: which models share a pass, and which solver takes over from which."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -13,21 +13,10 @@ from separatrix.data import Dataset
 from separatrix.losses import Loss, OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.parameters import ParameterError
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import SOLVERS, Newton, Progress, Result, Solver, State, Stop, run
-from separatrix.solvers.dual import has_dual_form
-from separatrix.solvers.hinge_terms import has_terms
-
-# Solvers that reach an optimum, the most generally useful first.
-OPTIMISERS = ("newton", "lbfgs", "interior", "dual", "coordinate")
-# What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
-SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
-DUAL_IS_EASY = 25.0  # C * curvature * mean |x|^2 for each output, up to which dual steps pay
-# The same for a hinge, and the most weights of a Hessian that is worth its while above it, and
-# where the dual all but stands still.
-HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
-HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
+from separatrix.solver_choice import make_fallback, refuse_illegal
+from separatrix.solvers import Progress, Result, Solver, State, Stop, run
+from separatrix.solvers.dual import STALLED
 
 
 @dataclass(frozen=True)
@@ -35,10 +24,11 @@ class Task:
     """One model to train: what, how, when to stop and from where.
 
     `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
-    chosen; `factors` (d,) and `bias_factor` are those of the penalty; `start` is None for zero
-    weights; `state` goes on from an earlier run instead. Weights are computed in the type of X, or,
-    where `precise`, in float64 whatever that is: a proof to many digits needs it, and would not be
-    one of weights that are rounded afterwards.
+    chosen, `fallback` names the solver that takes over if it stalls; `factors` (d,) and
+    `bias_factor` are those of the penalty; `start` is None for zero weights; `state` goes on from
+    an earlier run instead. Weights are computed in the type of X, or, where `precise`, in float64
+    whatever that is: a proof to many digits needs it, and would not be one of weights that are
+    rounded afterwards.
     """
 
     loss: Loss
@@ -54,6 +44,7 @@ class Task:
     start: Model | None = None
     state: State | None = None
     why: str = ""
+    fallback: str | None = None
 
 
 def train(
@@ -71,7 +62,7 @@ def train(
     Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
     one model, read off several times. `data` may hold weights (n, T), one column a task. `whole` is
     False if the rows are only a part of the data. `resume` is a checkpoint of these very tasks,
-    which must be one batch.
+    which must be one batch. Models whose solver stalls go on with the fallback of their tasks.
     """
     for task in tasks:
         refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
@@ -81,7 +72,7 @@ def train(
             f"A checkpoint is of one batch, and these tasks make {len(batches)}. Resume the tasks "
             "of one batch, as share_passes tells them."
         )
-    results: list[Result | None] = [None] * len(tasks)
+    results: dict[int, Result] = {}
     for runs in batches:
         first = [tasks[same[0]] for same in runs]
         numbers = np.array([same[0] for same in runs])
@@ -94,7 +85,7 @@ def train(
         readings = run(
             first[0].solver.join([task.solver for task in first]),
             objective,
-            _starts(first, data),
+            _starts(first, objective),
             Stop.join([task.stop for task in first], epochs),
             validation=held_out,
             on_record=_for_members(on_record, runs),
@@ -107,7 +98,63 @@ def train(
             for t in same:
                 reading = found[points.index(tasks[t].stop.epochs[0][0])]
                 results[t] = replace(reading, why=tasks[t].why)
-    return [result for result in results if result is not None]
+    results |= _hand_over(tasks, results, data, on_record, whole)
+    return [results[t] for t in range(len(tasks))]
+
+
+def _hand_over(
+    tasks: Sequence[Task],
+    results: Mapping[int, Result],
+    data: Dataset,
+    on_record: Callable[[Progress], None] | None,
+    whole: bool,
+) -> dict[int, Result]:
+    """The results of the tasks whose solver has stalled, after their fallback has gone on."""
+    later: dict[int, Task] = {}
+    for t, result in results.items():
+        left, fallback = tasks[t].stop.epochs[0][0] - result.history.epochs, tasks[t].fallback
+        if result.stop_reason == STALLED and fallback is not None and left > 0:
+            later[t] = replace(
+                tasks[t],
+                solver=make_fallback(fallback),
+                stop=replace(tasks[t].stop, epochs=((left,),)),
+                start=result.model,
+                fallback=None,
+            )
+    if not later:
+        return {}
+    numbers = list(later)
+    done = max(results[t].history.epochs for t in numbers)
+
+    def heard(progress: Progress) -> None:
+        assert on_record is not None
+        members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
+        epoch, epochs = progress.epoch + done, progress.epochs + done
+        on_record(replace(progress, epoch=epoch, epochs=epochs, members=members))
+
+    found = train(
+        list(later.values()),
+        data.select(np.array(numbers)),
+        on_record=None if on_record is None else heard,
+        whole=whole,
+    )
+    return {t: _followed_by(results[t], second) for t, second in zip(numbers, found)}
+
+
+def _followed_by(first: Result, second: Result) -> Result:
+    """The result of a model that two solvers have trained, one after the other."""
+    gap = first.certificate.relative_gap
+    reached = "" if gap is None else f" at a relative {gap:.2g}"
+    steps = first.history.epochs
+    bound = -np.inf if first.certificate.dual is None else first.certificate.dual
+    return replace(
+        second,
+        history=first.history.followed_by(second.history),
+        best_epoch=steps + second.best_epoch if second.best_epoch else first.best_epoch,
+        certificate=second.certificate.raised_to(bound),
+        why=f"{first.why} Its duality gap stopped shrinking{reached} after {steps} steps, so "
+        f"{second.solver} took over.",
+    )
 
 
 def share_passes(tasks: Sequence[Task], own_rows: bool = False) -> list[list[list[int]]]:
@@ -121,169 +168,6 @@ def share_passes(tasks: Sequence[Task], own_rows: bool = False) -> list[list[lis
         keys = [(_run_key(tasks[t]), t if own_rows else 0) for t in members]
         batches.append(list(_groups(keys, names=members).values()))
     return batches
-
-
-def refuse_illegal(
-    solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
-) -> None:
-    """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
-    missing = _missing(solver, loss, l1, l2)
-    if not missing:
-        return
-    others = [name for name in among if not _missing(name, loss, l1, l2)]
-    raise ParameterError(
-        f"Loss '{loss.name}' {_with_penalty(l1, l2)} cannot be used with solver '{solver}': "
-        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
-    )
-
-
-def _with_penalty(l1: float, l2: float) -> str:
-    """A penalty in words: estimators make l1 and l2 of what their users call C and l1_ratio."""
-    kinds = [name for name, strength in (("L1", l1), ("L2", l2)) if strength > 0.0]
-    if not kinds:
-        return "without a penalty"
-    return f"with an {' and an '.join(kinds)} penalty (l1={l1:g}, l2={l2:g})"
-
-
-def choose_solver(
-    loss: Loss,
-    n_outputs: int,
-    l1: float,
-    l2: float,
-    data: Dataset,
-    factors: Array | None = None,
-) -> tuple[str, str]:
-    """The solver for a model that is to be brought to its optimum, and why, in one sentence.
-
-    It depends on the model and its data alone, never on the models beside it: each is then solved
-    in the same way in every company.
-
-    >>> from separatrix.losses import LOSSES
-    >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
-    >>> choose_solver(LOSSES["logistic"], 1, 0.0, 0.0, data)[0] in OPTIMISERS
-    True
-    """
-    best, reason = _best_solver(loss, n_outputs, l1, l2, data, factors)
-    if not _missing(best, loss, l1, l2):
-        return best, f"{best}: {reason}."
-    for name in OPTIMISERS:
-        if not _missing(name, loss, l1, l2):
-            return name, f"{name}: it accepts this loss and penalty."
-    raise ParameterError(
-        f"No solver brings loss '{loss.name}' {_with_penalty(l1, l2)} to its optimum: a loss "
-        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
-        "finite C without L1."
-    )
-
-
-def make_solver(
-    name: str, seed: int = 0, *, single: bool = False, tol: float | None = None
-) -> Solver:
-    """One of the optimisers; what else is given is for the dual.
-
-    That is the seed, whether to work in float32, and the relative gap that will be asked for.
-    """
-    kind: Any = SOLVERS[name]
-    if name != "dual":
-        return kind()
-    return kind(seed=seed, single=single) if tol is None else kind(seed, single, tol)
-
-
-def single_is_enough(
-    loss: Loss,
-    n_outputs: int,
-    l2: float,
-    data: Dataset,
-    tol: float,
-    factors: Array | None = None,
-) -> bool:
-    """Whether the dual reaches a tolerance in float32, for which it reads half as much memory."""
-    return (
-        loss.smooth
-        and tol >= SINGLE_TOL
-        and l2 > 0.0
-        and _hardness(loss, n_outputs, l2, data, factors) <= SINGLE_HARDNESS
-        and 1.0 / MODERATE < _mean_square(data, factors) < MODERATE
-    )
-
-
-def _best_solver(
-    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
-) -> tuple[str, str]:
-    if not loss.compiled:
-        return "lbfgs", "it needs no compiled kernel of the loss"
-    if l1 > 0.0:
-        return "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
-    if loss.smooth and l2 == 0.0:
-        return "newton", "without a penalty only second derivatives tell the curvature"
-    # The outputs of one-vs-rest share nothing: each is a problem of its own.
-    outputs = 1 if isinstance(loss, OneVsRest) else n_outputs
-    size = (data.n_features + 1) * outputs
-    if not loss.smooth and size <= Newton.order:
-        return "interior", f"a hinge, and {size} weights are few enough for an explicit Hessian"
-    if not loss.smooth and l2 == 0.0:
-        return "dual", "the loss has kinks"
-    if not loss.smooth:
-        # Outputs that are apart have a Hessian each.
-        blocks = n_outputs if isinstance(loss, OneVsRest) else 1
-        return _for_kinks(size, blocks, _hardness(loss, n_outputs, l2, data, factors), data)
-    if size <= Newton.order:
-        return "newton", f"{size} weights are few enough for an explicit Hessian"
-    if size >= data.n_samples:
-        return "dual", f"there are more weights, {size}, than rows, {data.n_samples}"
-    hardness, limit = _hardness(loss, n_outputs, l2, data, factors), DUAL_IS_EASY * outputs
-    numbers = f"there are {size} weights, and C * curvature * mean |x|^2 is {hardness:.2g}"
-    if hardness <= limit:
-        return "dual", f"{numbers}, at most {limit:g}, so that the dual problem is easy"
-    return "newton", f"{numbers}, above {limit:g}, so that the dual problem is hard"
-
-
-def _for_kinks(size: int, blocks: int, hardness: float, data: Dataset) -> tuple[str, str]:
-    """The solver for a hinge with too many weights for any Hessian to be cheap, and why."""
-    numbers = f"a hinge with {size} weights, whose C * mean |x|^2 is {hardness:.2g}"
-    largest = VERY_LARGE_HESSIAN if hardness > HINGE_IS_HOPELESS else LARGEST_HESSIAN
-    small = size * blocks**0.5 < largest and size < data.n_samples
-    if small and hardness > HINGE_IS_EASY:
-        return "interior", f"{numbers}, above {HINGE_IS_EASY:g}, so that the dual problem is hard"
-    return "dual", "the loss has kinks, and the dual problem has none"
-
-
-def _hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, factors: Array | None) -> float:
-    """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
-    curvature = loss.curvature_of(n_outputs) or 1.0
-    return curvature * _mean_square(data, factors) / (l2 * data.n_samples)
-
-
-def _mean_square(data: Dataset, factors: Array | None) -> float:
-    """|x/f|^2 of the mean row."""
-    return sum(block.X.sum_of_squares(factors) for block in data.blocks()) / data.n_samples
-
-
-def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
-    held = {
-        "perceptron": loss.name == "perceptron",
-        "smooth": loss.smooth,
-        "hinge": has_terms(loss),
-        "convex": loss.convex,
-        "compiled": loss.compiled,
-        "dual": has_dual_form(loss),
-        "l1=0": l1 == 0.0,
-        "l2=0": l2 == 0.0,
-        "l2>0": l2 > 0.0,
-    }
-    words = {
-        "perceptron": "the perceptron loss",
-        "smooth": "a smooth loss",
-        "hinge": "the hinge or the Crammer-Singer loss",
-        "convex": "a convex loss",
-        "compiled": "a compiled loss, one of LOSSES",
-        "dual": "a compiled loss with a dual form",
-        "l1=0": "l1 = 0",
-        "l2=0": "l2 = 0",
-        "l2>0": "l2 > 0",
-    }
-    needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
-    return [words[need] for need, holds in held.items() if need in needs and not holds]
 
 
 def _for_members(
@@ -306,15 +190,25 @@ def _penalty(tasks: Sequence[Task]) -> ElasticNet:
     return ElasticNet(l1, l2, factors, bias)
 
 
-def _starts(tasks: Sequence[Task], data: Dataset) -> Model:
-    """Where the models of a batch start from, mostly zero. One with a state is a batch alone."""
+def _starts(tasks: Sequence[Task], objective: Objective) -> Model:
+    """Where the models of a batch start from, mostly zero. One with a state is a batch alone.
+
+    A search for the optimum starts from zero where the weights that are given are no better.
+    """
     if tasks[0].state is not None:
         return tasks[0].state.model
+    data = objective.data
     dtype = np.dtype(np.float64) if tasks[0].precise else data.dtype
     out = Model.zeros(data.n_features, len(tasks), tasks[0].n_outputs, dtype)
-    for k, task in enumerate(tasks):
-        if task.start is not None:
-            out.put(np.array([k]), task.start)
+    given = np.array([k for k, task in enumerate(tasks) if task.start is not None], int)
+    if not len(given):
+        return out
+    starts = Model.stack([task.start.astype(dtype) for task in tasks if task.start is not None])
+    if tasks[0].precise:
+        some = objective.select(given)
+        lower = some.value(starts) < some.value(out.select(given))
+        given, starts = given[lower], starts.select(lower)
+    out.put(given, starts)
     return out
 
 

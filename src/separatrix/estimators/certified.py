@@ -27,17 +27,18 @@ from separatrix.estimators.many import as_weights, fit_many
 from separatrix.estimators.start import seed_of
 from separatrix.estimators.threshold import Threshold, choose
 from separatrix.estimators.verdict import verdict
-from separatrix.fit import (
+from separatrix.fit import Task
+from separatrix.losses import Loss, OneVsRest
+from separatrix.model import Model
+from separatrix.parameters import ParameterError
+from separatrix.solver_choice import (
     OPTIMISERS,
-    Task,
+    Choice,
     choose_solver,
     make_solver,
     refuse_illegal,
     single_is_enough,
 )
-from separatrix.losses import Loss, OneVsRest
-from separatrix.model import Model
-from separatrix.parameters import ParameterError
 from separatrix.solvers import OnEpoch, Result, Stop
 from separatrix.solvers.epochs import telling
 
@@ -178,15 +179,18 @@ class CertifiedClassifier(LinearClassifier):
         _require_weight_of_classes(data)
         l1, l2 = self._strengths(data)
         if self.solver == "auto":
-            name, why = choose_solver(loss, n_outputs, l1, l2, data, factors)
+            choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
-            name, why = self.solver, f"{self.solver}: it was asked for."
-            refuse_illegal(name, loss, l1, l2, OPTIMISERS)
+            choice = Choice(self.solver, f"{self.solver}: it was asked for.")
+            refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
+        name, tol = choice.name, float(self.tol)
         single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, self.tol, factors)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
-            solver=make_solver(name, self._seed(), single=single, tol=float(self.tol)),
+            solver=make_solver(
+                name, self._seed(), single=single, tol=tol, patience=choice.patience
+            ),
             stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([self.tol], float)),
             l1=l1,
             l2=l2,
@@ -195,7 +199,8 @@ class CertifiedClassifier(LinearClassifier):
             bias_factor=self._bias_factor(),
             precise=True,
             start=self._start(n_outputs, data) if self.warm_start else None,
-            why=why,
+            why=choice.why,
+            fallback=choice.fallback,
         )
 
     def _seed(self) -> int:

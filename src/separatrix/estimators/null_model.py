@@ -8,8 +8,9 @@ import numpy as np
 
 from separatrix.arrays import Array
 from separatrix.data import Block, Dataset
-from separatrix.fit import Task, choose_solver, make_solver, train
+from separatrix.fit import Task, train
 from separatrix.losses import Loss
+from separatrix.solver_choice import choose_solver, make_solver
 from separatrix.solvers import Stop
 
 PRECISION = 1e-15  # of the gradient of the bias, relative to the start; rounding may end it before
@@ -72,7 +73,7 @@ class NullModel:
 
 
 def _biases(loss: Loss, n_outputs: int, rows: Dataset) -> Array:
-    name, _ = choose_solver(loss, n_outputs, 0.0, 0.0, rows)
+    name = choose_solver(loss, n_outputs, 0.0, 0.0, rows).name
     stop = Stop(epochs=((ITERATIONS,),), tol=np.array([PRECISION]))
     task = Task(loss=loss, n_outputs=n_outputs, solver=make_solver(name, 0), stop=stop)
     return train([task], rows, whole=False)[0].model.b[0]

@@ -11,6 +11,7 @@ from separatrix.diagnose import Diagnosis
 from separatrix.estimators.caller import users_line
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.solvers import Result
+from separatrix.solvers.dual import STALLED
 
 ROUNDING = 1e-13  # a relative gap that could be rounding
 
@@ -32,7 +33,10 @@ def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis
         reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
     ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
     remedy = "Raise tol, standardise the features, or lower C."
-    if result.stop_reason == "epochs":
+    if result.stop_reason == STALLED:
+        ended = f"stalled after {result.history.epochs} steps: its duality gap stopped shrinking,"
+        remedy = "Standardise the features, or lower C."
+    elif result.stop_reason == "epochs":
         ended = f"stopped at max_iter={max_iter}"
         remedy = "Raise max_iter, standardise the features, or lower C."
     elif result.stop_reason == "interrupted":

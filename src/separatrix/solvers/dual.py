@@ -36,6 +36,8 @@ FALL = 0.1  # share of the last estimate of the gap at which a step ends
 # the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
 SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
 SMALL = 2e6  # entries of X that are read in a time that a step is worth
+STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
+PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
@@ -78,19 +80,21 @@ class Dual:
         step, so that smooth losses still reach a relative gap of 1e-9, those with kinks 1e-6
     goal : the relative gap that the first step aims at
     epochs : epochs of a step at most; of a hinge, whose rows rest when they are done, as many rows
+    patience : steps without progress after which a model is given up
     """
 
     seed: int = 0
     single: bool = False
     goal: float = 1e-3
     epochs: int = 20
+    patience: int = 30
     _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     name = "dual"
     needs: frozenset[str] = frozenset({"dual", "l1=0", "l2>0"})
-    done_reason = "never"
+    done_reason = STALLED
     descends = False
 
     def start(self, objective: Objective, model: Model) -> State:
@@ -111,8 +115,9 @@ class Dual:
             for block, U in zip(part.data.blocks(), duals):
                 U[:, some] = _duals_at(part, block, theirs)
         unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
-        done, memory = np.zeros(model.n_models, bool), {"blank": blank}
-        return State(model, (unknown,), found, done, duals=duals, memory=memory)
+        B = model.n_models
+        memory = {"blank": blank, "best": np.full(B, np.inf), "waited": np.zeros(B, int)}
+        return State(model, (unknown,), found, np.zeros(B, bool), duals=duals, memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
         """Visit the rows until the estimate of the gap has fallen."""
@@ -164,8 +169,15 @@ class Dual:
         elif kind == np.float32:  # the duals of a hinge stay at their bounds
             model, _ = _of_duals(objective, model, duals)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
+        # Coupled outputs have one estimate for all of them.
+        gap, memory = last.b.max(axis=1) if _is_coupled(form) else last.b.sum(axis=1), state.memory
+        better = gap < PROGRESS * memory["best"]
+        waited = np.where(better, 0, memory["waited"] + 1)
+        best = np.where(better, gap, memory["best"])
         return replace(
             state,
+            done=waited >= self.patience,
+            memory=memory | {"best": best, "waited": waited},
             model=model,
             slots=(last,),
             found=objective.evaluate(model),
@@ -201,7 +213,7 @@ class Dual:
         return self
 
     def shared_key(self) -> Hashable:
-        return (self.name, self.seed, self.single, self.goal, self.epochs)
+        return (self.name, self.seed, self.single, self.goal, self.epochs, self.patience)
 
     def own_key(self) -> Hashable:
         return None

@@ -229,9 +229,17 @@ class _Batch:
         limit = DIVERGED_TIMES * np.where(known, watch.first, np.inf)
         sane = np.isfinite(value) & (value <= limit)
         watch.above = np.where(sane, 0, watch.above + 1)
-        self._unsaved = sane
-        watch.sane_epoch = np.where(sane, self.epoch, watch.sane_epoch)
+        # The objective of a solver with dual variables rises and falls: the lowest point is kept.
+        kept = sane & (value < self._value_kept()) if self.state.duals else sane
+        self._unsaved = kept
+        watch.sane_epoch = np.where(kept, self.epoch, watch.sane_epoch)
         return sane
+
+    def _value_kept(self) -> Array:
+        """The objective (B,) at the epoch whose weights are kept as the last sane ones."""
+        epochs, at = self.watch.sane_epoch, FIELDS.index("objective")
+        recorded = self.history[at, self.running, np.maximum(epochs - 1, 0)]
+        return np.where(epochs > 0, recorded, self.start_value[self.running])
 
     def _save_sane(self) -> None:
         """Keep the weights of this epoch where they are sane: the next one may spoil them."""
@@ -325,7 +333,8 @@ class _Batch:
     def _kept_weights(self, i: int, reason: str) -> tuple[Model, int]:
         """The models among which are the weights that are kept of model i, and their epoch."""
         watch = self.watch
-        if reason == "diverged":
+        risen = bool(self.state.duals) and watch.sane_epoch[i] < self.epoch
+        if reason == "diverged" or risen:
             return watch.sane, int(watch.sane_epoch[i])
         if watch.best_epoch[i] > 0:
             return watch.best, int(watch.best_epoch[i])

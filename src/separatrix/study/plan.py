@@ -17,8 +17,9 @@ from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear import LinearClassifier
 from separatrix.estimators.many import prepare, prepare_validation
-from separatrix.fit import Task, refuse_illegal
+from separatrix.fit import Task
 from separatrix.parameters import ParameterError
+from separatrix.solver_choice import refuse_illegal
 from separatrix.sources import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of

@@ -1,0 +1,262 @@
+"""Which solver a model is trained by: what is legal, and what is best for its data.
+
+Dual ascent is the first choice where there are more weights than rows, or where rows hardly disturb
+each other. How much they do is told by C times the square of a typical row: typical, because a few
+outlier rows say nothing about the others; and without the features that dominate all rows, such as
+a length beside the words of a text, because the solver treats those apart. Where the choice turns
+out to be wrong, because the duality gap stops shrinking, a second solver takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.arrays import Array, Matrix
+from separatrix.data import Dataset
+from separatrix.losses import Loss, OneVsRest
+from separatrix.parameters import ParameterError
+from separatrix.solvers import SOLVERS, Newton, Solver
+from separatrix.solvers.dual import has_dual_form
+from separatrix.solvers.hinge_terms import has_terms
+
+# Solvers that reach an optimum, the most generally useful first.
+OPTIMISERS = ("newton", "lbfgs", "interior", "dual", "coordinate")
+# What the dual can do in float32: the tolerance, how hard the problem, how large the entries.
+SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
+DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual steps pay
+# The same for a hinge, and the most weights of a Hessian that is worth its while above it, and
+# where the dual all but stands still.
+HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
+HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
+# Steps of the dual without progress after which it gives up: if nobody else could go on, if
+# another solver can, and if that was likely from the start.
+PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 30, 10, 5
+# Strong features: the rows that they are looked for in, the share of the rows' squares that makes
+# one, how often the rest is looked at again, and how many there may be.
+SAMPLE, STRONG, ROUNDS, MOST_STRONG = 1024, 0.2, 8, 32
+
+
+class Choice(NamedTuple):
+    """The solver for a model, why it was chosen, and which one takes over if it stalls."""
+
+    name: str
+    why: str
+    fallback: str | None = None
+    patience: int = PATIENCE
+
+
+def refuse_illegal(
+    solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
+) -> None:
+    """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
+    missing = _missing(solver, loss, l1, l2)
+    if not missing:
+        return
+    others = [name for name in among if not _missing(name, loss, l1, l2)]
+    raise ParameterError(
+        f"Loss '{loss.name}' {_with_penalty(l1, l2)} cannot be used with solver '{solver}': "
+        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
+    )
+
+
+def _with_penalty(l1: float, l2: float) -> str:
+    """A penalty in words: estimators make l1 and l2 of what their users call C and l1_ratio."""
+    kinds = [name for name, strength in (("L1", l1), ("L2", l2)) if strength > 0.0]
+    if not kinds:
+        return "without a penalty"
+    return f"with an {' and an '.join(kinds)} penalty (l1={l1:g}, l2={l2:g})"
+
+
+def choose_solver(
+    loss: Loss,
+    n_outputs: int,
+    l1: float,
+    l2: float,
+    data: Dataset,
+    factors: Array | None = None,
+) -> Choice:
+    """The solver for a model that is to be brought to its optimum, and why, in one sentence.
+
+    It depends on the model and its data alone, never on the models beside it: each is then solved
+    in the same way in every company.
+
+    >>> from separatrix.losses import LOSSES
+    >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
+    >>> choose_solver(LOSSES["logistic"], 1, 0.0, 0.0, data).name in OPTIMISERS
+    True
+    """
+    choice = _best_solver(loss, n_outputs, l1, l2, data, factors)
+    if not _missing(choice.name, loss, l1, l2):
+        return choice._replace(why=f"{choice.name}: {choice.why}.")
+    for name in OPTIMISERS:
+        if not _missing(name, loss, l1, l2):
+            return Choice(name, f"{name}: it accepts this loss and penalty.")
+    raise ParameterError(
+        f"No solver brings loss '{loss.name}' {_with_penalty(l1, l2)} to its optimum: a loss "
+        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
+        "finite C without L1."
+    )
+
+
+def make_solver(
+    name: str,
+    seed: int = 0,
+    *,
+    single: bool = False,
+    tol: float | None = None,
+    patience: int = PATIENCE,
+) -> Solver:
+    """One of the optimisers; what else is given is for the dual.
+
+    That is the seed, whether to work in float32, the relative gap that will be asked for, and after
+    how many steps without progress it gives up.
+    """
+    kind: Any = SOLVERS[name]
+    if name != "dual":
+        return kind()
+    options = {} if tol is None else {"goal": tol}
+    return kind(seed=seed, single=single, patience=patience, **options)
+
+
+def make_fallback(name: str) -> Solver:
+    """The solver that takes over from one that has stalled, as on data in mixed units.
+
+    Conjugate gradients are slow there too: newton writes out larger Hessians than it does else.
+    """
+    return Newton(order=LARGEST_HESSIAN) if name == Newton.name else make_solver(name)
+
+
+def single_is_enough(
+    loss: Loss,
+    n_outputs: int,
+    l2: float,
+    data: Dataset,
+    tol: float,
+    factors: Array | None = None,
+) -> bool:
+    """Whether the dual reaches a tolerance in float32, for which it reads half as much memory."""
+    square = _mean_square(data, factors)
+    return (
+        loss.smooth
+        and tol >= SINGLE_TOL
+        and l2 > 0.0
+        and _hardness(loss, n_outputs, l2, data, square) <= SINGLE_HARDNESS
+        and 1.0 / MODERATE < square < MODERATE
+    )
+
+
+def _best_solver(
+    loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
+) -> Choice:
+    if not loss.compiled:
+        return Choice("lbfgs", "it needs no compiled kernel of the loss")
+    if l1 > 0.0:
+        return Choice(
+            "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
+        )
+    if loss.smooth and l2 == 0.0:
+        return Choice("newton", "without a penalty only second derivatives tell the curvature")
+    if l2 == 0.0:
+        return Choice("dual", "the loss has kinks")
+    # The outputs of one-vs-rest share nothing: each is a problem of its own.
+    apart = isinstance(loss, OneVsRest)
+    outputs = 1 if apart else n_outputs
+    size = (data.n_features + 1) * outputs
+    wide = size >= data.n_samples and has_dual_form(loss)
+    direct = "newton" if loss.smooth else "interior"
+    if size <= Newton.order and not wide:
+        kind = "" if loss.smooth else "a hinge, and "
+        return Choice(direct, f"{kind}{size} weights are few enough for an explicit Hessian")
+    hardness = _hardness(loss, n_outputs, l2, data, typical_square(data, factors))
+    limit = DUAL_IS_EASY * outputs if loss.smooth else HINGE_IS_EASY
+    largest = VERY_LARGE_HESSIAN if hardness > HINGE_IS_HOPELESS else LARGEST_HESSIAN
+    # Outputs that are apart have a Hessian each. Conjugate gradients need none.
+    direct_pays = loss.smooth or size * (n_outputs if apart else 1) ** 0.5 < largest
+    dual = Choice("dual", "", direct, SHORT_PATIENCE if hardness <= limit else SHORTEST_PATIENCE)
+    if not direct_pays:
+        dual = Choice("dual", "")
+    if wide:
+        return dual._replace(why=f"there are at least as many weights, {size}, as rows")
+    curvature = "curvature * " if loss.smooth else ""
+    numbers = (
+        f"there are {size} weights, and C * {curvature}|x|^2 of a typical row is {hardness:.2g}"
+    )
+    if hardness <= limit:
+        return dual._replace(why=f"{numbers}, at most {limit:g}, so that the dual problem is easy")
+    if direct_pays:
+        return Choice(direct, f"{numbers}, above {limit:g}, so that the dual problem is hard")
+    return dual._replace(why="the loss has kinks, and the dual problem has none")
+
+
+def _hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float) -> float:
+    """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
+    curvature = loss.curvature_of(n_outputs) or 1.0
+    return curvature * square / (l2 * data.n_samples)
+
+
+def _mean_square(data: Dataset, factors: Array | None) -> float:
+    """|x/f|^2 of the mean row."""
+    return sum(block.X.sum_of_squares(factors) for block in data.blocks()) / data.n_samples
+
+
+def typical_square(data: Dataset, factors: Array | None = None) -> float:
+    """|x/f|^2 of a typical row, without the features that dominate the rows.
+
+    >>> rows = [[3.0, 4.0, 1000.0], [5.0, 0.0, 2000.0], [0.0, 5.0, 1500.0], [3000.0, 4000.0, 1.0]]
+    >>> typical_square(Dataset.of(rows, [0, 1, 0, 1]))
+    25.0
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        rests = [_rests(block.X, factors) for block in data.blocks()]
+    return float(np.median(np.concatenate(rests)))
+
+
+def _rests(X: Matrix, factors: Array | None) -> Array:
+    """The squares of some rows without the features that dominate them.
+
+    As in cpp/core/dual_strong.hpp: a feature is strong that has a large share of the squares of the
+    rows. Without the strongest features others may be strong.
+    """
+    squares, d = X.squares_of_sample(SAMPLE), X.shape[1]
+    steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
+    weak = np.ones(d, bool)
+    for _ in range(ROUNDS):
+        rests = squares @ (steps * weak)
+        inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
+        strong = weak & ((squares.T @ inverse) * steps > STRONG * len(rests))
+        if not strong.any():
+            break
+        weak &= ~strong
+    if np.count_nonzero(~weak) > min(MOST_STRONG, d // 2):
+        weak[:] = True
+    return np.asarray(squares @ (steps * weak))
+
+
+def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+    held = {
+        "perceptron": loss.name == "perceptron",
+        "smooth": loss.smooth,
+        "hinge": has_terms(loss),
+        "convex": loss.convex,
+        "compiled": loss.compiled,
+        "dual": has_dual_form(loss),
+        "l1=0": l1 == 0.0,
+        "l2=0": l2 == 0.0,
+        "l2>0": l2 > 0.0,
+    }
+    words = {
+        "perceptron": "the perceptron loss",
+        "smooth": "a smooth loss",
+        "hinge": "the hinge or the Crammer-Singer loss",
+        "convex": "a convex loss",
+        "compiled": "a compiled loss, one of LOSSES",
+        "dual": "a compiled loss with a dual form",
+        "l1=0": "l1 = 0",
+        "l2=0": "l2 = 0",
+        "l2>0": "l2 > 0",
+    }
+    needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
+    return [words[need] for need, holds in held.items() if need in needs and not holds]
