@@ -500,7 +500,8 @@ def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
     ("shape", "loss", "outputs", "l1", "l2", "solver"),
     [
         ((50, 10), "logistic", 1, 0.0, 1e-3, "newton"),
-        ((50, 599), "logistic", 1, 0.0, 1e-3, "newton"),
+        ((1000, 599), "logistic", 1, 0.0, 1e-3, "newton"),
+        ((50, 150), "logistic", 1, 0.0, 1e-3, "newton"),  # a Hessian that costs next to nothing
         ((50, 600), "logistic", 1, 0.0, 1e-3, "dual"),  # more weights than rows
         ((1000, 600), "logistic", 1, 0.0, 1.0, "dual"),  # a strong penalty
         ((1000, 600), "logistic", 1, 0.0, 1e-6, "newton"),  # a weak one

@@ -37,6 +37,7 @@ _SMALL = 2.0**-600  # a power of two, by which the largest numbers can be square
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _COPY_PAYS = 8  # products; a copy takes as long as some of them
+_UNEVEN = 1e4  # the square of the largest entry, as a multiple of the mean square
 _EXACT = 2**24  # whole numbers up to here are float32
 _NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
 
@@ -81,6 +82,8 @@ class Matrix:
         self._full: Array | None = None
         self._column_squares: Array | None = None
         self._sample: Any = None
+        self._constants: Array | None = None
+        self._emptied: tuple[Array, Matrix] | None = None
 
     @property
     def n_entries(self) -> int:
@@ -233,7 +236,10 @@ class Matrix:
         return self._full
 
     def largest(self) -> Array:
-        """The largest |x| of every column (d,), or of all columns that are not full."""
+        """The largest |x| of every column (d,), or of all columns that are not full.
+
+        Where some entries are much larger than most, it is known of every column.
+        """
         if self._largest is None:
             if not self.is_sparse:
                 high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
@@ -242,12 +248,54 @@ class Matrix:
                 full, data = self.full_columns(), _arrays_of(self.X)[2]
                 most = 1.0 if self.native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
+                # A few columns may hold far larger numbers than the others.
+                uneven = most**2 * self.n_entries > _UNEVEN * self.sum_of_squares()
+                if uneven:
+                    full = np.ones(self.shape[1], bool)
                 if full.any():
                     each = np.zeros(self.shape[1])
                     for _, column, value in self._entries(np.ones(self.shape[0])):
                         np.maximum.at(each, column, np.abs(value))
                     self._largest = np.where(full, each, each[~full].max(initial=0.0))
         return self._largest
+
+    def constants(self) -> Array:
+        """The values (d,) of columns that have the same one in every row; NaN for the others.
+
+        >>> Matrix(np.array([[7.0, 1.0], [7.0, 2.0]])).constants()
+        array([ 7., nan])
+        """
+        if self._constants is None:
+            n, d = self.shape
+            same = self.full_columns().copy() if n else np.zeros(d, bool)
+            values = np.full(d, np.nan)
+            columns = np.flatnonzero(same)
+            if len(columns):
+                X = self.X.tocsr() if self.is_sparse else self.X
+                row = X[[0]].toarray()[0] if self.is_sparse else X[0]
+                # Mostly a few rows tell that there is none.
+                for rows in (slice(0, 16), slice(16, 1024), slice(1024, n)):
+                    part = X[rows][:, columns]
+                    part = part.toarray() if self.is_sparse else part
+                    columns = columns[(part == row[columns]).all(axis=0)]
+                values[columns] = row[columns]
+            self._constants = values
+        return self._constants
+
+    def without(self, columns: Array) -> Matrix:
+        """The same with 0 in some columns (a mask), in a copy that is kept for the next time."""
+        if self._emptied is not None and np.array_equal(self._emptied[0], columns):
+            return self._emptied[1]
+        X = self.X.copy()
+        if self.is_sparse:
+            lines = np.repeat(np.arange(len(X.indptr) - 1), np.diff(X.indptr))
+            X.data[columns[X.indices if X.format == "csr" else lines]] = 0
+        else:
+            X[:, columns] = 0
+        part = Matrix(X)
+        part.dtype = self.dtype
+        self._emptied = columns, part
+        return part
 
     def moments(self, s: Array | None = None) -> tuple[Array, Array]:
         """Return the weighted mean and standard deviation of every column, in float64.

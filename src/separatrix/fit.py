@@ -46,6 +46,14 @@ class Task:
     why: str = ""
     fallback: str | None = None
 
+    @property
+    def ignores_constants(self) -> bool:
+        """Whether columns with one value get no weight: a free bias does at no cost what they can.
+
+        Gradient descent is left as its texts describe it, on the columns that it is given.
+        """
+        return self.precise and self.bias and self.bias_factor == 0.0
+
 
 def train(
     tasks: Sequence[Task],
@@ -78,7 +86,8 @@ def train(
         numbers = np.array([same[0] for same in runs])
         epochs = [tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs]
         loss, bias = first[0].loss, first[0].bias
-        objective = Objective(data.select(numbers), loss, _penalty(first), bias=bias)
+        rows = data.without_constants() if all(task.ignores_constants for task in first) else data
+        objective = Objective(rows.select(numbers), loss, _penalty(first), bias=bias)
         held_out = None
         if validation is not None:
             held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
@@ -205,8 +214,10 @@ def _starts(tasks: Sequence[Task], objective: Objective) -> Model:
         return out
     starts = Model.stack([task.start.astype(dtype) for task in tasks if task.start is not None])
     if tasks[0].precise:
+        for block in data.blocks():  # weights of empty columns would only add to the penalty
+            starts.W[block.X.constants() == 0.0] = 0.0
         some = objective.select(given)
-        lower = some.value(starts) < some.value(out.select(given))
+        lower = some.value(starts) < some.value_of_zero(*starts.b.shape)
         given, starts = given[lower], starts.select(lower)
     out.put(given, starts)
     return out

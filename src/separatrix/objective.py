@@ -143,6 +143,15 @@ class Objective:
         loss, _ = self.loss_and_accuracy(model)
         return loss + self.penalty.value(model.W) + self._bias_penalty(model)
 
+    def value_of_zero(self, n_models: int, n_outputs: int) -> Array:
+        """P (B,) of models whose weights and biases are all zero; X is not read."""
+        classes = np.arange(self.data.highest_label + 1)
+        each = self.loss.value(classes, np.zeros((len(classes), 1, n_outputs)))[:, 0]
+        (total,) = self.data.sum_over_blocks(
+            lambda block: (sum_samples(per_model(block.weights) * per_model(each[block.y])),)
+        )
+        return np.broadcast_to(total, n_models) * self.scale(n_models)
+
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """The mean loss and the weighted share of rows predicted right, (B,) each."""
         self._require(model)
@@ -201,6 +210,15 @@ class Objective:
         ones = np.ones(Z.shape[1])
         _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
         return Z
+
+    def score_parts(self, model: Model) -> Array:
+        """What the scores (B, K) may be made of, sum_j max_i |x_ij| |W_j| + |b|.
+
+        Rounding is a share of this: large parts that cancel have been rounded, too.
+        """
+        of_blocks = [block.X.largest() for block in self.data.blocks()]
+        largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
+        return sum_samples(largest[:, None, None] * np.abs(model.W)) + np.abs(model.b)
 
     def frame(self, n_models: int) -> Frame:
         """Where the features are best seen from: at zero, where the bias is fixed or penalised."""

@@ -31,6 +31,7 @@ DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual s
 # where the dual all but stands still.
 HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
 HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
+TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
 # Steps of the dual without progress after which it gives up: if nobody else could go on, if
 # another solver can, and if that was likely from the start.
 PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 30, 10, 5
@@ -165,8 +166,8 @@ def _best_solver(
     apart = isinstance(loss, OneVsRest)
     outputs = 1 if apart else n_outputs
     size = (data.n_features + 1) * outputs
-    wide = size >= data.n_samples and has_dual_form(loss)
     direct = "newton" if loss.smooth else "interior"
+    wide = size >= data.n_samples and size > TINY_HESSIAN and has_dual_form(loss)
     if size <= Newton.order and not wide:
         kind = "" if loss.smooth else "a hinge, and "
         return Choice(direct, f"{kind}{size} weights are few enough for an explicit Hessian")
@@ -205,9 +206,11 @@ def _mean_square(data: Dataset, factors: Array | None) -> float:
 def typical_square(data: Dataset, factors: Array | None = None) -> float:
     """|x/f|^2 of a typical row, without the features that dominate the rows.
 
-    >>> rows = [[3.0, 4.0, 1000.0], [5.0, 0.0, 2000.0], [0.0, 5.0, 1500.0], [3000.0, 4000.0, 1.0]]
-    >>> typical_square(Dataset.of(rows, [0, 1, 0, 1]))
-    25.0
+    >>> words, lengths = np.eye(6), np.arange(1.0, 7.0)[:, None]
+    >>> rows = np.hstack([words, 1000.0 * lengths])
+    >>> rows[0] *= 1e6
+    >>> typical_square(Dataset.of(rows, [0, 1, 0, 1, 0, 1]))
+    1.0
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         rests = [_rests(block.X, factors) for block in data.blocks()]

@@ -332,6 +332,24 @@ class Dataset:
         part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
         return part
 
+    def without_constants(self) -> Dataset:
+        """The data with 0 in columns that have the same value in all rows.
+
+        A free bias does what they could do. Far from zero they would drown gradients in rounding.
+        """
+        each = [block.X.constants() for block in self._blocks]
+        constant = np.logical_and.reduce([values == each[0] for values in each])
+        constant &= each[0] != 0.0
+        if not constant.any():
+            return self
+        part = self._other_rows()
+        part._origin = None
+        part._blocks = [
+            Block(block.X.without(constant), block.y, block.s, block.whose)
+            for block in self._blocks
+        ]
+        return part
+
     def every(self, step: int) -> Dataset:
         """Every step-th row of each block, with the weights they have."""
         self.origin()  # which the part keeps

@@ -178,6 +178,8 @@ class CertifiedClassifier(LinearClassifier):
         loss, n_outputs = self._loss_and_outputs(len(data.classes))
         _require_weight_of_classes(data)
         l1, l2 = self._strengths(data)
+        if self.fit_intercept and self._bias_factor() == 0.0:
+            data = data.without_constants()
         if self.solver == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:

@@ -36,6 +36,7 @@ FALL = 0.1  # share of the last estimate of the gap at which a step ends
 # the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
 SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
 SMALL = 2e6  # entries of X that are read in a time that a step is worth
+A_VISIT = 16  # entries of X that are read in the time that a visit of a row takes beside them
 STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
 PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
 
@@ -193,7 +194,8 @@ class Dual:
 
     def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
         """More of a small X, but not in float32, whose errors add up until the step ends."""
-        return max(self.epochs, round(SMALL / _entries(blocks)) if kind == np.float64 else 0)
+        work = _entries(blocks) + A_VISIT * sum(len(block.y) for block in blocks)
+        return max(self.epochs, round(SMALL / work) if kind == np.float64 else 0)
 
     def _copy(self, blocks: Sequence[Block], kind: Any) -> _Copy:
         """The working copy of X, made once for a data set and a type."""

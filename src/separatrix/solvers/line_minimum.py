@@ -2,8 +2,8 @@
 
     phi'(t) = sum_i s_i <gradient of the loss at z_i + t v_i, v_i> / S + slope of the penalty,
 
-with z the scores of the model and v those of the direction: two passes over X, however many values
-of t are tried. Where a full Newton step is refused, as by squared hinges whose rows change sides,
+with z the scores of the model and v those of the direction: one pass over X, however many values of
+t are tried. Where a full Newton step is refused, as by squared hinges whose rows change sides,
 the lowest point leads much farther than the first step that is short enough.
 """
 
@@ -65,7 +65,9 @@ class _Line:
     def __init__(self, objective: Objective, model: Model, direction: Model) -> None:
         self.objective, self.model, self.direction = objective, model, direction
         self.blocks = list(objective.data.blocks())
-        self.scores = [(model.scores(block.X), direction.scores(block.X)) for block in self.blocks]
+        both, B = Model.stack([model, direction]), model.n_models
+        scores = [both.scores(block.X) for block in self.blocks]
+        self.scores = [(Z[:, :B], Z[:, B:]) for Z in scores]
 
     def slopes(self, t: Array) -> Array:
         """The derivative of the objective (B,) at t (B,)."""
