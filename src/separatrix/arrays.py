@@ -37,7 +37,6 @@ _SMALL = 2.0**-600  # a power of two, by which the largest numbers can be square
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _COPY_PAYS = 8  # products; a copy takes as long as some of them
-_UNEVEN = 1e4  # the square of the largest entry, as a multiple of the mean square
 _EXACT = 2**24  # whole numbers up to here are float32
 _NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
 
@@ -236,10 +235,7 @@ class Matrix:
         return self._full
 
     def largest(self) -> Array:
-        """The largest |x| of every column (d,), or of all columns that are not full.
-
-        Where some entries are much larger than most, it is known of every column.
-        """
+        """The largest |x| of every column (d,), or of all columns that are not full."""
         if self._largest is None:
             if not self.is_sparse:
                 high, low = (f(axis=0, initial=0) for f in (self.X.max, self.X.min))
@@ -248,10 +244,6 @@ class Matrix:
                 full, data = self.full_columns(), _arrays_of(self.X)[2]
                 most = 1.0 if self.native.ones else _core.largest(data)
                 self._largest = np.full(self.shape[1], most)
-                # A few columns may hold far larger numbers than the others.
-                uneven = most**2 * self.n_entries > _UNEVEN * self.sum_of_squares()
-                if uneven:
-                    full = np.ones(self.shape[1], bool)
                 if full.any():
                     each = np.zeros(self.shape[1])
                     for _, column, value in self._entries(np.ones(self.shape[0])):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array
+from separatrix.arrays import Array, sum_samples
 from separatrix.losses import Loss, OneVsRest
 from separatrix.losses.differences import ClassDifferences
 from separatrix.model import Model
@@ -63,8 +63,16 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
         dual = shrink * dual - (1.0 - shrink) * _cost_of_zero(objective, model)
         G, g = G * shrink[:, None], g * shrink[:, None]
     dual = dual - penalty.conjugate(G) - penalty.bias_conjugate(g)
-    dual -= ROUNDING * (found.loss + objective.score_parts(model).sum(axis=1))
+    dual -= ROUNDING * (found.loss + _sizes(objective, model))
     return np.where(np.isfinite(dual) & ((l1 > 0.0) | (l2 > 0.0)), dual, -np.inf)
+
+
+def _sizes(objective: Objective, model: Model) -> Array:
+    """What the scores may be made of (B,): large parts that cancel have been rounded."""
+    of_blocks = [block.X.largest() for block in objective.data.blocks()]
+    largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
+    parts = sum_samples(largest[:, None, None] * np.abs(model.W))
+    return np.asarray((parts + np.abs(model.b)).sum(axis=1))
 
 
 def _cost_of_zero(objective: Objective, model: Model) -> Array:

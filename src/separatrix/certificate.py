@@ -26,8 +26,7 @@ from separatrix.objective import Evaluation, Objective
 
 ENTRIES_AT_ONCE = 1 << 20
 # What rounding may have added to a dual value, as a share of its terms and of the mean |U| times
-# the parts that the scores are made of, and what it may have added to the scores, as a share of
-# these parts.
+# the parts of the scores that cancel: they are large where features are far from zero.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
 
@@ -162,11 +161,9 @@ def dual_values(
         penalised = -objective.penalty.bias_conjugate(sums)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = objective.score_parts(model)
-        dual -= ROUNDING * (np.abs(cost) + pull + (sizes * parts).sum(axis=1))
-        # Of a loss that is next to nothing, the squares of what rounding adds to the scores count.
-        curvature = objective.loss.curvature_of(model.n_outputs) or 0.0
-        dual -= 0.5 * curvature * np.square(ROUNDING * parts).sum(axis=1)
+        # A margin is one more part that cancels: beside it a tiny hinge has lost its digits.
+        parts = sizes * (objective.frame(model.n_models).sizes(model) + objective.loss.margin)
+        dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 

@@ -211,15 +211,6 @@ class Objective:
         _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
         return Z
 
-    def score_parts(self, model: Model) -> Array:
-        """What the scores (B, K) may be made of, sum_j max_i |x_ij| |W_j| + |b|.
-
-        Rounding is a share of this: large parts that cancel have been rounded, too.
-        """
-        of_blocks = [block.X.largest() for block in self.data.blocks()]
-        largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
-        return sum_samples(largest[:, None, None] * np.abs(model.W)) + np.abs(model.b)
-
     def frame(self, n_models: int) -> Frame:
         """Where the features are best seen from: at zero, where the bias is fixed or penalised."""
         if self._frame is None or len(self._frame.free) != n_models:
