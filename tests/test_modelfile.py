@@ -444,15 +444,24 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     assert os.listdir(tmp_path) == ["folder.sx"]
 
 
-def test_a_file_keeps_its_rights_and_a_link_its_target(tmp_path):
-    target, link = tmp_path / "target.sx", tmp_path / "link.sx"
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path):
+    target = tmp_path / "target.sx"
     save(fitted("perceptron two"), target)
     target.chmod(0o640)
-    link.symlink_to(target)
-    save(fitted("logistic two"), link)
-    assert link.is_symlink()
+    save(fitted("logistic two"), target)
     assert target.stat().st_mode & 0o777 == 0o640
     assert isinstance(load_model(target), LogisticRegression)
+
+
+def test_a_symbolic_link_is_refused_and_its_target_is_unchanged(tmp_path):
+    target, link = tmp_path / "target.sx", tmp_path / "link.sx"
+    save(fitted("perceptron two"), target)
+    before = target.read_bytes()
+    link.symlink_to(target)
+    with pytest.raises(FileExistsError, match=r"link\.sx is a symbolic link to .*target\.sx"):
+        save(fitted("logistic two"), link)
+    assert link.is_symlink()
+    assert target.read_bytes() == before
 
 
 class Doubling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -160,7 +161,7 @@ def perceptron_angles(story: PerceptronStory) -> Any:
     low, high = padded(np.append(angles, 90.0))
     x = alt.X("angle:Q").title("angle to the weight vector, in degrees")
     x = x.scale(domain=[max(low, 0.0), min(high, 180.0)], nice=False, zero=False)
-    lanes = f"datum.value == 1 ? 'class {names[0]}' : 'class {names[1]}'"
+    lanes = json.dumps([f"class {names[1]}", f"class {names[0]}"]) + "[datum.value]"
     y = alt.Y("place:Q").title(None).scale(domain=[-0.45, 1.45], nice=False)
     y = y.axis(values=[0, 1], labelExpr=lanes, grid=False, domain=False, ticks=False)
     base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=["row:Q", "class:N", "angle:Q"])

@@ -12,6 +12,8 @@ import altair as alt
 import vl_convert
 
 from separatrix.charts.look import FONT, MEASURED, config
+from separatrix.charts.page import chart_page
+from separatrix.storage import replace_file
 
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter of a chart that can move
@@ -27,7 +29,7 @@ def save(
     scale: float = 2.0,
     seconds: float = 0.15,
 ) -> Path:
-    """Write a chart to a file, by its suffix: .png, .svg, .html or .gif.
+    """Write a chart to a file, whole or not at all, by its suffix: .png, .svg, .html or .gif.
 
     Parameters
     ----------
@@ -51,13 +53,14 @@ def save(
         )
     specification = _specification(chart, theme)
     if suffix == ".svg":
-        path.write_text(_svg(specification), encoding="utf-8")
+        drawn = _svg(specification).encode()
     elif suffix == ".html":
-        path.write_text(_html(specification), encoding="utf-8")
+        drawn = chart_page(specification, _VERSION).encode()
     elif suffix == ".png":
-        path.write_bytes(_png(specification, scale))
+        drawn = _png(specification, scale)
     else:
-        _write_gif(specification, path, scale, seconds)
+        drawn = _gif(specification, scale, seconds)
+    replace_file(path, drawn)
     return path
 
 
@@ -102,22 +105,7 @@ def _svg(specification: dict[str, Any]) -> str:
     return f'{head} role="img" aria-label="{words}">{rest}\n' if words else f"{drawn}\n"
 
 
-def _html(specification: dict[str, Any]) -> str:
-    """A page with the programs that draw the chart, in the colours of its theme."""
-    menu = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-    page = str(
-        vl_convert.vegalite_to_html(
-            {**specification, "usermeta": {"embedOptions": menu}}, vl_version=_VERSION, bundle=True
-        )
-    )
-    look = specification.get("config", {})
-    paper, ink = look.get("background", "#ffffff"), look.get("text", {}).get("color", "#000000")
-    font = look.get("font", "sans-serif")
-    style = f"body {{ background: {paper}; color: {ink}; font: 13px {font} }}"
-    return page.replace("<head>", f"<head>\n<style>{style}</style>", 1)
-
-
-def _write_gif(specification: dict[str, Any], path: Path, scale: float, seconds: float) -> None:
+def _gif(specification: dict[str, Any], scale: float, seconds: float) -> bytes:
     moving = [each for each in specification.get("params", []) if each["name"] == FRAME]
     if not moving:
         raise ValueError(
@@ -138,10 +126,13 @@ def _write_gif(specification: dict[str, Any], path: Path, scale: float, seconds:
         # By coverage: few pixels of a class must not lose their colour to the many of the shade.
         frames.append(picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE))
     each = max(round(1000 * seconds), 20)
+    out = io.BytesIO()
     frames[0].save(
-        path,
+        out,
+        format="GIF",
         save_all=True,
         append_images=frames[1:],
         duration=[each] * (len(frames) - 1) + [max(10 * each, 1500)],
         loop=0,
     )
+    return out.getvalue()

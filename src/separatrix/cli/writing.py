@@ -22,10 +22,12 @@ def check_out(out: Path | None, *read: str) -> None:
     """Refuse a file that cannot be written, or that is one of those that are read."""
     if out is None:
         return
-    from separatrix.storage import is_protected
+    from separatrix.storage import is_protected, link_refusal
 
     if out.is_dir():
         raise UsageError(f"--out takes a file, and {out} is a folder. Name a file in it.")
+    if link := link_refusal(out):
+        raise UsageError(link)
     if not out.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
     if is_protected(out) or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):

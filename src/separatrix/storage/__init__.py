@@ -1,7 +1,17 @@
 """How models lie in a file: plain values as JSON, arrays beside them, nothing that runs."""
 
 from separatrix.storage.container import FORMAT, read, refusal, write
-from separatrix.storage.files import is_protected, replace_file
+from separatrix.storage.files import is_protected, link_refusal, replace_file
 from separatrix.storage.values import pack, unpack
 
-__all__ = ["FORMAT", "is_protected", "pack", "read", "refusal", "replace_file", "unpack", "write"]
+__all__ = [
+    "FORMAT",
+    "is_protected",
+    "link_refusal",
+    "pack",
+    "read",
+    "refusal",
+    "replace_file",
+    "unpack",
+    "write",
+]

@@ -70,7 +70,7 @@ def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, A
             f"The model needs a header of {header} bytes, and a file may have {HEADER_LIMIT}. Text "
             "is what takes room there: use fewer words (min_df, max_features) or hashing."
         )
-    replace_file(Path(os.path.realpath(path)), data)
+    replace_file(Path(path), data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from html import escape
 from importlib import import_module
 from typing import Any, Protocol
 
 from separatrix.study.runner import OnStanding, Standing
-from separatrix.study.words import counted, percent
+from separatrix.study.words import counted, percent, printable
 from separatrix.study.words import in_words as configuration_in_words
 
 
@@ -30,7 +31,9 @@ class TerminalBar:
         from rich.table import Column
 
         # The line is never broken into two: the end of the best configuration gives way.
-        where = TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1))
+        where = TextColumn(
+            "{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+        )
         columns = BarColumn(12), TimeRemainingColumn(), TextColumn("left ·"), where
         console = Console(stderr=True) if console is None else console
         self.bar = Progress(*columns, console=console, transient=True, expand=True)
@@ -39,7 +42,8 @@ class TerminalBar:
 
     def show(self, standing: Standing) -> None:
         """Draw the line again."""
-        self.bar.update(self.task, completed=standing.share, description=in_words(standing))
+        where = printable(in_words(standing))
+        self.bar.update(self.task, completed=standing.share, description=where)
 
     def end(self, done: bool) -> None:
         """Take the line away."""
@@ -59,7 +63,8 @@ class NotebookBar:
         self.last = standing
         self.handle.update(
             self.ipython.HTML(
-                f'<progress value="{standing.share:.3f}"></progress> <span>{in_words(standing)}, '
+                f'<progress value="{standing.share:.3f}"></progress> <span>'
+                f"{escape(in_words(standing))}, "
                 f"{standing.seconds:.0f} s</span>"
             )
         )

@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 
 from separatrix import charts
+from separatrix.charts.page import content_policy
 from separatrix.storage import replace_file
 from separatrix.study.exporting import cells, to_csv
 from separatrix.study.facts import Row, StudyFacts
@@ -73,6 +74,8 @@ def report_page(facts: StudyFacts) -> str:
     return _template().render(
         facts=facts,
         style=_near("style.css"),
+        script=_near("report.js"),
+        policy=content_policy(_near("report.js")),
         day=_day(facts.created),
         runs=counted(len(facts.rows) * len(facts.seeds), "run"),
         took=f"{facts.seconds:.1f} s",
