@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 import separatrix
-from separatrix.sources import Columns, load, packed
+from separatrix.sources import Columns, limits, load
 from separatrix.sources.formats import READERS, format_of
 from separatrix.sources.idx import read_idx
 from separatrix.sources.splits import PARTS, own_splits, split_rows
@@ -331,7 +331,7 @@ def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
 
 
 def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(packed, "most_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(limits, "most_bytes", lambda: 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((1000, 1000)), y=np.zeros(1000))
     with pytest.raises(ValueError, match="half of this machine's memory"):
         load(tmp_path / "bomb.npz")

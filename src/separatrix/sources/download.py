@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
+from separatrix.sources.limits import require_room
 from separatrix.sources.packed import contents
+from separatrix.storage import replace_file
 
 # Called with the file's name, the bytes that have come, and the bytes to come (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -159,6 +160,8 @@ def _extracted(file: File, content: bytes) -> bytes:
     if file.member:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                size = archive.getinfo(file.member).file_size
+                require_room(Path(file.address), len(content), size)
                 content = archive.read(file.member)
         except (zipfile.BadZipFile, KeyError) as error:
             raise ValueError(
@@ -172,13 +175,6 @@ def _extracted(file: File, content: bytes) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file of the cache, whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.replace(file.name, target)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    replace_file(target, content)

@@ -15,6 +15,7 @@ import numpy as np
 from separatrix.arrays import Array
 from separatrix.parameters import ParameterError
 from separatrix.sources.columns import Parts
+from separatrix.sources.limits import require_room
 from separatrix.sources.text import class_folders, visible
 
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -59,7 +60,11 @@ def read_images(
     if colour is None:
         colour = any(_has_colour(file) for _, file in images)
     resized = size is not None and resize
-    pixels = [_pixels(file, size if resized else None, colour) for _, file in images]
+    pixels, held = [], 0
+    for _, file in images:
+        pixels.append(_pixels(file, size if resized else None, colour))
+        held += pixels[-1].nbytes
+        require_room(path, 0, held)  # of all images together
     h, w = _one_shape([file for _, file in images], pixels, size)
     X = np.stack(pixels).reshape(len(pixels), -1)
     found = f"{'Colour' if colour else 'Greyscale'} images of {w} x {h} pixels"
@@ -109,15 +114,23 @@ def _names(h: int, w: int, colour: bool) -> list[str]:
 
 def _open(file: Path) -> Any:
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL.JpegImagePlugin import JpegImageFile
+        from PIL.PngImagePlugin import PngImageFile
     except ImportError as error:
         raise ImportError(
             f"{file}: reading images needs Pillow: pip install 'separatrix[images]'."
         ) from error
-    try:
-        image = Image.open(file, formats=["PNG", "JPEG"])
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
+    with file.open("rb") as opened:
+        png = opened.read(4) == b"\x89PNG"
+    try:  # the classes themselves: Image.open has a limit of its own, which a variable cannot raise
+        image = PngImageFile(file) if png else JpegImageFile(file)
+    except (OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{file} is not a PNG or JPEG file that can be read: {error}.") from error
+    try:
+        require_room(file, file.stat().st_size, image.width * image.height * len(image.getbands()))
+    except ValueError:
+        image.close()
+        raise
     if image.mode not in _GREY | _COLOUR:
         image.close()
         raise ValueError(

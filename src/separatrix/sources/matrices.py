@@ -18,7 +18,7 @@ from separatrix.arrays import Array
 from separatrix.sources.columns import Columns, Parts
 from separatrix.sources.frames import is_frame
 from separatrix.sources.labels import Label
-from separatrix.sources.packed import require_room
+from separatrix.sources.limits import UnpackLimitError, require_room
 from separatrix.sources.source import Read
 from separatrix.sources.splits import PARTS
 
@@ -145,7 +145,8 @@ def _open(path: Path) -> Any:
             if isinstance(opened, np.ndarray):
                 return opened
             with opened:
-                require_room(path, sum(member.file_size for member in opened.zip.infolist()))
+                sizes = (member.file_size for member in opened.zip.infolist())
+                require_room(path, path.stat().st_size, sum(sizes))
                 return {name: opened[name] for name in opened.files}
 
     return _attempt(path, read)
@@ -154,7 +155,7 @@ def _open(path: Path) -> Any:
 def _attempt(path: Path, read: Any) -> Any:
     try:
         return read()
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
+    except (FileNotFoundError, PermissionError, IsADirectoryError, UnpackLimitError):
         raise
     except Exception as error:  # numpy, zipfile and tokenize have many for a damaged header
         said = str(error).rstrip(".") or type(error).__name__

@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from separatrix.arrays import Array
+from separatrix.sources.limits import require_room
 
 ENDINGS = (".gz", ".bz2", ".zst")
 
@@ -37,9 +38,9 @@ def contents(path: Path) -> Array:
     """
     with _opened(path) as (file, unpacked):
         if unpacked is not None:
-            return np.frombuffer(_bounded(path, unpacked), np.uint8)
+            return np.frombuffer(_bounded(path, file, unpacked), np.uint8)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return np.frombuffer(_bounded(path, file), np.uint8)
+            return np.frombuffer(_bounded(path, file, file), np.uint8)
         if not os.fstat(file.fileno()).st_size:
             return np.empty(0, np.uint8)
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
@@ -125,29 +126,12 @@ class _Zstd:
         pass
 
 
-def _bounded(path: Path, stream: Any) -> bytearray:
-    """Read a stream to its end, but stop where it would fill the memory: some hundred bytes can
-    unpack to a terabyte."""
+def _bounded(path: Path, file: Any, stream: Any) -> bytearray:
+    """Read a stream to its end, within the limits: some hundred bytes can unpack to a terabyte."""
     content = bytearray()
+    state = os.fstat(file.fileno())
+    packed = state.st_size if stat.S_ISREG(state.st_mode) else 0
     while piece := stream.read(_PIECE):
         content += piece
-        require_room(path, len(content))
+        require_room(path, packed, len(content))
     return content
-
-
-def require_room(path: Path, size: int) -> None:
-    """Raise if so many unpacked bytes of a file would fill the memory."""
-    most = most_bytes()
-    if size > most:
-        raise ValueError(
-            f"{path} holds more than {most / 2**30:.1f} GiB when it is unpacked, half of this "
-            "machine's memory. Unpack it to a file, or read a part of it."
-        )
-
-
-def most_bytes() -> int:
-    """Half of this machine's memory."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, ValueError, OSError):  # not told by this system
-        return 1 << 32

@@ -46,6 +46,7 @@ from separatrix.sources.labels import (
     labels_of,
     rivals_of,
 )
+from separatrix.sources.limits import require_room
 
 Names: TypeAlias = str | Collection[str] | None
 
@@ -125,12 +126,20 @@ def read_parquet(
             f"{path}: reading Parquet needs pyarrow: pip install 'separatrix[parquet]'."
         ) from error
     try:
+        _require_room(Path(path), pq.read_metadata(path))
         table = pq.read_table(path)
     except pa.ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from error
     return read_frame(
         table, str(path), label=label, text=text, drop=drop, columns=columns, layout=layout
     )
+
+
+def _require_room(path: Path, metadata: Any) -> None:
+    """Raise if a Parquet file says that it holds too much: by its bytes, or by its cells of 8."""
+    groups = (metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
+    cells = metadata.num_rows * metadata.num_columns
+    require_room(path, path.stat().st_size, max(sum(groups), 8 * cells))
 
 
 def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> Parts:

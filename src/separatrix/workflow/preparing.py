@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.sources import Columns, Source
-from separatrix.sources.packed import most_bytes
+from separatrix.sources.limits import most_bytes
 from separatrix.sources.preparation import Preparation, Settings
 from separatrix.sources.steps import Categories, Numbers, WordLists
 from separatrix.sources.values import require_values
