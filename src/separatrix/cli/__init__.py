@@ -6,8 +6,10 @@ Nothing here imports scikit-learn or numpy before a verb does its work: help is 
 from __future__ import annotations
 
 from separatrix.cli.app import app
+from separatrix.cli.terminal import prepare_streams
 
 
 def main() -> None:
     """Run the command line."""
+    prepare_streams()
     app(prog_name="separatrix")

@@ -82,9 +82,13 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.study.words import one_line
 
     source, metrics, ranking = facts["source"], facts["metrics"], facts["ranking"]
-    screen.say(Text(source["name"], "bold"), f" · {tables.counted(source['rows'], 'row')} measured")
+    screen.say(
+        Text(one_line(source["name"]), "bold"),
+        f" · {tables.counted(source['rows'], 'row')} measured",
+    )
     screen.say(tables.notes(facts["notes"]))
     screen.say(
         tables.named(

@@ -43,6 +43,7 @@ def explain(
     node, checked by finite differences.
     """
     from separatrix.explain import prediction, step_of
+    from separatrix.study.words import one_line
     from separatrix.workflow.inputs import load_for, open_model
 
     if learning_rate is not None and not step:
@@ -69,7 +70,7 @@ def explain(
     named = {"model": model, "source": rows.name, "row_number": row}
     drawn = None if out is None or failed else str(out)
     screen.facts(named | found.to_dict() | {"out": drawn})
-    title = f"{rows.name}, row {row}"
+    title = one_line(f"{rows.name}, row {row}")
     if step:
         screen.say(f"{title}\n\n{found.to_text(screen.out.width)}\n")
     elif screen.talks:

@@ -1,9 +1,9 @@
 """separatrix predict: a model's answers for new rows."""
 
 import csv
-import sys
+import io
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -54,19 +54,21 @@ def predict(
         say = screen.remark if out is None else screen.say  # answers are not mixed with remarks
         say(tables.notes(facts["notes"]))
     if out is not None:
-        with open(out, "w", newline="", encoding="utf-8") as file:
-            _write(file, facts)
+        from separatrix.storage import replace_file
+
+        replace_file(out, _csv(facts).encode())
     elif not screen.json:
-        _write(sys.stdout, facts)  # also when quiet: it is what was asked for
+        screen.data(_csv(facts))
     screen.facts(facts)
     if screen.talks and out is not None:
         _report(screen, facts)
 
 
-def _write(file: TextIO, facts: dict[str, Any]) -> None:
+def _csv(facts: dict[str, Any]) -> str:
     from separatrix.cli import tables
 
-    writer = csv.writer(file, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     with_probabilities = "probabilities" in facts
     classes = [f"P({tables.class_name(c)})" for c in facts["classes"]] if with_probabilities else []
     writer.writerow(["prediction", *classes])
@@ -74,6 +76,7 @@ def _write(file: TextIO, facts: dict[str, Any]) -> None:
         writer.writerow(
             [tables.class_name(label), *(facts["probabilities"][k] if with_probabilities else [])]
         )
+    return text.getvalue()
 
 
 def _report(screen: Screen, facts: dict[str, Any]) -> None:

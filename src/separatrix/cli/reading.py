@@ -34,7 +34,8 @@ def _bar(screen: Screen) -> Iterator[Callable[[str, int, int], None] | None]:
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    name = TextColumn("{task.description}", markup=False)
+    columns = name, BarColumn(), DownloadColumn(), TimeRemainingColumn()
     bar = Progress(*columns, console=screen.err, transient=True)
     tasks: dict[str, Any] = {}
 

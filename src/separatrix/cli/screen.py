@@ -2,6 +2,7 @@
 
 import json as json_module
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,7 +58,19 @@ class Screen:
     def facts(self, facts: Any) -> None:
         """Print facts for programs."""
         if self.json:
-            print(json_module.dumps(plain(facts), ensure_ascii=False, allow_nan=False))
+            from separatrix.study.words import printable_json
+
+            escaped = not _encoding().lower().startswith("utf")
+            text = json_module.dumps(plain(facts), ensure_ascii=escaped, allow_nan=False)
+            print(printable_json(text))
+
+    def data(self, text: str) -> None:
+        """Write what was asked for, also when quiet: exactly, except to a terminal."""
+        from separatrix.cli.terminal import lossless
+        from separatrix.study.words import printable
+
+        shown = printable(text) if sys.stdout.isatty() else text
+        sys.stdout.write(lossless(shown, _encoding()))
 
     def error(self, sentence: str) -> None:
         """Say what is wrong, also when quiet."""
@@ -80,7 +93,9 @@ class Screen:
         if not self.live:
             yield
             return
-        with self.err.status(sentence):
+        from rich.text import Text
+
+        with self.err.status(Text(sentence)):  # a str would be read as markup
             yield
 
 
@@ -96,11 +111,15 @@ def _print(console: "Console", *what: Any) -> None:
 
 
 def _console(*, stderr: bool) -> "Console":
-    from rich.console import Console
+    from separatrix.cli.terminal import SafeConsole
 
-    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDEST)
     return console
+
+
+def _encoding() -> str:
+    return sys.stdout.encoding or "utf-8"
 
 
 def plain(value: Any) -> Any:

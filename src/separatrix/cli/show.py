@@ -34,13 +34,14 @@ def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.study.words import one_line
 
     features = tables.counted(facts["features"], "feature")
     size = f"{features}, {len(facts['classes'])} classes"
-    screen.say(Text(path, "bold"), f" · {facts['estimator']}, {size}\n")
+    screen.say(Text(one_line(path), "bold"), f" · {facts['estimator']}, {size}\n")
     rows: list[tuple[str, Any]] = [("Objective", facts["objective"])]
     if facts["source"]:
-        trained = f"{facts['source']}, fingerprint {facts['fingerprint'][:12]}"
+        trained = f"{one_line(facts['source'])}, fingerprint {facts['fingerprint'][:12]}"
         rows.append(("Trained on", trained))
     if facts["threshold"]:
         rows.append(("Threshold", f"{facts['threshold']:.6g}"))
@@ -53,7 +54,6 @@ def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
 
 
 def _report_score(screen: Screen, score: dict[str, Any], n_features: int) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     from separatrix.cli import tables
@@ -62,7 +62,7 @@ def _report_score(screen: Screen, score: dict[str, Any], n_features: int) -> Non
     against = score["against"]
     away = f"against {tables.label(score['class'])}"
     away = away if against is None else f"for {tables.label(against)}"
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = tables.LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for name in (towards, away):
         table.add_column(name, min_width=26, max_width=28, overflow="ellipsis", no_wrap=True)
         table.add_column("weight", justify="right", no_wrap=True)

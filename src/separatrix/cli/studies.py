@@ -153,7 +153,7 @@ def export(
         screen.facts({"out": str(out)})
         screen.say(f"Written to {out}.")
     elif not screen.quiet:
-        typer.echo(text, nl=False)
+        screen.data(text)
 
 
 @verb

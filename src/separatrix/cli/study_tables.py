@@ -13,7 +13,7 @@ from separatrix.cli import tables
 from separatrix.cli.screen import Screen
 from separatrix.study.exporting import best_rows, cells
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import command, counted, in_words, short_name
+from separatrix.study.words import command, counted, in_words, one_line, short_name
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
@@ -82,7 +82,7 @@ def heading(facts: StudyFacts) -> RenderableType:
     runs = len(facts.rows) * len(facts.seeds)
     work = f"{counted(runs, 'run')} · {tables.seconds(facts.seconds)}"
     state = "" if facts.finished else " · not finished"
-    return Text.assemble((facts.name, "bold"), f" · {work}{state}")
+    return Text.assemble((one_line(facts.name), "bold"), f" · {work}{state}")
 
 
 def about(facts: StudyFacts, most: int | None = None) -> list[tuple[str, RenderableType]]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from separatrix.cli.wording import in_options
 from separatrix.study.words import counted as counted
-from separatrix.study.words import percent, printable
+from separatrix.study.words import one_line, percent, printable
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table
@@ -22,13 +22,15 @@ def heading(source: dict[str, Any], what: str = "") -> RenderableType:
     """The name and the size of the data."""
     n, d, c = source["rows"], source["features"], len(source["classes"])
     size = ", ".join([counted(n, "row"), counted(d, "feature"), counted(c, "class", "classes")])
-    return Text.assemble((source["name"], "bold"), f" · {size}{what}")
+    return Text.assemble((one_line(source["name"]), "bold"), f" · {size}{what}")
 
 
 def notes(sentences: Sequence[str]) -> RenderableType:
     """What was decided, a line each, without saying anything twice."""
     told = list(dict.fromkeys(map(in_options, sentences)))
-    return Group(*(hanging(Text(sentence, "dim"), Text("·", "dim")) for sentence in told), "")
+    return Group(
+        *(hanging(Text(one_line(sentence), "dim"), Text("·", "dim")) for sentence in told), ""
+    )
 
 
 def hanging(text: RenderableType, mark: RenderableType) -> RenderableType:
@@ -151,7 +153,7 @@ def class_name(value: Any) -> str:
 
 def label(value: Any) -> str:
     """The same, cut where it is very long."""
-    text = printable(class_name(value))
+    text = one_line(class_name(value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -184,9 +186,25 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
 
 
+class LineTable(Table):
+    """A table whose cells are one line each, whatever names are in them."""
+
+    def add_column(self, header: RenderableType = "", *args: Any, **options: Any) -> None:
+        super().add_column(_one_line(header), *args, **options)
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        super().add_row(*map(_one_line, cells), **options)
+
+
+def _one_line(cell: Any) -> Any:
+    if isinstance(cell, Text):
+        return Text(one_line(cell.plain), cell.style)
+    return one_line(cell) if isinstance(cell, str) else cell
+
+
 def plain_table(first: str, others: Sequence[str]) -> Table:
     """A table whose first column is words and whose others are numbers."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column(first, overflow="ellipsis", no_wrap=True)
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)

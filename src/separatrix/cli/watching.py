@@ -77,7 +77,11 @@ class _Line:
                 TimeRemainingColumn,
             )
 
-            columns = TextColumn(what), BarColumn(20), TextColumn("{task.description}")
+            columns = (
+                TextColumn(what),
+                BarColumn(20),
+                TextColumn("{task.description}", markup=False),
+            )
             times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
             self.bar = Progress(*columns, *times, console=screen.err, transient=True)
             self.task = self.bar.add_task("" if count == 1 else self._counted(), total=count)

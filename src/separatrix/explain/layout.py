@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from separatrix.study.words import printable
+from separatrix.study.words import one_line, printable
 
 DIGITS = 5
 _GAP = "  "
@@ -27,7 +27,7 @@ def number(value: Any) -> str:
         return f"({', '.join(map(number, value))})"
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{value + 0.0:.{DIGITS}g}"  # -0 is 0
-    return printable(str(value))
+    return one_line(str(value))
 
 
 def change(before: float, after: float, digits: int = DIGITS) -> tuple[str, str]:
@@ -50,7 +50,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> l
     while sum(sizes) + len(_GAP) * (len(sizes) - 1) > width and max(sizes) > _LEAST:
         sizes[sizes.index(max(sizes))] -= 1
     right = [all(not isinstance(row[j], str) for row in given) for j in range(len(header))]
-    lines = [list(map(printable, header)), *cells]
+    lines = [list(map(one_line, header)), *cells]
     return [
         _GAP.join(
             cut(cell, size).rjust(size) if aside else cut(cell, size).ljust(size)
@@ -62,7 +62,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> l
 
 def cut(text: str, size: int) -> str:
     """Text of at most so many characters."""
-    text = printable(text)
+    text = one_line(text)
     return text if len(text) <= size else text[: max(size - 1, 0)] + "…"
 
 

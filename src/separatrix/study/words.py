@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-# All but tabs and ends of lines, and the signs that turn the direction of writing.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Characters that a terminal obeys or that change text without being seen: controls except tab and
+# newline, signs that change the direction of writing, invisible ones, and halves of characters,
+# which no encoding can write. The joiners U+200C and U+200D stay: Persian and Hindi words need them.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 # Names for columns and lines that have little room.
 SHORT = {
@@ -94,12 +100,33 @@ def command(*words: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text in which control characters, which a terminal would obey, are written out.
+    """Text for a terminal: characters that it would obey, or would not show, are written out.
+
+    Names and texts come from files that nobody has checked. Newlines and tabs stay, since layouts
+    have them; `one_line` replaces these as well.
 
     >>> printable("\x1b[31mfree")
     '\\\\x1b[31mfree'
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """The same in a single line, for names within a line or a table.
+
+    >>> one_line("two\\nlines")
+    'two\\\\nlines'
+    """
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def printable_json(text: str) -> str:
+    """JSON in which the same characters are escaped, so that it means what it meant.
+
+    >>> print(printable_json('"\\x9b"'))
+    "\\u009b"
+    """
+    return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def quoted(value: Any, most: int = 60) -> str:
