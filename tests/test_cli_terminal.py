@@ -1,16 +1,7 @@
 """The command line in a real terminal: width, colours, the live line, Ctrl-C."""
 
-import fcntl
-import os
 import re
-import select
 import signal
-import struct
-import subprocess
-import sys
-import termios
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,51 +9,7 @@ import pytest
 from separatrix import load_model
 from separatrix.cli.screen import Screen
 from separatrix.cli.watching import watching
-
-PROGRAM = Path(sys.executable).with_name("separatrix")
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-SECONDS = 60.0
-# Ctrl-C reaches the processes whose controlling terminal it was pressed in, unless they were told
-# to ignore it, as all are that a script starts in the background.
-TAKE_OVER = """
-import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
-
-def run(words, folder, *, columns=80, interrupt_at=None):
-    """Run the program in a terminal; press Ctrl-C when it has shown `interrupt_at`."""
-    terminal, inside = os.openpty()
-    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
-    child = subprocess.Popen(
-        [sys.executable, "-c", TAKE_OVER, str(PROGRAM), *words],
-        cwd=folder,
-        env=env | {"TERM": "xterm-256color"},
-        stdin=inside,
-        stdout=inside,
-        stderr=inside,
-        start_new_session=True,
-    )
-    os.close(inside)
-    shown, pressed, began = b"", False, time.monotonic()
-    while time.monotonic() - began < SECONDS:
-        if interrupt_at and not pressed and interrupt_at in shown.decode(errors="ignore"):
-            os.write(terminal, b"\x03")
-            pressed = True
-        if not select.select([terminal], [], [], 0.05)[0]:
-            continue
-        try:
-            piece = os.read(terminal, 1 << 16)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(terminal)
-    return shown.decode(), child.wait(SECONDS)
+from terminal import CONTROL, run
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def turned(across: float, up: float) -> float:
     >>> turned(1.0, 0.0), turned(0.0, -1.0)
     (90.0, 180.0)
     """
-    return math.degrees(math.atan2(across, up))
+    return math.degrees(math.atan2(across, up)) % 360.0
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

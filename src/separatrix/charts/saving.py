@@ -18,6 +18,7 @@ from separatrix.storage import replace_file
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter of a chart that can move
 _RENDERER = "separatrix"
+_SEPARATORS = {0x2028: " ", 0x2029: " "}
 _VERSION = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
@@ -81,13 +82,27 @@ def show_as_svg() -> None:
     ['image/svg+xml']
     >>> _ = alt.renderers.enable("default")  # Altair's own way again
     """
-    alt.renderers.register(_RENDERER, lambda made, **_: ({"image/svg+xml": _svg(made)}, {}))
+    alt.renderers.register(_RENDERER, _rendered)
     alt.renderers.enable(_RENDERER)
 
 
+def _rendered(made: dict[str, Any], **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    return {"image/svg+xml": _svg(_without_separators(made))}, {}
+
+
 def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
-    made: dict[str, Any] = chart.to_dict()
+    made: dict[str, Any] = _without_separators(chart.to_dict())
     return made if theme is None else made | {"config": config(theme)}
+
+
+def _without_separators(part: Any) -> Any:
+    """A specification without U+2028 and U+2029: Vega-Lite writes names into expressions, where
+    these two end a line, and a name with one of them would leave the chart undrawn."""
+    if isinstance(part, dict):
+        return {_without_separators(key): _without_separators(of) for key, of in part.items()}
+    if isinstance(part, list):
+        return [_without_separators(each) for each in part]
+    return part.translate(_SEPARATORS) if isinstance(part, str) else part
 
 
 def _png(specification: dict[str, Any], scale: float) -> bytes:

@@ -1,12 +1,13 @@
 """How much a file may hold when it is unpacked: what stops a decompression bomb.
 
 A packed file may unpack to half of this machine's memory, and to 8 GiB at most. One that unpacks to
-more than 256 MiB may be at most 200 times as large as its packed form: tables of real data pack to a
-tenth or a fiftieth. SEPARATRIX_MAX_UNPACKED sets another limit and lifts the one on the ratio.
+more than 256 MiB may be at most 200 times as large as its packed form. Tables of real data are ten
+to fifty times as large. SEPARATRIX_MAX_UNPACKED sets another limit and lifts the one on the ratio.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -59,10 +60,8 @@ def most_bytes() -> int:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not told by this system
         memory = 1 << 33
-    try:
+    with contextlib.suppress(ValueError, OSError):  # "max", or no such limit
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (ValueError, OSError):  # "max", or no such limit
-        pass
     return memory // 2
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 # Characters that a terminal obeys or that change text without being seen: controls except tab and
 # newline, signs that change the direction of writing, invisible ones, and halves of characters,
-# which no encoding can write. The joiners U+200C and U+200D stay: Persian and Hindi words need them.
+# which no encoding can write. The joiners U+200C and U+200D stay: Persian and Hindi need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
