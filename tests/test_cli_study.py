@@ -17,7 +17,7 @@ from separatrix.cli.sweep import Sweep
 from separatrix.cli.verbs import UsageError
 from separatrix.study import Between, Store
 from studies import without_seconds
-from test_cli_terminal import CONTROL, PROGRAM, run
+from terminal import CONTROL, PROGRAM, run
 from test_course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
 
 QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0", "--no-report")

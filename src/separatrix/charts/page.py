@@ -90,5 +90,5 @@ def content_policy(*scripts: str) -> str:
 @cache
 def _library(version: str) -> str:
     """Vega, Vega-Lite and Vega-Embed as one script; a parser must not find an end tag in it."""
-    script = str(vl_convert.javascript_bundle(vl_version=version))
+    script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -102,7 +102,10 @@ def report(
     [b]separatrix studies report iris --out iris.html[/b]
     """
     from separatrix.cli.study_tables import page_of, write_page
+    from separatrix.cli.writing import check_link
 
+    if out is not None:
+        check_link(out)
     facts = _facts(name, store, histories=True)
     page = out or page_of(facts.name)
     write_page(facts, page)

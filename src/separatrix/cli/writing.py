@@ -22,12 +22,11 @@ def check_out(out: Path | None, *read: str) -> None:
     """Refuse a file that cannot be written, or that is one of those that are read."""
     if out is None:
         return
-    from separatrix.storage import is_protected, link_refusal
+    from separatrix.storage import is_protected
 
     if out.is_dir():
         raise UsageError(f"--out takes a file, and {out} is a folder. Name a file in it.")
-    if link := link_refusal(out):
-        raise UsageError(link)
+    check_link(out)
     if not out.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {str(out.parent)!r} to write {out.name} to.")
     if is_protected(out) or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
@@ -37,6 +36,14 @@ def check_out(out: Path | None, *read: str) -> None:
             raise UsageError(
                 f"--out {out} would overwrite what is read from {source}. Name another file."
             )
+
+
+def check_link(out: Path) -> None:
+    """Refuse a symbolic link."""
+    from separatrix.storage import link_refusal
+
+    if refusal := link_refusal(out):
+        raise UsageError(refusal)
 
 
 def _paths(source: str) -> list[Path]:

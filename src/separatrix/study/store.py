@@ -158,13 +158,15 @@ class Store:
 
     def arrays(self, blob: bytes, what: str) -> dict[str, Array]:
         """The arrays of .npz bytes."""
-        from separatrix.sources.limits import require_room
+        from separatrix.sources.limits import UnpackLimitError, require_room
 
         try:
             with np.load(io.BytesIO(blob), allow_pickle=False) as found:
                 sizes = (member.file_size for member in found.zip.infolist())
                 require_room(self.path, len(blob), sum(sizes))
                 return {name: found[name] for name in found.files}
+        except UnpackLimitError:
+            raise
         except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
 
