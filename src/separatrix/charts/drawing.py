@@ -162,8 +162,8 @@ def powers(low: float, high: float) -> list[float]:
 def turned(across: float, up: float) -> float:
     """The angle of a triangle that points in a direction, in degrees clockwise from upwards.
 
-    >>> turned(1.0, 0.0), turned(0.0, -1.0)
-    (90.0, 180.0)
+    >>> turned(1.0, 0.0), turned(0.0, -1.0), turned(-1.0, 0.0)
+    (90.0, 180.0, 270.0)
     """
     return math.degrees(math.atan2(across, up)) % 360.0
 
