@@ -62,7 +62,7 @@ class Coordinate:
         """One quadratic for every model, and a step towards its minimum."""
         old = state.found
         direction, fall = self._direction(objective, state)
-        centre(objective, direction)
+        centre(objective, state.model, direction)
         model, found, t = search(objective, state.model, old, direction, fall)
         gained = (found.value < old.value) | (found.gradient_norm < old.gradient_norm)
         return replace(

@@ -98,7 +98,7 @@ class Newton:
         else:
             ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
-        centre(objective, ahead)
+        centre(objective, state.model, ahead)
         slope = go_down(gradient, ahead, gradient)
         way, alone = frame.leave(ahead), state.model.n_models == 1
         model, found, t = search(objective, state.model, state.found, way, slope, scores=alone)

@@ -33,16 +33,18 @@ def go_down(gradient: Model, direction: Model, upwards: Model) -> Array:
     return slope
 
 
-def centre(objective: Objective, direction: Model) -> None:
-    """Take out the common shift of all outputs, where neither loss nor penalty sees it.
+def centre(objective: Objective, model: Model, direction: Model) -> None:
+    """Let directions lead to where the outputs have no common shift, which the loss does not see.
 
-    Nothing would bring back what rounding adds to it, until it drowns the digits of all scores.
+    A penalty is lowest there. Without one, nothing would bring back what rounding adds to the
+    shift, until it drowns the digits of all scores.
     """
     if objective.loss.coupling(direction.n_outputs) != "differences":
         return
     l1, l2 = objective.strengths(direction.n_models)
-    unseen = ((l1 == 0.0) & (l2 == 0.0))[:, None]
-    direction.W -= np.where(unseen, direction.W.mean(axis=2, keepdims=True), 0.0)
+    shift = direction.W.mean(axis=2, keepdims=True)
+    shift += np.where((l2 > 0.0)[:, None], model.W.mean(axis=2, keepdims=True), 0.0)
+    direction.W -= np.where((l1 == 0.0)[:, None], shift, 0.0)
     free = (objective.bias_curvature(direction.n_models) == 0.0)[:, None]
     direction.b -= np.where(free, direction.b.mean(axis=1, keepdims=True), 0.0)
 
