@@ -210,6 +210,41 @@ def test_wald_names_the_features_that_depend_on_each_other():
         confidence_intervals(free().fit(nothing, TWO), nothing, TWO)
 
 
+@pytest.mark.parametrize("labels", [TWO, FOUR])
+@pytest.mark.parametrize("multiclass", ["reference", "ovr"])
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
+def test_wald_errors_do_not_depend_on_where_features_lie(ratio, multiclass, labels):
+    """Those of the same features about zero and of size 1, to the digits that X has left."""
+    middle, size = np.array([1.0, 0.0, -1.0]) * ratio, np.array([1.0, 1e-3, 1e4])
+    far = (X + middle) * size
+    near = far / size - middle  # what is left of X
+    # Where a ratio leaves 7 digits of a feature, no more than that can be asked of the gradient.
+    options = {"tol": max(1e-8, 1e-15 * ratio), "multiclass": multiclass}
+    expected = confidence_intervals(free(**options).fit(near, labels), near, labels)
+    found = confidence_intervals(free(**options).fit(far, labels), far, labels)
+    back = np.eye(D + 1)
+    back[0, 1:] = -middle
+    back[1:] /= size[:, None]
+    V = np.kron(np.eye(len(found.estimate)), back)
+    errors = np.sqrt(np.diag(V @ expected.covariance @ V.T)).reshape(found.estimate.shape)
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-6)
+    np.testing.assert_array_less(np.abs(found.estimate - expected.estimate @ back.T), 1e-4 * errors)
+
+
+@pytest.mark.parametrize("ratio", [1e2, 1e6, 1e9])
+def test_wald_names_dependent_features_that_are_far_from_zero(ratio):
+    frame = pd.DataFrame(X + ratio, columns=["a", "b", "c"])
+    constant = frame.assign(same=ratio)
+    with pytest.raises(ValueError, match=r"linearly dependent: \(intercept\), same\."):
+        confidence_intervals(free(tol=1e-4).fit(constant, TWO), constant, TWO)
+    frame["sum"] = frame["a"] + 2 * frame["c"]
+    with pytest.raises(ValueError, match=r"linearly dependent: a, c, sum\."):
+        confidence_intervals(free(tol=1e-4).fit(frame, TWO), frame, TWO)
+    frame["sum"] -= 2 * ratio
+    with pytest.raises(ValueError, match=r"linearly dependent: \(intercept\), a, c, sum\."):
+        confidence_intervals(free(tol=1e-4).fit(frame, TWO), frame, TWO)
+
+
 # The data of the fit
 
 

@@ -9,6 +9,7 @@ from scipy.linalg import block_diag
 
 from separatrix.arrays import Array
 from separatrix.estimators.fitted import Fit
+from separatrix.frame import Frame
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
 
@@ -25,21 +26,25 @@ def covariance(fit: Fit, names: Sequence[str]) -> Array:
     Raises where it is not the covariance of the estimates, saying why and what to do.
     """
     _require_likelihood(fit)
-    H = _hessian(fit)
+    # A feature far from zero is all but a multiple of the intercept. Seen from its origin it is
+    # not, and each coefficient in units of its own size is as well determined as the data allow.
+    frame = fit.objective.frame(1)
+    H = _hessian(fit, frame)
     size = np.sqrt(np.diag(H))
-    _require_information(size, names)
+    _require_information(size, fit, frame, names)
     values, vectors = np.linalg.eigh(H / np.outer(size, size))
-    _require_full_rank(values, vectors, names)
     vectors = vectors / size[:, None]
+    _require_full_rank(values, vectors[:, 0], size, fit, frame, names)
     V = (vectors / values) @ vectors.T / fit.s.sum()
-    _require_optimum(fit, V)
-    return V
+    _require_optimum(fit, V, frame)
+    back = _from_origin(fit, frame)
+    return back @ V @ back.T
 
 
-def _hessian(fit: Fit) -> Array:
+def _hessian(fit: Fit, frame: Frame) -> Array:
     """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
     d, _, K = fit.model.W.shape
-    H = block_diag(*fit.objective.curvature(fit.model).hessian()[0])
+    H = block_diag(*fit.objective.curvature(fit.model, frame).hessian()[0])
     H = np.tril(H) + np.tril(H, -1).T
     order = np.r_[d, :d] if fit.task.bias else np.arange(d)
     kept = (np.arange(K)[:, None] * (d + 1) + order).ravel()
@@ -93,32 +98,61 @@ def _require_likelihood(fit: Fit) -> None:
         )
 
 
-def _require_information(size: Array, names: Sequence[str]) -> None:
+def _from_origin(fit: Fit, frame: Frame) -> Array:
+    """The matrix (K p, K p) that turns coefficients seen from the origin into those of X.
+
+    The intercept at zero is that at the origin o, less o times the weights.
+    """
+    d, _, K = fit.model.W.shape
+    one = np.eye(d + fit.task.bias)
+    if frame.moves:
+        one[0, 1:] = -frame.origin
+    return np.kron(np.eye(K), one)
+
+
+def _require_information(size: Array, fit: Fit, frame: Frame, names: Sequence[str]) -> None:
     empty = np.flatnonzero(size == 0.0).tolist()
-    if empty:
-        raise ValueError(
-            f"Feature '{names[empty[0] % len(names)]}' is 0 in every row that counts: the data "
-            "say nothing of its coefficient. Leave it out."
-        )
+    if not empty:
+        return
+    at = empty[0] % len(names)
+    if frame.moves and frame.origin[at - 1] != 0.0:  # 0 only as seen from there: a constant
+        raise _dependent([names[0], names[at]])
+    raise ValueError(
+        f"Feature '{names[at]}' is 0 in every row that counts: the data say nothing of its "
+        "coefficient. Leave it out."
+    )
 
 
-def _require_full_rank(values: Array, vectors: Array, names: Sequence[str]) -> None:
+def _require_full_rank(
+    values: Array, null: Array, size: Array, fit: Fit, frame: Frame, names: Sequence[str]
+) -> None:
     if values[0] > SINGULAR * values[-1]:
         return
-    # The entries of the null vector, output by output, say which columns depend on each other.
-    share = np.abs(vectors[:, 0]).reshape(-1, len(names)).max(axis=0)
-    involved = [names[j] for j in np.flatnonzero(share > INVOLVED * share.max()).tolist()]
+    # The entries of the null vector, output by output, say which columns depend on each other. An
+    # intercept that is the rounding of the terms it is made of has no part in it.
+    shape = (-1, len(names))
+    seen = np.abs(null * size).reshape(shape).max(axis=0)
+    if frame.moves:
+        back = _from_origin(fit, frame)
+        terms = (np.abs(back) @ np.abs(null)).reshape(shape)[:, 0]
+        moved = np.abs(back @ null).reshape(shape)[:, 0]
+        seen[0] = seen.max() * (moved / np.where(terms > 0.0, terms, 1.0)).max()
+    raise _dependent([names[j] for j in np.flatnonzero(seen > INVOLVED * seen.max()).tolist()])
+
+
+def _dependent(involved: list[str]) -> ValueError:
     some = ", ".join(involved[:8]) + (", ..." if len(involved) > 8 else "")
-    raise ValueError(
+    return ValueError(
         f"Wald intervals need features of full rank, and these are linearly dependent: {some}. "
         f"Leave one of them out, or add a penalty (a finite C) and {INSTEAD}."
     )
 
 
-def _require_optimum(fit: Fit, V: Array) -> None:
+def _require_optimum(fit: Fit, V: Array, frame: Frame) -> None:
     """Raise if a Newton step would move some coefficient by more than it is uncertain by."""
     found = fit.objective.evaluate(fit.model)
-    g = fit.coefficients(Model(found.GW, found.gb)).ravel()
+    gradient = frame.enter_gradient(Model(found.GW, found.gb))
+    g = fit.coefficients(gradient).ravel()
     off = float(np.max(np.abs(V @ (fit.s.sum() * g)) / np.sqrt(np.diag(V))))
     if off > OFF_OPTIMUM:
         raise ValueError(
