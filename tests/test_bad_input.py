@@ -1,6 +1,9 @@
 """What is wrong, where, what is allowed, what was given and what to do: tested word by word."""
 
+import math
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -8,7 +11,20 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from separatrix import LOSSES, GradientDescentClassifier, Perceptron, fit_many, set_threads
+from separatrix import (
+    LOSSES,
+    ElasticNet,
+    GradientDescentClassifier,
+    GridSearchCV,
+    KernelRidge,
+    LinearSVC,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+    fit_many,
+    set_threads,
+)
+from separatrix.parameters import ParameterError
 from separatrix.solver_choice import refuse_illegal
 
 G = GradientDescentClassifier
@@ -378,3 +394,57 @@ def test_a_call_that_fails_leaves_a_new_model_new(model):
     refused("y has the class 7", lambda: new.partial_fit(X, Y + 7, classes=[0, 1]))
     assert not hasattr(new, "n_features_in_")
     refused("is not fitted yet", lambda: new.predict(X), NotFittedError)
+
+
+# Numbers that are no floats
+
+HUGE = 10**400
+FEW, LABELS = np.arange(16.0)[:, None], np.array([0, 0, 0, 1, 0, 1, 1, 1] * 2)
+
+
+@pytest.mark.parametrize(
+    ("fit", "name"),
+    [
+        (lambda v: LogisticRegression(C=v), "C"),
+        (lambda v: LogisticRegression(tol=v), "tol"),
+        (lambda v: LogisticRegression(max_iter=v), "max_iter"),
+        (lambda v: LinearSVC(intercept_scaling=v), "intercept_scaling"),
+        (lambda v: GradientDescentClassifier(learning_rate=v), "learning_rate"),
+        (lambda v: GradientDescentClassifier(l1=v), "l1"),
+        (lambda v: GradientDescentClassifier(time_limit=v), "time_limit"),
+        (lambda v: KernelRidge(alpha=v), "alpha"),
+        (lambda v: LogisticRegressionCV(Cs=[1.0, v]), "Cs"),
+        (lambda v: LogisticRegressionCV(Cs=v), "Cs"),
+        (lambda v: LogisticRegressionCV(l1_ratios=[0.0, v]), "l1_ratios"),
+        (lambda v: GridSearchCV(LinearSVC(), {"C": [1.0, v]}, error_score="raise"), "C"),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_too_large_a_number_is_refused_in_a_short_sentence(fit, name, sign):
+    for value in (sign * HUGE, sign * 10**5000):
+        with pytest.raises(ParameterError, match=f"The '{name}' parameter must be") as error:
+            fit(value).fit(FEW, LABELS)
+        assert len(str(error.value)) < 300
+
+
+def test_fractions_and_numpy_scalars_are_numbers():
+    expected = LogisticRegression(C=0.5, tol=1e-6).fit(FEW, LABELS).coef_.tolist()
+    for C in (Fraction(1, 2), np.float32(0.5), np.longdouble("0.5")):
+        model = LogisticRegression(C=C, tol=Fraction(1, 10**6)).fit(FEW, LABELS)
+        assert model.coef_.tolist() == expected
+    GradientDescentClassifier(tol=Fraction(1, 2), step_tol=Fraction(1, 3)).fit(FEW, LABELS)
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("0.5"), Decimal("nan"), "1", math.nan, np.longdouble("1e4000"), True, 1j]
+)
+def test_what_is_no_number_is_refused_by_name(value):
+    for model in (LogisticRegression(C=value), LogisticRegressionCV(Cs=[1.0, value])):
+        with pytest.raises(ParameterError, match=r"The 'Cs?' parameter must be a number > 0"):
+            model.fit(FEW, LABELS)
+
+
+def test_elastic_net_names_the_parameter():
+    for value in (HUGE, "much", [[1.0], [2.0, 3.0]]):
+        with pytest.raises(ParameterError, match="The 'l2' parameter of ElasticNet must"):
+            ElasticNet(0.0, value)

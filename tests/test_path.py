@@ -331,7 +331,7 @@ def test_the_names_of_the_losses_are_the_estimators():
         ({"l1_ratio": 1.5}, "'l1_ratio' parameter must be .* Got 1.5"),
         ({"Cs": 0}, "'Cs' parameter must be a whole number >= 1. Got 0"),
         ({"Cs": [1.0, -1.0]}, "'Cs' parameter must be a number > 0.* Got -1.0"),
-        ({"Cs": []}, "Cs is empty"),
+        ({"Cs": []}, "The 'Cs' parameter must be how many"),
         ({"ratio": 1.0}, "'ratio' parameter must be .*Got 1.0"),
         ({"standardize": 1}, "'standardize' parameter must be True or False"),
         ({"estimator": LogisticRegression(tol=-1.0)}, "'tol'"),

@@ -25,7 +25,14 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC as PlainLinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import GradientDescentClassifier, GridSearchCV, LinearSVC, LogisticRegression
+from separatrix import (
+    GradientDescentClassifier,
+    GridSearchCV,
+    LinearSVC,
+    LinearSVCCV,
+    LogisticRegression,
+    LogisticRegressionCV,
+)
 from separatrix.arrays import Matrix, rows_read
 from separatrix.estimators.scaled import scales
 from separatrix.solvers import Interrupted
@@ -645,3 +652,35 @@ def test_an_interrupted_search_by_several_scores_has_none_of_the_models_that_wer
     for name in scoring:
         scores = np.array([search.cv_results_[f"split{k}_test_{name}"] for k in range(4)])
         assert 0 < np.isnan(scores).sum() < scores.size
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda y: pd.Series(y).array,
+        pd.Index,
+        pd.Categorical,
+        lambda y: pd.Series(y, dtype="string[python]").array,
+        lambda y: pd.Series(y, dtype="string[pyarrow]").array,
+        lambda y: pd.Series(y, dtype="string[pyarrow]"),
+        lambda y: pd.Series(y == "yes", dtype="boolean").array,
+        lambda y: pd.Series(y == "yes", dtype="bool[pyarrow]").array,
+        lambda y: pd.Series((y == "yes").astype(int), dtype="Int64").array,
+        lambda y: pd.Series((y == "yes").astype(int), dtype="int64[pyarrow]").array,
+        list,
+    ],
+)
+def test_labels_may_be_any_column_of_pandas(form):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((90, 3))
+    y = np.where(X[:, 0] + random.standard_normal(90) > 0, "yes", "no")
+    labels = form(y)
+    for search in (
+        LogisticRegressionCV(Cs=[0.1, 1.0]),
+        LinearSVCCV(Cs=[0.1, 1.0]),
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, return_train_score=True),
+        GridSearchCV(LinearSVC(), {"C": [0.1, 1.0]}, scoring="roc_auc"),
+    ):
+        found, expected = clone(search).fit(X, labels), clone(search).fit(X, y)
+        np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+        assert found.score(X, labels) == expected.score(X, y)

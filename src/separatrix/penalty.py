@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.arrays import Array, sum_of_squares
+from separatrix.parameters import ParameterError
 
 __all__ = ["ElasticNet"]
 
@@ -260,7 +261,7 @@ def _frozen(a: Array) -> NDArray[np.float64]:
 
 
 def _strength(name: str, given: ArrayLike) -> NDArray[np.float64]:
-    values = np.asarray(given, dtype=np.float64)
+    values = _as_floats(name, given)
     if values.ndim > 1:
         raise ValueError(
             f"The '{name}' parameter of ElasticNet must be a number or one number per model. "
@@ -273,7 +274,7 @@ def _strength(name: str, given: ArrayLike) -> NDArray[np.float64]:
 
 
 def _factors(given: ArrayLike) -> NDArray[np.float64]:
-    f = np.asarray(given, dtype=np.float64)
+    f = _as_floats("factors", given)
     if f.ndim not in (1, 2):
         raise ValueError(
             "The 'factors' parameter of ElasticNet must be None or of shape (d,) or (d, B). "
@@ -282,6 +283,16 @@ def _factors(given: ArrayLike) -> NDArray[np.float64]:
     _require("factors", f, np.isfinite(f), "finite")
     _require("factors", f, f > 0, "> 0")
     return f
+
+
+def _as_floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:  # text, lists of lists, huge ints
+        raise ParameterError(
+            f"The '{name}' parameter of ElasticNet must hold numbers that floats can be. Got what "
+            f"numpy refuses: {error}."
+        ) from None
 
 
 def _require(name: str, values: Array, good: Array, rule: str) -> None:

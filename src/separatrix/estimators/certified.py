@@ -186,14 +186,14 @@ class CertifiedClassifier(LinearClassifier):
             choice = Choice(self.solver, f"{self.solver}: it was asked for.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
         name, tol = choice.name, float(self.tol)
-        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, self.tol, factors)
+        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, tol, factors)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
             solver=make_solver(
                 name, self._seed(), single=single, tol=tol, patience=choice.patience
             ),
-            stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([self.tol], float)),
+            stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([tol])),
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),
@@ -265,7 +265,7 @@ class CertifiedClassifier(LinearClassifier):
             for d in result.diagnoses
             if d.kind != "not_converged"
         ]
-        missed = verdict(result, self.tol, self.max_iter, self.solver != "auto")
+        missed = verdict(result, float(self.tol), self.max_iter, self.solver != "auto")
         separable = any(d.kind == "separable" for d in found)
         return found if missed is None or separable else [missed, *found]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ import scipy.sparse as sp
 
 from separatrix.arrays import Array, first_not_finite
 from separatrix.parameters import ParameterError
+
+LARGEST_COUNT = 2**63 - 1
+LONGEST = 200  # characters of a value in a refusal
 
 
 def require_number(
@@ -27,9 +30,9 @@ def require_number(
     """Raise unless `value` is a finite number in [low, high), or (low, high] if so said."""
     if optional and value is None:
         return
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    good = good and math.isfinite(value) and (value <= high if closed_high else value < high)
-    good = good and (value > low if open_low else value >= low)
+    number = as_float(value)
+    good = math.isfinite(number) and (number <= high if closed_high else number < high)
+    good = good and (number > low if open_low else number >= low)
     if not good:
         bound = f" {'>' if open_low else '>='} {low:g}" if low > -math.inf else ""
         if high < math.inf:
@@ -39,9 +42,19 @@ def require_number(
 
 def require_strength(name: str, value: Any) -> None:
     """Raise unless `value` is a number > 0; infinity stands for no penalty."""
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (good and value > 0.0):
+    number = as_float(value)
+    if not number > 0.0 or (math.isinf(number) and value != number):
         _refuse(name, "a number > 0, np.inf for no penalty", value)
+
+
+def as_float(value: Any) -> float:
+    """A number as a float: infinite if it is too large for one, NaN if it is no number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # an int or a fraction
+        return math.inf if value > 0 else -math.inf
 
 
 def require_pair(name: str, value: Any, *, high: float) -> None:
@@ -58,8 +71,23 @@ def require_count(name: str, value: Any, *, low: int = 1, optional: bool = False
     """Raise unless `value` is a whole number >= low."""
     if optional and value is None:
         return
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
-        _refuse(name, f"a whole number >= {low}" + (" or None" if optional else ""), value)
+    good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not good or value < low or value > LARGEST_COUNT:
+        most = f" and <= {LARGEST_COUNT}" if good and value >= low else ""
+        _refuse(name, f"a whole number >= {low}{most}" + (" or None" if optional else ""), value)
+
+
+def as_list(name: str, values: Any, allowed: str = "a list of numbers") -> list[Any]:
+    """The values of a parameter that is to be a list and not empty; each is for others to check."""
+    known = has_length(values) and not isinstance(values, (str, bytes, Mapping))
+    if not known or not len(values):
+        _refuse(name, allowed, values)
+    return list(values)
+
+
+def has_length(values: Any) -> bool:
+    """Whether a parameter holds several values: an array of no axes does not."""
+    return hasattr(values, "__len__") and not (isinstance(values, np.ndarray) and not values.ndim)
 
 
 def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -213,4 +241,17 @@ def _length(a: Any) -> int | None:
 
 
 def _refuse(name: str, allowed: str, value: Any) -> None:
-    raise ParameterError(f"The '{name}' parameter must be {allowed}. Got {value!r} instead.")
+    too_large = math.isinf(as_float(value)) and value != as_float(value)
+    more = " It is too large for a float, which holds up to 1.8e308." if too_large else ""
+    raise ParameterError(
+        f"The '{name}' parameter must be {allowed}. Got {_shown(value)} instead.{more}"
+    )
+
+
+def _shown(value: Any) -> str:
+    """How a value is written, shortened if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print ints of more than some thousand digits
+        return f"a number of type {type(value).__name__} with thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"

@@ -138,7 +138,10 @@ class CrossValidation:
         require_equal_lengths(X, y)
         require_labels("y", y)
         labels = column_or_1d(y, warn=True)
-        X, y = as_indexable(X), as_indexable(y)
+        X = as_indexable(X)
+        # A series goes to splitters and scorers as it is. Of an index, or of the arrays behind a
+        # series, scikit-learn cannot always pick rows.
+        y = y if hasattr(y, "iloc") else labels
         s = as_weights(sample_weight, X, 1)
         folds = Folds.split(cv, X, y, labels, s, to_splitter)
         to_scorer = _check_method_params(X, params=to_scorer)

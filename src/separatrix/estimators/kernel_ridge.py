@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.arrays import Array
 from separatrix.estimators.checks import (
+    as_list,
     as_numbers,
+    has_length,
     require_choice,
     require_equal_lengths,
     require_finite,
@@ -183,7 +185,7 @@ class KernelRidge(KernelRegressor):
 
     def _alphas(self, n_targets: int) -> Array:
         """The penalty of every target."""
-        given = [self.alpha] if np.ndim(self.alpha) == 0 else list(self.alpha)
+        given = as_list("alpha", self.alpha) if has_length(self.alpha) else [self.alpha]
         for alpha in given:
             require_number("alpha", alpha)
         if len(given) not in (1, n_targets):
@@ -249,11 +251,7 @@ class KernelRidgeCV(KernelRegressor):
         return betas[best], left_out
 
     def _checked_alphas(self) -> Array:
-        if isinstance(self.alphas, str) or np.ndim(self.alphas) != 1 or not len(self.alphas):
-            raise ValueError(
-                f"The 'alphas' parameter must be a list of numbers. Got {self.alphas!r} instead."
-            )
-        for alpha in self.alphas:
+        for alpha in as_list("alphas", self.alphas):
             require_number("alphas", alpha, open_low=True)
         return np.array(self.alphas, np.float64)
 

@@ -14,6 +14,8 @@ from separatrix.certificate import Certificate
 from separatrix.data import Dataset
 from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.checks import (
+    as_list,
+    has_length,
     require_choice,
     require_count,
     require_flag,
@@ -230,10 +232,8 @@ def _values(
     data: Dataset,
 ) -> Array:
     """The values of C, given or chosen."""
-    if np.ndim(Cs) > 0:
-        if not len(Cs):
-            raise ValueError("Cs is empty. Give at least one value of C, or how many to choose.")
-        for C in Cs:
+    if has_length(Cs):
+        for C in as_list("Cs", Cs, "how many values of C to choose, or a list of them"):
             require_strength("Cs", C)
         return np.asarray(Cs, np.float64)
     require_count("Cs", Cs)

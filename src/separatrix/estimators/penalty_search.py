@@ -21,6 +21,8 @@ from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators.certified import CertifiedClassifier
 from separatrix.estimators.checks import (
+    as_list,
+    has_length,
     require_count,
     require_equal_lengths,
     require_flag,
@@ -192,22 +194,15 @@ def _best(scores: Array) -> tuple[int, int]:
 
 def _strengths(Cs: Any) -> Array:
     """The values of C: so many from 1e-4 to 1e4, or those given."""
-    if np.ndim(Cs) == 0 and not isinstance(Cs, str):
+    if not has_length(Cs):
         require_count("Cs", Cs)
-        return np.logspace(-4, 4, Cs)
-    for C in _values("Cs", Cs):
+        return np.logspace(-4, 4, int(Cs))
+    for C in as_list("Cs", Cs, "a whole number or a list of numbers"):
         require_strength("Cs", C)
     return np.array(Cs, np.float64)
 
 
 def _ratios(l1_ratios: Any) -> Array:
-    for ratio in _values("l1_ratios", l1_ratios):
+    for ratio in as_list("l1_ratios", l1_ratios):
         require_number("l1_ratios", ratio, high=1.0, closed_high=True)
     return np.array(l1_ratios, np.float64)
-
-
-def _values(name: str, given: Any) -> list[Any]:
-    if isinstance(given, str) or np.ndim(given) != 1 or not len(given):
-        kinds = "a whole number or a list of numbers" if name == "Cs" else "a list of numbers"
-        raise ValueError(f"The '{name}' parameter must be {kinds}. Got {given!r} instead.")
-    return list(given)

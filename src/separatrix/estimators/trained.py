@@ -97,7 +97,10 @@ class TrainedClassifier(LinearClassifier):
             monitor=self.monitor,
             validate_every=self.validate_every,
             time_limit=self.time_limit,
-            **{name: np.array([np.nan if t is None else t]) for name, t in tolerances.items()},
+            **{
+                name: np.array([np.nan if t is None else float(t)])
+                for name, t in tolerances.items()
+            },
         )
 
     def _next_task(self, data: Dataset) -> Task:

@@ -70,7 +70,7 @@ def _require_likelihood(fit: Fit) -> None:
         raise ValueError(
             "Wald intervals need C=np.inf: a penalty draws the coefficients towards 0, and "
             "estimate +- standard errors would miss the true ones. Got "
-            f"C={estimator.C:g}. Fit with C=np.inf, or {INSTEAD}."
+            f"C={float(estimator.C):g}. Fit with C=np.inf, or {INSTEAD}."
         )
     if estimator.class_weight is not None:
         raise ValueError(
@@ -157,6 +157,6 @@ def _require_optimum(fit: Fit, V: Array, frame: Frame) -> None:
     if off > OFF_OPTIMUM:
         raise ValueError(
             f"Wald intervals need the optimum, and a coefficient is still {off:.2g} standard "
-            f"errors away from it. Fit with a smaller tol (it was {fit.estimator.tol:g}) and "
-            "enough max_iter."
+            f"errors away from it. Fit with a smaller tol (it was {float(fit.estimator.tol):g}) "
+            "and enough max_iter."
         )
