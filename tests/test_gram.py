@@ -138,3 +138,24 @@ def test_small_spreads_far_from_zero_keep_their_digits(threads: int, order: str)
         expected = (centred.T * h[:, p]) @ centred
         size = np.sqrt(np.diag(expected))
         np.testing.assert_array_less(np.abs(H - expected) / np.outer(size, size), 1e-14)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_rows_without_weight_are_left_out_of_the_gram_matrix(layout: str, far: float) -> None:
+    X = LAYOUTS[layout](values(900, 21, "float64") + far)
+    origin = np.full(21, far)
+    h = weights(900, 5) * (np.arange(900) % 20 == 3)[:, None]
+    h[:, 4] = np.random.default_rng(0).random(900)  # a column among them that has all rows
+    H = Matrix(X).gram(h, origin)
+    some = np.flatnonzero(h[:, 0])
+    few = np.ascontiguousarray(dense_of(X)[some])
+    expected = Matrix(few).gram(h[some][:, :1].copy(), origin)
+    np.testing.assert_allclose(H[:1], expected, rtol=1e-12, atol=1e-12)
+    for p in range(5):
+        alone = Matrix(X).gram(np.ascontiguousarray(h[:, p : p + 1]), origin)
+        np.testing.assert_array_equal(H[p], alone[0])
+    set_threads(2)
+    two = Matrix(X).gram(h, origin)
+    set_threads(1)
+    np.testing.assert_array_equal(Matrix(X).gram(h, origin), two)

@@ -437,3 +437,14 @@ def test_a_hinge_without_a_penalty_and_many_weights_is_refused_in_words():
     X = np.random.default_rng(0).standard_normal((30, 700))
     with pytest.raises(ValueError, match="a loss with kinks needs l2 > 0"):
         LinearSVC(C=np.inf, loss="hinge", multiclass="crammer_singer").fit(X, np.arange(30) % 3)
+
+
+def test_many_classes_against_the_rest_reach_the_optimum_of_each_alone():
+    random = np.random.default_rng(2)
+    y = np.r_[np.arange(30), random.integers(0, 30, 870)]
+    X = random.standard_normal((30, 8))[y] + 0.5 * random.standard_normal((900, 8))
+    together = LinearSVC(tol=1e-10, solver="newton").fit(X, y)
+    assert together.certificate_.relative_gap <= 1e-10
+    for k in (0, 7, 29):
+        alone = LinearSVC(tol=1e-10, solver="dual").fit(X, y == k)
+        np.testing.assert_allclose(together.coef_[k], alone.coef_[0], atol=1e-3)

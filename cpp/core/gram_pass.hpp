@@ -133,7 +133,8 @@ class GramPass {
 
     // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.
     // With an origin, both X are taken from there, in a copy of the chunk's rows: put right
-    // afterwards, the products would have lost digits.
+    // afterwards, the products would have lost digits. Where most weights are 0, as those of the
+    // rows beyond a margin are, the others' rows are gathered in such a copy.
     void dense(const double* h, index_t columns, double* H) {
         const Kernels<double>& k = engine_.set->f64;
         const index_t D = order(), d = X_.columns, block = strip_rows(columns);
@@ -141,7 +142,8 @@ class GramPass {
         const std::vector<double> zero(D);
         const double* origin = origin_ ? origin_ : zero.data();
         struct Space {
-            Buffer<double> panels, sums, strip;
+            Buffer<double> panels, sums, strip, weights;
+            Buffer<index_t> rows;
             Buffer<char> scratch;
         };
         std::vector<Space> space(engine_.threads);
@@ -155,8 +157,21 @@ class GramPass {
             char* scratch = space[worker].scratch.reserve(k.scratch);
             std::fill_n(sums, block * N, 0.0);
             const index_t width = j1 - j0;
+            index_t* rows = space[worker].rows.reserve(X_.rows);
+            double* weights = space[worker].weights.reserve(X_.rows);
+            const index_t some = weighed_rows(h + p, columns, rows, weights);
+            const bool few = some < X_.rows / 2;
+            for (index_t first = 0; few && first < some; first += depth) {
+                const index_t here = std::min(depth, some - first);
+                double* part = space[worker].strip.reserve(depth * j1);
+                gather(rows + first, here, j1, origin, part);
+                const DenseView view = {part, Type::f64, here, j1, j1, 1};
+                k_.weigh(view, 0, here, weights + first, 1, zero.data(), j1, panels);
+                k.multiply({view, nullptr, 0, true}, j0, j1, here, panels, N, sums - j0 * N, N,
+                           scratch);
+            }
             double* strip = origin_ ? space[worker].strip.reserve(depth * width) : nullptr;
-            for (index_t first = 0; first < X_.rows; first += depth) {
+            for (index_t first = 0; !few && first < X_.rows; first += depth) {
                 const index_t here = std::min(depth, X_.rows - first);
                 k_.weigh(X_.dense, first, here, h + first * columns + p, columns, origin, j1,
                          panels);
@@ -178,6 +193,31 @@ class GramPass {
         for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] = 0;
         for (index_t i = 0; i < X_.rows; ++i)
             for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] += h[i * columns + p];
+    }
+
+    // The rows whose weight is not 0, and these weights; returns how many.
+    index_t weighed_rows(const double* h, index_t step, index_t* rows, double* weights) const {
+        index_t some = 0;
+        for (index_t i = 0; i < X_.rows; ++i) {
+            rows[some] = i;
+            weights[some] = h[i * step];
+            some += h[i * step] != 0;
+        }
+        return some;
+    }
+
+    // The first `width` columns of some rows of X, from the origin.
+    void gather(const index_t* rows, index_t count, index_t width, const double* origin,
+                double* out) const {
+        const DenseView& X = X_.dense;
+        with_element_type(X.type, [&]<class Source>(Source) {
+            const Source* data = static_cast<const Source*>(X.data);
+            for (index_t i = 0; i < count; ++i, out += width) {
+                const Source* row = data + rows[i] * X.row_stride;
+                for (index_t c = 0; c < width; ++c)
+                    out[c] = double(row[c * X.column_stride]) - origin[c];
+            }
+        });
     }
 
     // Rows [first, first + count) of X, columns [j0, j0 + width), from the origin.
