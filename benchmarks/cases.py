@@ -159,11 +159,20 @@ def text() -> Data:
     return short_indices(TfidfTransformer(sublinear_tf=True).fit_transform(counts)), y
 
 
+def classes() -> Data:
+    """A thousand classes about centres of their own, 20,000 rows of 50 features, dense."""
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((1000, 50))
+    y = rng.integers(0, 1000, 20_000)
+    return centres[y] + rng.standard_normal((20_000, 50)), y
+
+
 DATA: dict[str, Callable[[], Data]] = {
     "a9a": a9a,
     "MNIST": mnist,
     "rt-polarity": polarity,
     "text": text,
+    "classes": classes,
 }
 
 
@@ -209,6 +218,7 @@ CASES = [
     Case("a9a", "squared_hinge", "l2", 1.0, "free", 1.0),
     Case("a9a", "squared_hinge", "l2", 1.0, "feature", 1.0),
     Case("MNIST", "softmax", "l2", 0.01, "free", 10.0),
+    Case("classes", "softmax", "l2", 1.0, "free", 2.0),
     Case("rt-polarity", "logistic", "l2", 10.0, "free", 1.0),
     Case("rt-polarity", "logistic", "l2", 10.0, "none", 1.0),
     Case("text", "logistic", "l2", 10.0, "free", 4.0),

@@ -562,3 +562,22 @@ def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
     bent = objective.curvature(state.model).diagonal().b
     lost = state.found.gb**2 / (2.0 * bent) / state.found.value[:, None]
     assert lost.max() < 0.1 * solver.goal
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_many_classes_reach_the_optimum_of_other_solvers_in_every_company(single: bool) -> None:
+    random = np.random.default_rng(1)
+    y = np.r_[np.arange(40), random.integers(0, 40, 760)]
+    X = random.standard_normal((40, 6))[y] + random.standard_normal((800, 6))
+    s = random.integers(1, 3, (800, 2)).astype(float)
+    data = Dataset.of(X, y, s)
+    objective = Objective(data, LOSSES["softmax"], ElasticNet(0.0, [1e-3, 1e-2]))
+    tol = 1e-6 if single else 1e-9
+    found = solve(objective, 40, tol, Dual(single=single))
+    for b, (result, other) in enumerate(zip(found, solve_with(LBFGS(), objective, 40, 1e-9))):
+        assert result.stop_reason == "tol"
+        assert result.certificate.dual <= other.certificate.primal * (1.0 + 1e-12)
+        assert result.certificate.primal <= other.certificate.primal * (1.0 + 2.0 * tol)
+        [alone] = solve(objective.select(np.array([b])), 40, tol, Dual(single=single))
+        np.testing.assert_array_equal(alone.model.W, result.model.W)
+        assert alone.certificate == result.certificate

@@ -507,3 +507,32 @@ def test_models_are_balanced_each_for_itself() -> None:
         assert F.max() <= 1.0
         back = np.linalg.matrix_power((a > 0.0).astype(int) + np.eye(5, dtype=int), 5).T > 0
         np.testing.assert_array_equal(flows > 0.0, back & (a > 0.0))  # all that can flow back does
+
+
+def nearly_balanced(C: int, B: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and probabilities less one-hot labels that miss their balance by some percent."""
+    rng = np.random.default_rng(C)
+    y = np.r_[np.arange(C), rng.integers(0, C, 20 * C)].astype(np.int32)
+    Z = rng.standard_normal((len(y), B, C))
+    Z[np.arange(len(y)), :, y] += 4.0
+    return y, LOSSES["softmax"].gradient(y, Z)
+
+
+def test_duals_of_many_classes_keep_their_size_when_they_are_balanced() -> None:
+    """Shrinking alone takes as much of all flows as the class that is farthest off demands."""
+    y, U = nearly_balanced(100, 1)
+    balanced = LOSSES["softmax"].balance(y, U, np.ones(len(y)))
+    assert np.abs(balanced.sum(axis=0)).max() < 1e-12
+    assert np.isfinite(LOSSES["softmax"].conjugate(y, balanced)).all()
+    assert abs(np.abs(balanced).sum() / np.abs(U).sum() - 1.0) < 0.03
+
+
+def test_duals_of_many_classes_are_balanced_alike_in_every_company() -> None:
+    loss = LOSSES["softmax"]
+    y, U = nearly_balanced(40, 3)
+    s = np.random.default_rng(0).random((len(y), 3)) + 0.5
+    together = loss.balance(y, U, s)
+    for b in range(3):
+        alone = loss.balance(y, np.ascontiguousarray(U[:, b : b + 1]), s[:, b])
+        np.testing.assert_array_equal(alone[:, 0], together[:, b])
+    np.testing.assert_allclose(np.einsum("ib,ibk->bk", s, together), 0.0, atol=1e-12)

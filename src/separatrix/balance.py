@@ -6,6 +6,8 @@ import numpy as np
 
 from separatrix.arrays import Array
 
+MOST_TURNS, TILT_EXACT = 50, 0.01  # of conjugate gradients, and what they leave of the imbalance
+
 
 def balancing(A: Array) -> Array:
     """The factors F (B, C, C) by which flows must shrink for each class to receive what it gives.
@@ -22,6 +24,35 @@ def balancing(A: Array) -> Array:
     """
     groups = _communicating(A > 0.0)
     return groups * _stationary(np.where(groups, A, 0.0), groups)[:, :, None]
+
+
+def tilts(A: Array) -> Array:
+    """Shifts x (B, C) of the scores that all but balance the flows of a softmax.
+
+    With p the probabilities that the flows are made of, shifting the scores changes the imbalance g
+    by the Hessian diag(sum p) - sum p p^T. Where most rows are right, that is the Laplacian of
+    A + A^T: L x = -g is solved by conjugate gradients, summed without a library of products, whose
+    bits depend on its threads.
+    """
+    S = A + A.swapaxes(1, 2)
+    degree = S.sum(axis=2)
+    degree = np.where(degree > 0.0, degree, 1.0)
+    x, r = np.zeros(degree.shape), A.sum(axis=2) - A.sum(axis=1)
+    z = q = r / degree
+    rz = (r * z).sum(axis=1, keepdims=True)
+    goal = TILT_EXACT**2 * rz
+    for _ in range(MOST_TURNS):
+        Lq = degree * q - (S * q[:, None, :]).sum(axis=2)
+        bent = (q * Lq).sum(axis=1, keepdims=True)
+        go = (rz > goal) & (bent > 0.0)  # each model ends by itself
+        if not go.any():
+            break
+        step = np.divide(rz, bent, out=np.zeros_like(rz), where=go)
+        x, r = x + step * q, r - step * Lq
+        z = r / degree
+        before, rz = rz, np.where(go, (r * z).sum(axis=1, keepdims=True), rz)
+        q = np.where(go, z + np.divide(rz, before, out=np.zeros_like(rz), where=go) * q, q)
+    return x
 
 
 def _communicating(links: Array) -> Array:

@@ -54,7 +54,7 @@ def as_float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an int or a fraction
-        return math.inf if value > 0 else -math.inf
+        return -math.inf if str(value).startswith("-") else math.inf
 
 
 def require_pair(name: str, value: Any, *, high: float) -> None:

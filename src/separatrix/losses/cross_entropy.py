@@ -7,9 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import separatrix._core as _core
 from separatrix.arrays import Array
+from separatrix.balance import tilts
 from separatrix.losses.differences import ClassDifferences
 from separatrix.losses.shapes import at_true, close, quiet, softmax
+
+# From how many classes on duals are tilted, how often at most, and the share of all flows that an
+# imbalance may be.
+MANY_CLASSES, MOST_TILTS, BALANCED = 32, 4, 1e-5
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,19 @@ class CrossEntropy(ClassDifferences):
     @quiet
     def probabilities(self, Z: Array) -> Array | None:
         return softmax(self._lift(Z))[0]
+
+    def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
+        """The duals of shifted scores, p_j exp(x_j) / sum, which are in the simplex whatever x is.
+
+        What is left to balance by shrinking is small then. Shrinking alone costs what the class
+        that is farthest off demands of all others: much, of a thousand classes.
+        """
+        if self._is_lifted(U) or U.shape[2] < MANY_CLASSES:
+            return U, A
+        parts = [_tilt(*_of_model(b, y, s, U), A[b : b + 1]) for b in range(U.shape[1])]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([u for u, _ in parts], axis=1), np.concatenate([a for _, a in parts])
 
     def _value(self, Z: Array, own: Array) -> Array:
         _, rest = softmax(Z)
@@ -88,3 +107,35 @@ class SigmoidSquared(ClassDifferences):
         miss = softmax(Z)[0]
         second = miss**2 * at_true(miss, own) * (2.0 - 3.0 * miss)
         return close(second * (V - at_true(V, own)), own)
+
+
+@quiet
+def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
+    """Duals closer to balance and their flows, of one model with y (n,), s (n,) and U (n, 1, C)."""
+    at = np.arange(len(y)), 0, y
+    off = _imbalance(A)
+    for _ in range(MOST_TILTS):
+        if off <= BALANCED:
+            break
+        x = tilts(A)
+        moved, flows = np.empty(U.shape), np.zeros(A.shape)
+        _core.scale_flows(False, y, U, np.exp(x[:, None, :] - x[:, :, None]), moved)
+        moved /= (1.0 + U[at] - moved[at])[:, None, None]
+        _core.flow_sums(False, y, s, moved, flows)
+        before, off = off, _imbalance(flows)
+        if not off < 0.5 * before:
+            break
+        U, A = moved, flows
+    return U, A
+
+
+def _of_model(b: int, y: Array, s: Array, U: Array) -> tuple[Array, Array, Array]:
+    """Labels, weights and duals of one of several models."""
+    y, s = (a if a.ndim == 1 else np.ascontiguousarray(a[:, b]) for a in (y, s))
+    return y, s, np.ascontiguousarray(U[:, b : b + 1])
+
+
+def _imbalance(A: Array) -> float:
+    """What classes receive more or less than they give, as a share of all flows."""
+    off, total = np.abs(A.sum(axis=1) - A.sum(axis=2)).sum(), A.sum()
+    return float(off / total) if total > 0.0 else 0.0

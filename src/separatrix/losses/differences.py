@@ -95,9 +95,14 @@ class ClassDifferences:
         labels, duals = _whole(y, C), np.ascontiguousarray(U, np.float64)
         A = np.zeros((U.shape[1], C, C))
         _core.flow_sums(lifted, labels, weights, duals, A)
+        duals, A = self._tilted(labels, weights, duals, A)
         balanced = np.empty_like(duals)
         _core.scale_flows(lifted, labels, duals, balancing(A), balanced)
         return balanced.astype(U.dtype, copy=False)
+
+    def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
+        """Duals that are closer to balance, where a loss knows how, and their flows A (B, C, C)."""
+        return U, A
 
     def probabilities(self, Z: Array) -> Array | None:
         return None

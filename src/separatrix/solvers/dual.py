@@ -26,6 +26,7 @@ from separatrix.arrays import Array, Matrix, per_model
 from separatrix.certificate import balanced
 from separatrix.data import Block
 from separatrix.losses import Loss
+from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.losses.one_vs_rest import ONE_VS_REST
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -163,7 +164,10 @@ class Dual:
         duals, pull = _split(U, blocks), None
         made = model.W if W is None or kind == np.float32 else W
         model = Model(made, b.astype(model.b.dtype))
-        if kind == np.float32 and form in _ENTROPIES:
+        # Those of many classes are balanced for the proof alone: shrunk, they stand for weights
+        # that are worse than the bias they please.
+        many = form == _SOFTMAX and K >= MANY_CLASSES
+        if kind == np.float32 and form in _ENTROPIES and not many:
             if form != _LOGISTIC:  # whose flows are balanced as they are written
                 duals = tuple(balanced(objective, duals))
             model, pull = _of_duals(objective, model, duals)
