@@ -142,11 +142,11 @@ class GramPass {
         const std::vector<double> zero(D);
         const double* origin = origin_ ? origin_ : zero.data();
         struct Space {
-            Buffer<double> panels, sums, strip, weights;
-            Buffer<index_t> rows;
+            Buffer<double> panels, sums, strip;
             Buffer<char> scratch;
         };
         std::vector<Space> space(engine_.threads);
+        const Weighed weighed = weighed_rows(h, columns);
         const double multiply_adds = 0.5 * double(X_.rows) * d * d * columns;
         engine_.loop(strips * columns, multiply_adds, [&](index_t task, int worker) {
             const index_t p = task % columns, j1 = d - task / columns * block;  // long strips first
@@ -157,16 +157,13 @@ class GramPass {
             char* scratch = space[worker].scratch.reserve(k.scratch);
             std::fill_n(sums, block * N, 0.0);
             const index_t width = j1 - j0;
-            index_t* rows = space[worker].rows.reserve(X_.rows);
-            double* weights = space[worker].weights.reserve(X_.rows);
-            const index_t some = weighed_rows(h + p, columns, rows, weights);
-            const bool few = some < X_.rows / 2;
-            for (index_t first = 0; few && first < some; first += depth) {
-                const index_t here = std::min(depth, some - first);
+            const bool few = weighed.few[p];
+            for (index_t first = weighed.start[p]; first < weighed.start[p + 1]; first += depth) {
+                const index_t here = std::min(depth, weighed.start[p + 1] - first);
                 double* part = space[worker].strip.reserve(depth * j1);
-                gather(rows + first, here, j1, origin, part);
+                gather(weighed.rows.data() + first, here, j1, origin, part);
                 const DenseView view = {part, Type::f64, here, j1, j1, 1};
-                k_.weigh(view, 0, here, weights + first, 1, zero.data(), j1, panels);
+                k_.weigh(view, 0, here, weighed.weights.data() + first, 1, zero.data(), j1, panels);
                 k.multiply({view, nullptr, 0, true}, j0, j1, here, panels, N, sums - j0 * N, N,
                            scratch);
             }
@@ -195,15 +192,34 @@ class GramPass {
             for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] += h[i * columns + p];
     }
 
-    // The rows whose weight is not 0, and these weights; returns how many.
-    index_t weighed_rows(const double* h, index_t step, index_t* rows, double* weights) const {
-        index_t some = 0;
-        for (index_t i = 0; i < X_.rows; ++i) {
-            rows[some] = i;
-            weights[some] = h[i * step];
-            some += h[i * step] != 0;
+    // The columns of h of which fewer than half are not 0, and their rows and weights, one column
+    // after the other.
+    struct Weighed {
+        std::vector<char> few;
+        std::vector<index_t> start, rows;
+        std::vector<double> weights;
+    };
+
+    // By two sweeps along the rows of h: column by column, each number would be on another page.
+    Weighed weighed_rows(const double* h, index_t columns) const {
+        std::vector<index_t> next(columns, 0);
+        for (index_t i = 0; i < X_.rows; ++i)
+            for (index_t p = 0; p < columns; ++p) next[p] += h[i * columns + p] != 0;
+        Weighed out{std::vector<char>(columns), std::vector<index_t>(columns + 1, 0), {}, {}};
+        for (index_t p = 0; p < columns; ++p) {
+            out.few[p] = next[p] < X_.rows / 2;
+            out.start[p + 1] = out.start[p] + (out.few[p] ? next[p] : 0);
+            next[p] = out.start[p];
         }
-        return some;
+        out.rows.resize(out.start[columns]);
+        out.weights.resize(out.start[columns]);
+        for (index_t i = 0; i < X_.rows && !out.rows.empty(); ++i)
+            for (index_t p = 0; p < columns; ++p)
+                if (h[i * columns + p] != 0 && out.few[p]) {
+                    out.rows[next[p]] = i;
+                    out.weights[next[p]++] = h[i * columns + p];
+                }
+        return out;
     }
 
     // The first `width` columns of some rows of X, from the origin.
