@@ -51,10 +51,11 @@ def as_float(value: Any) -> float:
     """A number as a float: infinite if it is too large for one, NaN if it is no number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:  # an int or a fraction
-        return -math.inf if str(value).startswith("-") else math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def require_pair(name: str, value: Any, *, high: float) -> None:
