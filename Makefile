@@ -38,6 +38,7 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other librari
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/single_fit.py
 	@$(BIN)/python benchmarks/cross_validation.py
+	@$(BIN)/python benchmarks/unscaled.py
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/kernel.py
 	@$(BIN)/python benchmarks/svmlight.py

@@ -31,6 +31,7 @@ DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual s
 # where the dual all but stands still.
 HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
 HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
+FALLBACK_HESSIAN = 1000  # the most weights of a Hessian that is written out after a stall
 TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
 # Steps of the dual without progress after which it gives up: if nobody else could go on, if
 # another solver can, and if that was likely from the start.
@@ -53,10 +54,10 @@ def refuse_illegal(
     solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
 ) -> None:
     """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
-    missing = _missing(solver, loss, l1, l2)
+    missing = illegal(solver, loss, l1, l2)
     if not missing:
         return
-    others = [name for name in among if not _missing(name, loss, l1, l2)]
+    others = [name for name in among if not illegal(name, loss, l1, l2)]
     raise ParameterError(
         f"Loss '{loss.name}' {_with_penalty(l1, l2)} cannot be used with solver '{solver}': "
         f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
@@ -90,10 +91,10 @@ def choose_solver(
     True
     """
     choice = _best_solver(loss, n_outputs, l1, l2, data, factors)
-    if not _missing(choice.name, loss, l1, l2):
+    if not illegal(choice.name, loss, l1, l2):
         return choice._replace(why=f"{choice.name}: {choice.why}.")
     for name in OPTIMISERS:
-        if not _missing(name, loss, l1, l2):
+        if not illegal(name, loss, l1, l2):
             return Choice(name, f"{name}: it accepts this loss and penalty.")
     raise ParameterError(
         f"No solver brings loss '{loss.name}' {_with_penalty(l1, l2)} to its optimum: a loss "
@@ -125,9 +126,9 @@ def make_solver(
 def make_fallback(name: str) -> Solver:
     """The solver that takes over from one that has stalled, as on data in mixed units.
 
-    Conjugate gradients are slow there too: newton writes out larger Hessians than it does else.
+    Conjugate gradients can be slow there too: newton writes out larger Hessians than usual.
     """
-    return Newton(order=LARGEST_HESSIAN) if name == Newton.name else make_solver(name)
+    return Newton(order=FALLBACK_HESSIAN) if name == Newton.name else make_solver(name)
 
 
 def single_is_enough(
@@ -238,7 +239,8 @@ def _rests(X: Matrix, factors: Array | None) -> Array:
     return np.asarray(squares @ (steps * weak))
 
 
-def _missing(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+def illegal(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+    """What a solver needs that a loss and a penalty lack, in words; nothing if it takes them."""
     held = {
         "perceptron": loss.name == "perceptron",
         "smooth": loss.smooth,
