@@ -457,7 +457,7 @@ def test_all_replicates_together_read_the_data_a_few_times_as_often_as_one_fit(m
     one = rows_of(lambda: type(model)(**model.get_params()).fit(X, FOUR))
     many = rows_of(lambda: bootstrap(model, FOUR, n_replicates=200))
     # Replicates try too long steps again, and look at their gaps, in different iterations.
-    assert (many <= 5 * one).all()
+    assert (many <= 6 * one).all()
 
 
 # Tables

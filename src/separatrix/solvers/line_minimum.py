@@ -2,8 +2,8 @@
 
     phi'(t) = sum_i s_i <gradient of the loss at z_i + t v_i, v_i> / S + slope of the penalty,
 
-with z the scores of the model and v those of the direction: one pass over X, however many values of
-t are tried. Where a full Newton step is refused, as by squared hinges whose rows change sides,
+with z the scores of the model and v those of the direction: two passes over X, however many values
+of t are tried. Where a full Newton step is refused, as by squared hinges whose rows change sides,
 the lowest point leads much farther than the first step that is short enough.
 """
 
@@ -65,9 +65,8 @@ class _Line:
     def __init__(self, objective: Objective, model: Model, direction: Model) -> None:
         self.objective, self.model, self.direction = objective, model, direction
         self.blocks = list(objective.data.blocks())
-        both, B = Model.stack([model, direction]), model.n_models
-        scores = [both.scores(block.X) for block in self.blocks]
-        self.scores = [(Z[:, :B], Z[:, B:]) for Z in scores]
+        self.scores = [(model.scores(block.X), direction.scores(block.X)) for block in self.blocks]
+        self.room = [np.empty_like(Z) for Z, _ in self.scores]
 
     def slopes(self, t: Array) -> Array:
         """The derivative of the objective (B,) at t (B,)."""
@@ -76,8 +75,11 @@ class _Line:
         total = Model(objective.penalty.gradient(there.W), np.zeros_like(V.b)).dot(V)
         total += objective.penalty.l1_slope(there.W, V.W)
         total += objective.bias_curvature(len(t)) * (there.b * V.b).sum(axis=1)
-        for block, (Z, along) in zip(self.blocks, self.scores):
+        for block, (Z, along), U in zip(self.blocks, self.scores, self.room):
             s = per_model(block.weights)
-            U = objective.score_gradient(block, silence(Z + t[:, None] * along, s))
-            total += sum_samples(s * (U * along).sum(axis=2)) * objective.scale(len(t))
+            np.multiply(along, t[:, None], out=U)
+            U += Z
+            U = objective.score_gradient(block, silence(U, s))
+            U *= along
+            total += sum_samples(s * U.sum(axis=2)) * objective.scale(len(t))
         return total
