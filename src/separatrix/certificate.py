@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ ENTRIES_AT_ONCE = 1 << 20
 # What rounding may have added to a dual value, as a share of its terms and of the mean |U| times
 # the parts of the scores that cancel: they are large where features are far from zero.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+NEXT_TO_NOTHING = 1e-20  # squares of hinges below which their rounding counts
 CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
 
 
@@ -115,7 +116,8 @@ def certify(
             theirs = None if duals is None else [pick_models(U, some) for U in duals]
             cost = None if pull is None else pull[some]
             dual[some] = dual_values(objective.select(some), model.select(some), theirs, cost)
-    return certificates_of(found, dual)
+    lost = _lost_beside_margins(objective, model, found)
+    return certificates_of(replace(found, loss=found.loss + lost), dual)
 
 
 def certificates_of(found: Evaluation, dual: Array) -> list[Certificate]:
@@ -165,6 +167,23 @@ def dual_values(
         parts = sizes * (objective.frame(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
+    """What rounding may have taken from the squares of hinges (B,) that are next to nothing.
+
+    A score is off by e, a share of the parts it is made of, and so is what it lacks to the margin:
+    the mean square P of that may be as large as (sqrt(P) + e)^2.
+    """
+    loss, value = objective.loss, found.value
+    if not (loss.smooth and loss.margin > 0.0 and (value < NEXT_TO_NOTHING).any()):
+        return 0.0
+    mean, deviation = objective.data.moments()
+    size = (np.abs(mean) + deviation)[:, :, None]
+    parts = loss.margin + np.abs(model.b) + sum_samples(size * np.abs(model.W))
+    off = ROUNDING * np.sqrt(np.square(parts).sum(axis=1))
+    lost = np.square(np.sqrt(np.maximum(value, 0.0)) + off) - value
+    return np.where(value < NEXT_TO_NOTHING, lost, 0.0)
 
 
 def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
