@@ -53,7 +53,7 @@ inline double median(std::vector<double>& numbers) {
 // `step(place)` is 1 / f^2 of a feature.
 template <class T, class Step>
 Strength find_strong(const DualRows<T>& X, const Step& step) {
-    constexpr index_t sample = 1024, most = 32, rounds = 8;
+    constexpr index_t sample = 256, most = 32, rounds = 8;
     constexpr double strong = 0.2;  // share of the squares of the rows that one feature has
     const index_t every = std::max<index_t>(1, X.rows / sample);
     std::vector<index_t> at;

@@ -38,7 +38,7 @@ TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, howev
 PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 30, 10, 5
 # Strong features: the rows that they are looked for in, the share of the rows' squares that makes
 # one, how often the rest is looked at again, and how many there may be.
-SAMPLE, STRONG, ROUNDS, MOST_STRONG = 1024, 0.2, 8, 32
+SAMPLE, STRONG, ROUNDS, MOST_STRONG = 256, 0.2, 8, 32
 
 
 class Choice(NamedTuple):
