@@ -503,14 +503,17 @@ template <class T>
 struct Dual {
     DualCopy<T> copy;
 
-    static DualCopy<T> copy_of(const std::vector<Matrix*>& parts, const In<std::int64_t>& order) {
+    static DualCopy<T> copy_of(const std::vector<Matrix*>& parts, const In<std::int64_t>& order,
+                               const Maybe<In<double>>& origin) {
         std::vector<const Data*> data;
         for (const Matrix* part : parts) data.push_back(&part->data);
         nb::gil_scoped_release release;
-        return {engine(), data, order.data(), index_t(order.size())};
+        return {engine(), data, order.data(), index_t(order.size()),
+                origin ? origin->data() : nullptr};
     }
 
-    Dual(std::vector<Matrix*> parts, In<std::int64_t> order) : copy(copy_of(parts, order)) {}
+    Dual(std::vector<Matrix*> parts, In<std::int64_t> order, Maybe<In<double>> origin)
+        : copy(copy_of(parts, order, origin)) {}
 
     void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
               In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
@@ -541,7 +544,8 @@ struct Dual {
 template <class T>
 void bind_dual(nb::module_& m, const char* name) {
     nb::class_<Dual<T>>(m, name, nb::is_weak_referenceable())
-        .def(nb::init<std::vector<Matrix*>, In<std::int64_t>>(), "parts"_a, "order"_a.noconvert())
+        .def(nb::init<std::vector<Matrix*>, In<std::int64_t>, Maybe<In<double>>>(), "parts"_a,
+             "order"_a.noconvert(), "origin"_a.none().noconvert())
         .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
              "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
              "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "blank"_a,

@@ -12,6 +12,7 @@ from separatrix import (
     LinearSVC,
     LogisticRegression,
     LogisticRegressionCV,
+    fit_many,
 )
 from separatrix.data import Dataset
 
@@ -72,6 +73,26 @@ def test_so_it_is_in_searches():
         search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
     )
     assert (LogisticRegressionCV(Cs=3, cv=3).fit(A, Y).coef_[:, 2] == 0.0).all()
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "dual"])
+def test_so_it_is_where_only_rows_without_weight_vary(solver):
+    A, s = with_constant(1.7e12), np.ones(len(X))
+    A[:20, 2], s[:20] = 0.0, 0.0
+    model = LogisticRegression(solver=solver).fit(A, Y, sample_weight=s)
+    alone = LogisticRegression(solver=solver).fit(A[20:], Y[20:])
+    assert model.coef_[0, 2] == 0.0
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-2)
+    np.testing.assert_allclose(model.intercept_, alone.intercept_, atol=1e-2)
+    assert model.certificate_.relative_gap <= 1e-4
+
+
+def test_so_it_is_beside_models_with_a_penalised_bias():
+    A = with_constant(1.7e9)
+    free, _ = fit_many([LinearSVC(), LinearSVC(intercept_scaling=1.0)], A, Y)
+    alone = LinearSVC().fit(A, Y)
+    assert free.coef_[0, 2] == 0.0
+    np.testing.assert_array_equal(free.coef_, alone.coef_)
 
 
 def test_they_count_where_the_bias_is_not_free():

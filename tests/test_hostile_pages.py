@@ -36,6 +36,7 @@ PAYLOADS = [
     "{{7*7}} ${" + RUN + "}",
     f"]]></style></title><script>{RUN}</script><!--",
     "a.b['c']\\\u2028\u2029",
+    "\x1b]0;title\x07\x00\ufffe\ud800",
     "datum.x; event.view.eval(1)",
 ]
 POLICY = re.compile(r"<meta http-equiv[^>]*>")
@@ -171,13 +172,17 @@ def test_no_report_or_card_runs_a_name(facts, tmp_path):
         "card": card(PAYLOADS[0], [(text, text) for text in PAYLOADS]),
         "table": table(PAYLOADS, [PAYLOADS, PAYLOADS]),
     }
-    (tmp_path / "report.html").write_text(report, encoding="utf-8")
-    (tmp_path / "bare.html").write_text(POLICY.sub("", report, 1), encoding="utf-8")
+    (tmp_path / "report.html").write_text(report, encoding="utf-8", errors="replace")
+    (tmp_path / "bare.html").write_text(
+        POLICY.sub("", report, 1), encoding="utf-8", errors="replace"
+    )
     pages = [tmp_path / "report.html", tmp_path / "bare.html"]
     harmless(seen_in_frames(pages, SEEN, tmp_path), scripts=1)
     for name, text in cards.items():
         text = re.sub(r"(?s)<script>.*?</script>", "", text) if name == "fit" else text
-        (tmp_path / f"{name}.html").write_text(f"<meta charset=utf-8>{text}", encoding="utf-8")
+        (tmp_path / f"{name}.html").write_text(
+            f"<meta charset=utf-8>{text}", encoding="utf-8", errors="replace"
+        )
     pages = [tmp_path / f"{name}.html" for name in cards]
     harmless(seen_in_frames(pages, SEEN, tmp_path), scripts=0)
 

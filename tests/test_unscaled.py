@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import train_test_split
 
-from separatrix import LinearSVC, LogisticRegression
+from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix import losses as separatrix_losses
 from separatrix.arrays import rows_read
 from separatrix.data import Dataset
@@ -20,7 +20,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solver_choice import choose_solver, make_solver
-from separatrix.solvers import Result, Stop
+from separatrix.solvers import Interrupted, Result, Stop
 from unscaled_problems import KINDS, LOSSES, Problem, draw_problems
 
 TOL = 1e-4
@@ -60,7 +60,7 @@ def test_auto_certifies_every_problem_with_few_passes(kind, loss):
         assert found.stop_reason == "tol", str(problem)
         assert found.certificate.relative_gap <= TOL, str(problem)
         assert found.certificate.primal <= zero, str(problem)
-        assert passes.max() <= 3000, str(problem)
+        assert passes.max() <= 2000, str(problem)
 
 
 def outlier_row():
@@ -106,7 +106,7 @@ def test_a_named_dual_ends_with_its_best_point(loss):
     with pytest.warns(UserWarning, match="dual stalled after .* its duality gap stopped shrinking"):
         model.fit(X, y)
     assert model.stop_reason_ == "stalled"
-    assert model.n_iter_ < 200
+    assert model.n_iter_ <= 400
     values = model.history_["objective"]
     assert model.certificate_.primal == pytest.approx(values.min(), rel=1e-12)
     assert values[-1] > values.min()  # it is not simply the last one
@@ -137,12 +137,60 @@ def test_the_dual_takes_a_feature_that_dominates_all_rows():
 def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch():
     problem = next(p for p in PROBLEMS if p.kind == "text plus numbers" and p.loss == "logistic")
     models = [LogisticRegression(C=C, solver="dual") for C in (0.1, 1.0, 10.0)]
-    from separatrix import fit_many
-
     for model in fit_many(models, problem.X, problem.y):
         alone = LogisticRegression(C=model.C, solver="dual").fit(problem.X, problem.y)
         np.testing.assert_array_equal(model.coef_, alone.coef_)
         np.testing.assert_array_equal(model.intercept_, alone.intercept_)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda C: LogisticRegression(C=C),
+        lambda C: LogisticRegression(C=C, solver="newton"),
+        lambda C: LinearSVC(C=C, solver="newton"),
+    ],
+    ids=["handed over", "newton", "newton, squared hinge"],
+)
+def test_models_whose_steps_are_refused_equal_those_fitted_alone(make):
+    X, y = mixed_units()
+    together = fit_many([make(C) for C in (1e-3, 0.1, 1.0, 100.0)], X, y)
+    for model in together:
+        alone = make(model.C).fit(X, y)
+        assert model.n_iter_ == alone.n_iter_
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+
+
+@pytest.mark.parametrize("call", [1, 6, 8])
+def test_an_interruption_ends_a_fit_that_could_be_handed_over(call):
+    calls = []
+
+    def stop(epochs):
+        calls.append(epochs)
+        if len(calls) == call:
+            raise Interrupted
+
+    model = LogisticRegression()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(*mixed_units(), on_epoch=stop)
+    assert len(calls) == call == model.n_iter_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_times_in_milliseconds_are_certified_by_every_solver_for_hinges(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10))
+    X[:, 0] = 1.7e12 + rng.uniform(0, 3.15e10, 300)  # within a year
+    y = ((X[:, 0] - 1.7e12) / 3.15e10 - 0.5 + 0.3 * X[:, 3] > 0).astype(int)
+    centred = X.copy()
+    centred[:, 0] -= 1.7e12 + 1.5e10
+    expected = LinearSVC(loss=loss, tol=1e-7).fit(centred, y).certificate_.primal
+    for solver in ("auto", "dual", "interior" if loss == "hinge" else "newton"):
+        for form in (X, sp.csr_array(X)):
+            found = LinearSVC(loss=loss, solver=solver).fit(form, y).certificate_
+            assert found.relative_gap <= TOL
+            assert found.primal == pytest.approx(expected, rel=1e-3)
 
 
 def test_newton_takes_squared_hinges_in_mixed_units():
@@ -160,15 +208,20 @@ def sms_and(column: str):
     with open(path, encoding="utf-8") as file:
         rows = [line for line in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if line]
     texts = [row[1] for row in rows]
-    numbers = np.array([len(text) for text in texts], float)
-    if column == "uniform":
-        numbers = np.random.default_rng(0).uniform(0, 1e5, len(texts))
+    rng, n = np.random.default_rng(0), len(texts)
+    columns = {
+        "length": np.array([[len(text)] for text in texts], float),
+        "uniform": rng.uniform(0, 1e5, (n, 1)),
+        "time": 1.7e9 + 60.0 * np.arange(n)[:, None],
+        "often 0": rng.binomial(1, 0.1, (n, 1)) * rng.uniform(0, 1e4, (n, 1)),
+    }
+    columns["all"] = np.hstack(list(columns.values()))
     words = TfidfVectorizer().fit_transform(texts)
-    return sp.csr_array(sp.hstack([words, numbers[:, None]])), np.array([row[0] for row in rows])
+    return sp.csr_array(sp.hstack([words, columns[column]])), np.array([row[0] for row in rows])
 
 
 @pytest.mark.data("text/sms.tsv")
-@pytest.mark.parametrize("column", ["length", "uniform"])
+@pytest.mark.parametrize("column", ["length", "uniform", "time", "often 0", "all"])
 def test_text_beside_numbers_is_certified_and_right(column):
     X, y = sms_and(column)
     train_X, test_X, train_y, test_y = train_test_split(X, y, random_state=0, stratify=y)
@@ -176,5 +229,5 @@ def test_text_beside_numbers_is_certified_and_right(column):
     for model in models:
         model.fit(train_X, train_y)
         assert model.stop_reason_ == "tol"
-        assert model.n_iter_ <= 30
+        assert model.n_iter_ <= 300
         assert model.score(test_X, test_y) >= 0.94

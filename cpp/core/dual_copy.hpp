@@ -57,10 +57,14 @@ class DualCopy {
     static constexpr index_t slab = 64;           // rows of one task
 
   public:
-    // `order` holds, for every row of the copy, its place in the parts one after the other.
+    // `order` holds, for every row of the copy, its place in the parts one after the other;
+    // `origin` (features), or null, is taken from the entries: it is 0 for features of a sparse X
+    // that some rows do not have.
     DualCopy(const Engine& engine, const std::vector<const Data*>& parts, const index_t* order,
-             index_t rows)
+             index_t rows, const double* origin)
         : features_(parts.front()->columns), order_(order, order + rows), squares_(rows) {
+        origin_.assign(features_, 0.0);
+        if (origin) std::copy_n(origin, features_, origin_.begin());
         if (features_ >= std::numeric_limits<std::int32_t>::max())
             throw std::invalid_argument("the dual solver takes fewer than 2^31 features");
         std::vector<index_t> to(rows);  // the row of the copy for every row of the parts
@@ -124,7 +128,7 @@ class DualCopy {
     template <class Row>
     void for_dense(const Data& part, index_t first, index_t count, index_t at,
                    const Row& row) const {
-        std::vector<T> some(count * features_);
+        std::vector<double> some(count * features_);
         read_rows(part.dense, first, count, some.data());
         for (index_t i = 0; i < count; ++i) row(at + i, some.data() + i * features_);
     }
@@ -134,11 +138,11 @@ class DualCopy {
         stride_ = (features_ + V - 1) / V * V;
         values_ = Pages<T>(order_.size() * stride_);
         for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
-            for_dense(part, first, count, at, [&](index_t i, const T* x) {
+            for_dense(part, first, count, at, [&](index_t i, const double* x) {
                 T* row = values_.data() + to[i] * stride_;
-                std::copy_n(x, features_, row);
+                for (index_t j = 0; j < features_; ++j) row[j] = T(x[j] - origin_[j]);
                 std::fill_n(row + features_, stride_ - features_, T(0));
-                squares_[to[i]] = std::inner_product(x, x + features_, x, 0.0);
+                squares_[to[i]] = std::inner_product(row, row + features_, row, 0.0);
             });
         });
     }
@@ -209,13 +213,13 @@ class DualCopy {
             // A little beyond the end, so that nothing hangs on whether an entry is 0.
             std::vector<std::int32_t> index(features_ + 1);
             std::vector<T> value(features_ + 1);
-            for_dense(part, first, count, at, [&](index_t i, const T* x) {
+            for_dense(part, first, count, at, [&](index_t i, const double* x) {
                 index_t k = 0;
                 double square = 0;
                 for (index_t j = 0; j < features_; ++j) {
                     index[k] = place_[j];
-                    value[k] = x[j];
-                    k += x[j] != T(0);
+                    value[k] = T(x[j] - origin_[j]);
+                    k += T(x[j]) != T(0);
                 }
                 for (index_t l = 0; l < k; ++l) square += double(value[l]) * double(value[l]);
                 std::copy_n(index.data(), k, index_.data() + start_[to[i]]);
@@ -242,9 +246,10 @@ class DualCopy {
                 for (index_t j = 0; j < features_; ++j)
                     for (index_t k = from[j]; k < from[features_ + j]; ++k) {
                         const index_t at = next[row[k]]++;
+                        const double x = double(value[k]) - origin_[j];
                         index_[at] = place_[j];
-                        values_[at] = T(value[k]);
-                        square[row[k]] += double(value[k]) * double(value[k]);
+                        values_[at] = T(x);
+                        square[row[k]] += x * x;
                     }
             });
         });
@@ -261,7 +266,7 @@ class DualCopy {
             double square = 0;
             for (index_t k = 0; k < count; ++k) index[k] = place_[columns[k]];
             for (index_t k = 0; k < count; ++k) {
-                const double x = values[k];
+                const double x = double(values[k]) - origin_[columns[k]];
                 value[k] = T(x);
                 square += x * x;
             }
@@ -274,7 +279,7 @@ class DualCopy {
     std::vector<std::int32_t> place_, feature_;
     Pages<std::int32_t> index_;
     Pages<T> values_;
-    std::vector<double> squares_;
+    std::vector<double> squares_, origin_;
 };
 
 }  // namespace sx

@@ -37,6 +37,7 @@ _SMALL = 2.0**-600  # a power of two, by which the largest numbers can be square
 _DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
 _ENTRIES_AT_ONCE = 1 << 17
 _COPY_PAYS = 8  # products; a copy takes as long as some of them
+_SAMPLE = 256  # rows that are enough to see how the features of X differ
 _EXACT = 2**24  # whole numbers up to here are float32
 _NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
 
@@ -258,21 +259,26 @@ class Matrix:
         array([ 7., nan])
         """
         if self._constants is None:
-            n, d = self.shape
-            same = self.full_columns().copy() if n else np.zeros(d, bool)
-            values = np.full(d, np.nan)
-            columns = np.flatnonzero(same)
-            if len(columns):
-                X = self.X.tocsr() if self.is_sparse else self.X
-                row = X[[0]].toarray()[0] if self.is_sparse else X[0]
-                # Mostly a few rows tell that there is none.
-                for rows in (slice(0, 16), slice(16, 1024), slice(1024, n)):
-                    part = X[rows][:, columns]
-                    part = part.toarray() if self.is_sparse else part
-                    columns = columns[(part == row[columns]).all(axis=0)]
-                values[columns] = row[columns]
-            self._constants = values
+            self._constants = self.constants_in(np.arange(self.shape[0]))
         return self._constants
+
+    def constants_in(self, rows: Array) -> Array:
+        """The same in some rows (numbers); of a sparse X, for columns that every row has."""
+        values = np.full(self.shape[1], np.nan)
+        columns = np.flatnonzero(self.full_columns())
+        if not len(rows) or not len(columns):
+            return values
+        X = self.X.tocsr() if self.is_sparse else self.X
+        row = X[rows[:1]].toarray()[0] if self.is_sparse else X[rows[0]]
+        # Mostly a few rows tell that there is none.
+        for some in (rows[:16], rows[16:1024], rows[1024:]):
+            if not len(columns):
+                return values
+            part = X[some][:, columns]
+            part = part.toarray() if self.is_sparse else part
+            columns = columns[(part == row[columns]).all(axis=0)]
+        values[columns] = row[columns]
+        return values
 
     def without(self, columns: Array) -> Matrix:
         """The same with 0 in some columns (a mask), in a copy that is kept for the next time."""
@@ -357,11 +363,12 @@ class Matrix:
         total = np.einsum("ij,ij->j", some, some, dtype=np.float64)
         return total * len(self.X) / max(len(some), 1)
 
-    def squares_of_sample(self, rows: int) -> Any:
-        """The squares of the entries of at most about so many rows: an array, or CSR if sparse."""
+    def squares_of_sample(self) -> Any:
+        """The squares of the entries of some hundred rows: an array, or CSR if sparse."""
         if self._sample is None:
             forms, _ = self._held
-            some = forms.get("csr", self.X)[:: max(self.shape[0] // rows, 1)].astype(np.float64)
+            step = max(self.shape[0] // _SAMPLE, 1)
+            some = forms.get("csr", self.X)[::step].astype(np.float64)
             self._sample = some.power(2).tocsr() if self.is_sparse else np.square(some)
         return self._sample
 

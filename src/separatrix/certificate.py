@@ -63,6 +63,11 @@ class Certificate:
         dual = -math.inf if self.dual is None else self.dual
         return self if bound <= dual else _certificate(self.primal, bound, self.gradient_norm)
 
+    def of_objective(self, primal: float) -> Certificate:
+        """The same bound for a model with another objective."""
+        dual = -math.inf if self.dual is None else self.dual
+        return _certificate(primal, dual, self.gradient_norm)
+
     def __str__(self) -> str:
         if self.kind == "gradient_norm":
             return (

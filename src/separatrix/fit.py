@@ -15,8 +15,10 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solver_choice import make_fallback, refuse_illegal
-from separatrix.solvers import Progress, Result, Solver, State, Stop, run
+from separatrix.solvers import Interrupted, Newton, Progress, Result, Solver, State, Stop, run
 from separatrix.solvers.dual import STALLED
+
+STUCK = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def train(
             "of one batch, as share_passes tells them."
         )
     results: dict[int, Result] = {}
+    on_record, ears = _listen(on_record)
     for runs in batches:
         first = [tasks[same[0]] for same in runs]
         numbers = np.array([same[0] for same in runs])
@@ -103,12 +106,60 @@ def train(
             resume=resume,
             whole=whole,
         )
-        for same, points, found in zip(runs, epochs, readings):
+        for k, (same, points, found) in enumerate(zip(runs, epochs, readings)):
             for t in same:
                 reading = found[points.index(tasks[t].stop.epochs[0][0])]
+                if tasks[t].ignores_constants:
+                    reading = _without_constants(reading, objective, k)
                 results[t] = replace(reading, why=tasks[t].why)
-    results |= _hand_over(tasks, results, data, on_record, whole)
+    if not ears.interrupted:
+        results |= _hand_over(tasks, results, data, on_record, whole)
     return [results[t] for t in range(len(tasks))]
+
+
+def _without_constants(result: Result, objective: Objective, k: int) -> Result:
+    """The result of model k, with the weights of columns that are constant in its rows at 0.
+
+    What such a column adds to the scores is added to the bias: a fold may lack the rows in which
+    the column varies.
+    """
+    if all(block.s is None for block in objective.data.blocks()):
+        return result  # columns with one value in all rows have been left out already
+    own = objective.select(np.array([k]))
+    values, (W, b) = own.data.constants(), (result.model.W, result.model.b)
+    constant = np.isfinite(values) & W.any(axis=(1, 2))
+    if not constant.any():
+        return result
+    b = b + (values[constant, None, None] * W[constant]).sum(axis=0)
+    model = Model(np.where(constant[:, None, None], 0.0, W), b)
+    primal = float(own.value(model)[0])
+    return replace(result, model=model, certificate=result.certificate.of_objective(primal))
+
+
+@dataclass
+class _Ears:
+    """Whether a callback has asked for the end of a run."""
+
+    interrupted: bool = False
+
+
+def _listen(
+    on_record: Callable[[Progress], None] | None,
+) -> tuple[Callable[[Progress], None] | None, _Ears]:
+    """The callback, and what tells whether it has raised `Interrupted`."""
+    ears = _Ears()
+    if on_record is None:
+        return None, ears
+    tell = on_record
+
+    def heard(progress: Progress) -> None:
+        try:
+            tell(progress)
+        except Interrupted:
+            ears.interrupted = True
+            raise
+
+    return heard, ears
 
 
 def _hand_over(
@@ -122,7 +173,9 @@ def _hand_over(
     later: dict[int, Task] = {}
     for t, result in results.items():
         left, fallback = tasks[t].stop.epochs[0][0] - result.history.epochs, tasks[t].fallback
-        if result.stop_reason == STALLED and fallback is not None and left > 0:
+        gap = result.certificate.relative_gap
+        short = gap is not None and gap > tasks[t].stop.tol[0]
+        if short and result.stop_reason in STUCK and fallback is not None and left > 0:
             later[t] = replace(
                 tasks[t],
                 solver=make_fallback(fallback),
@@ -134,12 +187,12 @@ def _hand_over(
         return {}
     numbers = list(later)
     done = max(results[t].history.epochs for t in numbers)
+    most = max(tasks[t].stop.epochs[0][0] for t in numbers)
 
     def heard(progress: Progress) -> None:
         assert on_record is not None
         members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
-        epoch, epochs = progress.epoch + done, progress.epochs + done
-        on_record(replace(progress, epoch=epoch, epochs=epochs, members=members))
+        on_record(replace(progress, epoch=progress.epoch + done, epochs=most, members=members))
 
     found = train(
         list(later.values()),
@@ -231,6 +284,7 @@ def _batch_key(task: Task) -> Hashable:
         task.n_outputs,
         task.bias,
         task.precise,
+        task.ignores_constants,
         task.solver.shared_key(),
         task.stop.shared_key(),
         alone,

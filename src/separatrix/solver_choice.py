@@ -33,12 +33,12 @@ HINGE_IS_EASY, LARGEST_HESSIAN = 100.0, 2000
 HINGE_IS_HOPELESS, VERY_LARGE_HESSIAN = 1e4, 6000
 FALLBACK_HESSIAN = 1000  # the most weights of a Hessian that is written out after a stall
 TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
-# Steps of the dual without progress after which it gives up: if nobody else could go on, if
-# another solver can, and if that was likely from the start.
-PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 30, 10, 5
-# Strong features: the rows that they are looked for in, the share of the rows' squares that makes
-# one, how often the rest is looked at again, and how many there may be.
-SAMPLE, STRONG, ROUNDS, MOST_STRONG = 256, 0.2, 8, 32
+# Steps of the dual without progress after which it gives up, if nobody else could go on and if
+# another solver can, early where that is likely. In all it makes four times as many steps.
+PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 100, 8, 5
+# Strong features: their share of the squares of the rows that have them, the share of the rows that
+# do, how often the rest is looked at again, and how many there may be.
+STRONG, OFTEN, ROUNDS, MOST_STRONG = 0.3, 0.02, 8, 32
 
 
 class Choice(NamedTuple):
@@ -169,9 +169,13 @@ def _best_solver(
     size = (data.n_features + 1) * outputs
     direct = "newton" if loss.smooth else "interior"
     wide = size >= data.n_samples and size > TINY_HESSIAN and has_dual_form(loss)
-    if size <= Newton.order and not wide:
+    small = size <= Newton.order
+    # Newton's method changes the sides of few rows in a step where squares of hinges are mixed.
+    squares = loss.smooth and loss.margin > 0.0
+    if small and not (wide and (squares or rows_are_apart(data, factors))):
         kind = "" if loss.smooth else "a hinge, and "
-        return Choice(direct, f"{kind}{size} weights are few enough for an explicit Hessian")
+        why = f"{kind}{size} weights are few enough for an explicit Hessian"
+        return Choice(direct, why, "dual" if has_dual_form(loss) else None)
     hardness = _hardness(loss, n_outputs, l2, data, typical_square(data, factors))
     limit = DUAL_IS_EASY * outputs if loss.smooth else HINGE_IS_EASY
     largest = VERY_LARGE_HESSIAN if hardness > HINGE_IS_HOPELESS else LARGEST_HESSIAN
@@ -189,7 +193,8 @@ def _best_solver(
     if hardness <= limit:
         return dual._replace(why=f"{numbers}, at most {limit:g}, so that the dual problem is easy")
     if direct_pays:
-        return Choice(direct, f"{numbers}, above {limit:g}, so that the dual problem is hard")
+        why = f"{numbers}, above {limit:g}, so that the dual problem is hard"
+        return Choice(direct, why, "dual" if has_dual_form(loss) else None)
     return dual._replace(why="the loss has kinks, and the dual problem has none")
 
 
@@ -213,30 +218,56 @@ def typical_square(data: Dataset, factors: Array | None = None) -> float:
     >>> typical_square(Dataset.of(rows, [0, 1, 0, 1, 0, 1]))
     1.0
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        rests = [_rests(block.X, factors) for block in data.blocks()]
+    rests = [_weak_features(block.X, factors)[0] for block in data.blocks()]
     return float(np.median(np.concatenate(rests)))
 
 
-def _rests(X: Matrix, factors: Array | None) -> Array:
-    """The squares of some rows without the features that dominate them.
+def rows_are_apart(data: Dataset, factors: Array | None = None) -> bool:
+    """Whether rows have so little in common that each finds its dual variable all but alone.
+
+    No feature dominates them, and they are at most as many as the features that they spread over,
+    d = 1 / sum_j share_j^2, the share being that of a feature in the squares of the rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(50, 100)), np.arange(50) % 2
+    >>> rows_are_apart(Dataset.of(X, y)), rows_are_apart(Dataset.of(X * 10.0 ** np.arange(100), y))
+    (True, False)
+    """
+    for block in data.blocks():
+        _, shares = _weak_features(block.X, factors)
+        if not (shares > 0.0).all() or data.n_samples * np.square(shares).sum() > 1.0:
+            return False
+    return True
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
+    """The squares of some rows without the features that dominate them, and the shares of features.
+
+    The share (d,) of a feature that dominates the rows is 0.
 
     As in cpp/core/dual_strong.hpp: a feature is strong that has a large share of the squares of the
-    rows. Without the strongest features others may be strong.
+    rows that have it. Without the strongest features others may be strong.
     """
-    squares, d = X.squares_of_sample(SAMPLE), X.shape[1]
+    squares, d = X.squares_of_sample(), X.shape[1]
     steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
     weak = np.ones(d, bool)
+    seen = (
+        np.count_nonzero(squares, axis=0)
+        if not X.is_sparse
+        else np.bincount(squares.indices[squares.data > 0.0], minlength=d)
+    )
     for _ in range(ROUNDS):
         rests = squares @ (steps * weak)
         inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
-        strong = weak & ((squares.T @ inverse) * steps > STRONG * len(rests))
+        shares = weak * (squares.T @ inverse) * steps
+        strong = (shares > STRONG * seen) & (seen > OFTEN * len(rests))
         if not strong.any():
             break
         weak &= ~strong
     if np.count_nonzero(~weak) > min(MOST_STRONG, d // 2):
         weak[:] = True
-    return np.asarray(squares @ (steps * weak))
+    return np.asarray(squares @ (steps * weak)), np.where(weak, shares / len(rests), 0.0)
 
 
 def illegal(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from separatrix.storage import replace_file
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter of a chart that can move
 _RENDERER = "separatrix"
-_SEPARATORS = {0x2028: " ", 0x2029: " "}
+# Characters that XML does not have, nor half of a character: the converter ends the whole process
+# at them. Vega-Lite writes names into expressions, where U+2028 and U+2029 end a line.
+_UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _VERSION = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 
@@ -87,22 +90,21 @@ def show_as_svg() -> None:
 
 
 def _rendered(made: dict[str, Any], **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
-    return {"image/svg+xml": _svg(_without_separators(made))}, {}
+    return {"image/svg+xml": _svg(_drawable(made))}, {}
 
 
 def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
-    made: dict[str, Any] = _without_separators(chart.to_dict())
+    made: dict[str, Any] = _drawable(chart.to_dict())
     return made if theme is None else made | {"config": config(theme)}
 
 
-def _without_separators(part: Any) -> Any:
-    """A specification without U+2028 and U+2029: Vega-Lite writes names into expressions, where
-    these two end a line, and a name with one of them would leave the chart undrawn."""
+def _drawable(part: Any) -> Any:
+    """A specification whose texts can be drawn: other characters are replaced by U+FFFD."""
     if isinstance(part, dict):
-        return {_without_separators(key): _without_separators(of) for key, of in part.items()}
+        return {_drawable(key): _drawable(of) for key, of in part.items()}
     if isinstance(part, list):
-        return [_without_separators(each) for each in part]
-    return part.translate(_SEPARATORS) if isinstance(part, str) else part
+        return [_drawable(each) for each in part]
+    return _UNDRAWABLE.sub("\ufffd", part) if isinstance(part, str) else part
 
 
 def _png(specification: dict[str, Any], scale: float) -> bytes:

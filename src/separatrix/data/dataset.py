@@ -332,6 +332,19 @@ class Dataset:
         part._shift = self._shift if self._shift.ndim == 0 else self._shift[models]
         return part
 
+    def constants(self) -> Array:
+        """The values (d,) of columns with one in all rows that have weight, for data of one model.
+
+        NaN for the other columns.
+        """
+        each = []
+        for block in self._blocks:
+            rows = np.flatnonzero(per_model(block.weights)[:, 0] > 0.0)
+            if len(rows):
+                each.append(block.X.constants_in(rows))
+        same = np.logical_and.reduce([values == each[0] for values in each])
+        return np.where(same, each[0], np.nan)
+
     def without_constants(self) -> Dataset:
         """The data with 0 in columns that have the same value in all rows.
 

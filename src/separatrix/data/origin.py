@@ -14,13 +14,13 @@ import numpy as np
 from separatrix.arrays import Array, Matrix
 
 ROWS = 64  # of which the spread of a feature is seen
-FAR = 100.0  # spreads
+FAR = 10.0  # spreads
 
 
 def origin_of(parts: Sequence[Matrix]) -> Array:
     """The origin (d,) of the rows of all parts together, in float64.
 
-    0 but for the features that lie a hundred times farther from zero than they spread. A feature of
+    0 but for the features that lie ten times farther from zero than they spread. A feature of
     a sparse matrix keeps its 0, unless it is there in every row: entries that are not there cannot
     be moved. Any origin is a right one: it is found from a few of the rows.
 

@@ -25,6 +25,7 @@ import separatrix._core as _core
 from separatrix.arrays import Array, Matrix, per_model
 from separatrix.certificate import balanced
 from separatrix.data import Block
+from separatrix.frame import Frame
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.losses.one_vs_rest import ONE_VS_REST
@@ -39,6 +40,7 @@ SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
 SMALL = 2e6  # entries of X that are read in a time that a step is worth
 A_VISIT = 16  # entries of X that are read in the time that a visit of a row takes beside them
 STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
+MOST_STEPS = 4  # times the steps without progress that a model is allowed, for all steps
 PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
@@ -82,14 +84,14 @@ class Dual:
         step, so that smooth losses still reach a relative gap of 1e-9, those with kinks 1e-6
     goal : the relative gap that the first step aims at
     epochs : epochs of a step at most; of a hinge, whose rows rest when they are done, as many rows
-    patience : steps without progress after which a model is given up
+    patience : steps without progress after which a model is given up; in all, four times as many
     """
 
     seed: int = 0
     single: bool = False
     goal: float = 1e-3
     epochs: int = 20
-    patience: int = 30
+    patience: int = 100
     _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -106,7 +108,7 @@ class Dual:
         place.
         """
         # Before anything is asked of X: its copy spares others.
-        self._copy(list(objective.data.blocks()), self._kind(model))
+        self._copy(objective, model.n_models, self._kind(model))
         found = objective.evaluate(model, gradient=False)
         # Weights without a penalty are 0, or as good as 0.
         blank = (found.penalty == 0.0) & (_is_free(objective, model) | ~model.b.any(axis=1))
@@ -125,6 +127,8 @@ class Dual:
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
         blank = state.epoch == 0 and bool(state.memory["blank"].all())
+        frame = _frame(objective, model.n_models)
+        model = frame.enter(model)
         if state.epoch == 0 and not blank:
             model, _ = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
@@ -141,7 +145,7 @@ class Dual:
         b, U = model.b.astype(np.float64), _join(state.duals)
         s, whose = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
-        self._copy(blocks, kind).step(
+        self._copy(objective, B, kind).step(
             form,
             objective.loss.margin,
             _join_labels(blocks, B),
@@ -173,6 +177,7 @@ class Dual:
             model, pull = _of_duals(objective, model, duals)
         elif kind == np.float32:  # the duals of a hinge stay at their bounds
             model, _ = _of_duals(objective, model, duals)
+        model = frame.leave(model)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
         # Coupled outputs have one estimate for all of them.
         gap, memory = last.b.max(axis=1) if _is_coupled(form) else last.b.sum(axis=1), state.memory
@@ -181,7 +186,7 @@ class Dual:
         best = np.where(better, gap, memory["best"])
         return replace(
             state,
-            done=waited >= self.patience,
+            done=(waited >= self.patience) | (state.steps + 1 >= MOST_STEPS * self.patience),
             memory=memory | {"best": best, "waited": waited},
             model=model,
             slots=(last,),
@@ -201,15 +206,17 @@ class Dual:
         work = _entries(blocks) + A_VISIT * sum(len(block.y) for block in blocks)
         return max(self.epochs, round(SMALL / work) if kind == np.float64 else 0)
 
-    def _copy(self, blocks: Sequence[Block], kind: Any) -> _Copy:
-        """The working copy of X, made once for a data set and a type."""
-        parts = [block.X for block in blocks]
-        key = (np.dtype(kind).char, *(id(X) for X in parts))
+    def _copy(self, objective: Objective, n_models: int, kind: Any) -> _Copy:
+        """The working copy of X, made once for a data set and a type, seen from the origin."""
+        parts = [block.X for block in objective.data.blocks()]
+        frame = _frame(objective, n_models)
+        key = (np.dtype(kind).char, frame.moves, *(id(X) for X in parts))
         if key not in self._copies:
             order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
             make = _core.DualF32 if kind == np.float32 else _core.DualF64
             self._copies.clear()
-            copy = make([X.native for X in parts], order)
+            origin = np.ascontiguousarray(frame.origin, np.float64) if frame.moves else None
+            copy = make([X.native for X in parts], order, origin)
             for X in parts:
                 X.lend(copy)
             self._copies[key] = (parts, copy)
@@ -288,9 +295,19 @@ def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
     return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
 
 
+def _frame(objective: Objective, n_models: int) -> Frame:
+    """Where the working copy is seen from: the origin, if the biases of all models are free."""
+    frame = objective.frame(n_models)
+    return frame if frame.free.all() else Frame.at_zero(objective.data.n_features, n_models)
+
+
 def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
     """The model with the weights that the duals stand for, and g*(X^T (s o U) / S)."""
-    V = objective.data.transpose_times(duals, -objective.scale(model.n_models))
+    scale, frame = -objective.scale(model.n_models), _frame(objective, model.n_models)
+    V = objective.data.transpose_times(duals, scale)
+    if frame.moves:
+        sums = objective.data.weighted_sums(duals) * scale[:, None]
+        V = frame.enter_gradient(Model(V, sums)).W
     W, pull = objective.penalty.attain(V)
     return Model(W.astype(model.W.dtype, copy=False), model.b), pull
 

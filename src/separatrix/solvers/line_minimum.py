@@ -38,16 +38,18 @@ def find_line_minimum(objective: Objective, model: Model, direction: Model, slop
     B = model.n_models
     low, high = np.zeros(B), np.ones(B)
     below, above = slope.copy(), line.slopes(high)
-    t, last = np.full(B, 0.5), np.zeros(B)
+    t, last, flat = np.full(B, 0.5), np.zeros(B), np.zeros(B, bool)
     for _ in range(TRIES):
         # False position where both slopes are numbers of opposite sign, else nearer to the start.
         known = np.isfinite(above) & (above > 0.0)
         guess = low + (high - low) * np.divide(
             -below, above - below, out=np.full(B, 0.5), where=known
         )
-        t = np.where(known, guess, low + 0.1 * (high - low))
+        # A model that has arrived stays, whatever models stand beside it.
+        t = np.where(flat, t, np.where(known, guess, low + 0.1 * (high - low)))
         here = line.slopes(t)
-        if (np.abs(here) <= FLAT * np.abs(slope)).all():
+        flat |= np.abs(here) <= FLAT * np.abs(slope)
+        if flat.all():
             break
         rising = ~(here < 0.0)
         side = np.where(rising, 1.0, -1.0)

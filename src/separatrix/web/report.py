@@ -57,7 +57,7 @@ def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
             f"The folder {str(path.parent)!r} for the report could not be made: {error.strerror}. "
             "Name another file for it."
         ) from error
-    replace_file(path, report_page(facts).encode("utf-8"))
+    replace_file(path, report_page(facts).encode("utf-8", "replace"))
     return path
 
 
