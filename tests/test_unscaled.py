@@ -129,7 +129,8 @@ def test_the_dual_takes_a_feature_that_dominates_all_rows():
     X = problem.X.toarray()
     X[:, -1] *= 1e6 / np.abs(X[:, -1]).max()
     labels = (problem.y > 0).astype(int)
-    for form in (X, sp.csr_array(X)):
+    for form in (X, sp.csr_array(X), sp.csr_matrix(X), sp.csc_matrix(X)):
+        assert LinearSVC(loss="hinge").fit(form, labels).certificate_.relative_gap <= TOL
         model = LinearSVC(loss="hinge", solver="dual", random_state=0).fit(form, labels)
         assert model.certificate_.relative_gap <= TOL
 

@@ -54,11 +54,21 @@ inline double median(std::vector<double>& numbers) {
 template <class T, class Step>
 Strength find_strong(const DualRows<T>& X, const Step& step) {
     constexpr index_t sample = 256, most = 32, rounds = 8;
-    // The share of the squares of the rows that have a feature, and the share of the rows that do.
-    constexpr double strong = 0.3, often = 0.02;
+    // The share of the squares of the rows that have a feature, the share of the rows that do, and
+    // how many times as large as a typical entry's its squares are.
+    constexpr double strong = 0.3, often = 0.02, large = 10.0;
     const index_t every = std::max<index_t>(1, X.rows / sample);
     std::vector<index_t> at;
-    std::vector<double> share(X.features, 0.0), seen(X.features, 0.0), rests;
+    std::vector<double> share(X.features, 0.0), seen(X.features, 0.0), rests, some;
+    std::vector<double> power(X.features, 0.0);
+    for (index_t i = 0; i < X.rows; i += every)
+        for_entries(X, i, [&](index_t j, double x) {
+            if (x == 0.0) return;
+            seen[j] += 1.0;
+            power[j] += x * x * step(j);
+            if (i % (4 * every) == 0) some.push_back(x * x * step(j));
+        });
+    const double least = large * median(some);
     std::vector<char> out(X.features, 0);
     const auto rest_of = [&](index_t i) {
         double rest = 0;
@@ -68,19 +78,16 @@ Strength find_strong(const DualRows<T>& X, const Step& step) {
     for (index_t round = 0; round < rounds; ++round) {
         rests.clear();
         std::fill(share.begin(), share.end(), 0.0);
-        std::fill(seen.begin(), seen.end(), 0.0);
         for (index_t i = 0; i < X.rows; i += every) {
             const double rest = rest_of(i);
             rests.push_back(rest);
             if (!(rest > 0.0) || std::isinf(rest)) continue;
-            for_entries(X, i, [&](index_t j, double x) {
-                share[j] += x * x * step(j) / rest;
-                seen[j] += x != 0.0;
-            });
+            for_entries(X, i, [&](index_t j, double x) { share[j] += x * x * step(j) / rest; });
         }
         const std::size_t known = at.size();
         for (index_t j = 0; j < X.features; ++j)
-            if (!out[j] && share[j] > strong * seen[j] && seen[j] > often * double(rests.size())) {
+            if (!out[j] && share[j] > strong * seen[j] && power[j] > least * seen[j] &&
+                seen[j] > often * double(rests.size())) {
                 at.push_back(j);
                 out[j] = 1;
             }

@@ -369,7 +369,7 @@ class Matrix:
             forms, _ = self._held
             step = max(self.shape[0] // _SAMPLE, 1)
             some = forms.get("csr", self.X)[::step].astype(np.float64)
-            self._sample = some.power(2).tocsr() if self.is_sparse else np.square(some)
+            self._sample = sp.csr_array(some.power(2)) if self.is_sparse else np.square(some)
         return self._sample
 
     def _dense_moments(self, weights: Array, total: float) -> tuple[Array, Array]:

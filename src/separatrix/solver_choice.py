@@ -37,8 +37,9 @@ TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, howev
 # another solver can, early where that is likely. In all it makes four times as many steps.
 PATIENCE, SHORT_PATIENCE, SHORTEST_PATIENCE = 100, 8, 5
 # Strong features: their share of the squares of the rows that have them, the share of the rows that
-# do, how often the rest is looked at again, and how many there may be.
-STRONG, OFTEN, ROUNDS, MOST_STRONG = 0.3, 0.02, 8, 32
+# do, how many times as large as a typical entry's their squares are, how often the rest is looked
+# at again, and how many there may be.
+STRONG, OFTEN, LARGE, ROUNDS, MOST_STRONG = 0.3, 0.02, 10.0, 8, 32
 
 
 class Choice(NamedTuple):
@@ -257,11 +258,14 @@ def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
         if not X.is_sparse
         else np.bincount(squares.indices[squares.data > 0.0], minlength=d)
     )
+    entries = squares.multiply(steps).data if X.is_sparse else squares * steps
+    middle = np.median(entries[entries > 0.0]) if (entries > 0.0).any() else 0.0
+    large = (squares.sum(axis=0) * steps > LARGE * middle * seen) & (seen > 0)
     for _ in range(ROUNDS):
         rests = squares @ (steps * weak)
         inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
         shares = weak * (squares.T @ inverse) * steps
-        strong = (shares > STRONG * seen) & (seen > OFTEN * len(rests))
+        strong = large & (shares > STRONG * seen) & (seen > OFTEN * len(rests))
         if not strong.any():
             break
         weak &= ~strong
