@@ -196,8 +196,8 @@ def main() -> None:
         found = check(draw_fit(given.seed + number))
         if found.excess > ROUNDING:
             wrong += 1
-            print(f"seed {given.seed + number}: {found.fit.estimator}, bound above by a share of")
-            print(f"  {found.excess:.2e} of {found.lowest:.3e}")
+            print(f"seed {given.seed + number}: {found.fit.estimator}: the lower bound is above")
+            print(f"  {found.lowest:.3e}, a better point, by {found.excess:.2e} (relative)")
         if found.misreport > MISREPORT:
             off += 1
             print(

@@ -177,8 +177,8 @@ def dual_values(
 def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
     """What rounding may have taken from the squares of hinges (B,) that are next to nothing.
 
-    A score is off by e, a share of the parts it is made of, and so is what it lacks to the margin:
-    the mean square P of that may be as large as (sqrt(P) + e)^2.
+    Rounding changes a score by up to e, and with it the distance to the margin. So the mean square
+    P of these distances may be as large as (sqrt(P) + e)^2.
     """
     loss, value = objective.loss, found.value
     if not (loss.smooth and loss.margin > 0.0 and (value < NEXT_TO_NOTHING).any()):

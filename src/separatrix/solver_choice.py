@@ -1,7 +1,7 @@
 """Which solver a model is trained by: what is legal, and what is best for its data.
 
 Dual ascent is the first choice where there are more weights than rows, or where rows hardly disturb
-each other. How much they do is told by C times the square of a typical row: typical, because a few
+each other. C times the square of a typical row measures how much they do: typical, because a few
 outlier rows say nothing about the others; and without the features that dominate all rows, such as
 a length beside the words of a text, because the solver treats those apart. Where the choice turns
 out to be wrong, because the duality gap stops shrinking, a second solver takes over.
@@ -83,8 +83,8 @@ def choose_solver(
 ) -> Choice:
     """The solver for a model that is to be brought to its optimum, and why, in one sentence.
 
-    It depends on the model and its data alone, never on the models beside it: each is then solved
-    in the same way in every company.
+    It depends on the model and its data alone, never on the other models of a batch: a model is
+    solved in the same way alone and in a batch.
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[0.0], [1.0]], [0, 1])

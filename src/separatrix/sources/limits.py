@@ -25,7 +25,7 @@ class UnpackLimitError(ValueError):
 
 
 def require_room(path: Path | str, packed: int, unpacked: int) -> None:
-    """Raise if so many unpacked bytes, from so many packed ones (0: not known), are too many.
+    """Raise if `unpacked` bytes, from `packed` ones (0 if not known), are above the limits.
 
     >>> require_room("big.csv.gz", 1 << 20, 1 << 30)
     Traceback (most recent call last):
