@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from separatrix import KernelClassifier, KernelRidgeCV
-from separatrix.sources import read_svmlight
+from separatrix.readers import read_svmlight
 
 ALPHAS = np.logspace(-4, 3, 20)
 RANKS = (50, 100, 250, 500)

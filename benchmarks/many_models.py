@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 import separatrix._core as _core
 from separatrix import GradientDescentClassifier, fit_many, get_threads
-from separatrix.arrays import Matrix
+from separatrix.matrix import Matrix
 
 RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5]
 MOMENTA = [0.0, 0.9]

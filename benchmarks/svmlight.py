@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from separatrix import get_threads, set_threads
-from separatrix.sources.svmlight import read_svmlight
+from separatrix.readers.svmlight import read_svmlight
 
 
 def rows() -> bytes:

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.fit import Task, train
 from separatrix.losses import LOSSES
-from separatrix.solver_choice import OPTIMISERS, Choice, choose_solver, illegal, make_solver
-from separatrix.solvers import Result, Stop
+from separatrix.training import Result, Stop, train
+from separatrix.training.legality import illegal
+from separatrix.training.solver_choice import OPTIMISERS, Choice, choose_solver, make_solver
+from separatrix.training.task import Task
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from unscaled_problems import Problem, draw_problems

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import separatrix._core as _core
-from command import MAIL, PEOPLE
-from separatrix.arrays import get_threads, set_threads
+from separatrix.matrix import get_threads, set_threads
+from support.command import MAIL, PEOPLE
 
 VARIABLE = "SEPARATRIX_DATA"
 UNSET = f"{VARIABLE} is not set"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from separatrix.arrays import set_threads
+from separatrix.matrix import set_threads
 from separatrix.model import Model
 
 

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from forms import BINARY, FORMS, MULTICLASS, ONE_VS_REST, SMOOTH, Form
 from separatrix import GradientDescentClassifier, fit_many
-from separatrix.arrays import Matrix, rows_read, set_threads
-from separatrix.certificate import certify
 from separatrix.data import Block, Dataset
-from separatrix.losses import LOSSES, Loss
+from separatrix.losses import LOSSES
+from separatrix.matrix import Matrix, rows_read, set_threads
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import RULES
+from separatrix.verdict.certificate import certify
+from support.forms import BINARY, FORMS, MULTICLASS, ONE_VS_REST, SMOOTH, Form
+from support.uncompiled import Uncompiled
 
 B, D = 3, 6
 every_form = pytest.mark.parametrize("form", FORMS, ids=str)
@@ -29,20 +30,6 @@ FACTORS = {
     "factors per feature": np.linspace(0.5, 2.0, D),
     "factors per model": np.random.default_rng(9).uniform(0.5, 2.0, (D, B)),
 }
-
-
-class Uncompiled:
-    """A user's own loss: one of the list, seen through the protocol alone."""
-
-    def __init__(self, loss: Loss) -> None:
-        self._loss = loss
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loss, name)
-
-    @property
-    def compiled(self) -> bool:
-        return False
 
 
 def rows(form: Form, n: int = 50, *, seed: int = 0, each: bool = False) -> tuple[np.ndarray, ...]:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.frame import Frame
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
+from separatrix.recentring import Frame
 
 D, B, K = 4, 3, 2
 L1, L2 = [0.0, 0.3, 0.2], [0.5, 0.0, 0.7]

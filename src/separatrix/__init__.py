@@ -5,67 +5,63 @@ from typing import TYPE_CHECKING
 from separatrix.lazy import lazily
 
 if TYPE_CHECKING:
-    from separatrix.arrays import get_threads, set_threads
-    from separatrix.certificate import Certificate
-    from separatrix.diagnose import Diagnosis
     from separatrix.estimators import (
         GradientDescentClassifier,
-        GridSearchCV,
-        Intervals,
-        KernelClassifier,
-        KernelRidge,
-        KernelRidgeCV,
         LinearSVC,
-        LinearSVCCV,
         LogisticRegression,
-        LogisticRegressionCV,
         Perceptron,
-        RegularizationPath,
         Threshold,
-        confidence_intervals,
-        fit_many,
-        regularization_path,
     )
-    from separatrix.exports import to_onnx, to_sklearn
+    from separatrix.estimators.fit_many import fit_many
+    from separatrix.inference import Intervals, confidence_intervals
+    from separatrix.kernel_methods import KernelClassifier, KernelRidge, KernelRidgeCV
     from separatrix.losses import LOSSES, Loss
-    from separatrix.modelfile import Bundle, load_model, save
+    from separatrix.matrix import get_threads, set_threads
+    from separatrix.model_files import Bundle, load_model, save, to_onnx, to_sklearn
+    from separatrix.model_selection import (
+        GridSearchCV,
+        LinearSVCCV,
+        LogisticRegressionCV,
+        RegularizationPath,
+    )
+    from separatrix.model_selection.regularization_path import regularization_path
     from separatrix.penalty import ElasticNet
-    from separatrix.solvers import History, Progress
-    from separatrix.sources import Source, load
+    from separatrix.readers import Source, load
     from separatrix.study import Study
+    from separatrix.training import History, Progress
+    from separatrix.verdict.certificate import Certificate
+    from separatrix.verdict.diagnosis import Diagnosis
 
 __version__ = "0.1.0"
 
 # Where each name is. A module is imported when one of its names is first asked for.
 _PLACES = {
-    "separatrix.arrays": ("get_threads", "set_threads"),
-    "separatrix.certificate": ("Certificate",),
-    "separatrix.diagnose": ("Diagnosis",),
     "separatrix.estimators": (
         "GradientDescentClassifier",
-        "GridSearchCV",
-        "Intervals",
-        "KernelClassifier",
-        "KernelRidge",
-        "KernelRidgeCV",
         "LinearSVC",
-        "LinearSVCCV",
         "LogisticRegression",
-        "LogisticRegressionCV",
         "Perceptron",
-        "RegularizationPath",
         "Threshold",
-        "confidence_intervals",
         "fit_many",
+    ),
+    "separatrix.inference": ("Intervals", "confidence_intervals"),
+    "separatrix.kernel_methods": ("KernelClassifier", "KernelRidge", "KernelRidgeCV"),
+    "separatrix.losses": ("LOSSES", "Loss"),
+    "separatrix.matrix": ("get_threads", "set_threads"),
+    "separatrix.model_files": ("Bundle", "load_model", "save", "to_onnx", "to_sklearn"),
+    "separatrix.model_selection": (
+        "GridSearchCV",
+        "LinearSVCCV",
+        "LogisticRegressionCV",
+        "RegularizationPath",
         "regularization_path",
     ),
-    "separatrix.exports": ("to_onnx", "to_sklearn"),
-    "separatrix.losses": ("LOSSES", "Loss"),
-    "separatrix.modelfile": ("Bundle", "load_model", "save"),
     "separatrix.penalty": ("ElasticNet",),
-    "separatrix.solvers": ("History", "Progress"),
-    "separatrix.sources": ("Source", "load"),
+    "separatrix.readers": ("Source", "load"),
     "separatrix.study": ("Study",),
+    "separatrix.training": ("History", "Progress"),
+    "separatrix.verdict.certificate": ("Certificate",),
+    "separatrix.verdict.diagnosis": ("Diagnosis",),
 }
 
 __all__ = [

@@ -22,8 +22,8 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from separatrix.arrays import Array
 from separatrix.estimators.threshold import choose
+from separatrix.matrix import Array
 
 _POINTS = 201  # of a curve
 _NORMAL = 1.959963984540054  # within so many standard deviations lie 95 % of a normal law

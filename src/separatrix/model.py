@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, pick_models
+from separatrix.matrix import Array, Matrix, pick_models
 
 
 @dataclass

@@ -12,21 +12,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import (
-    Array,
-    by_model,
-    per_model,
-    pick_models,
-    silence,
-    sum_samples,
-    zeros,
-)
-from separatrix.curvature import Curvature
 from separatrix.data import Block, Dataset
-from separatrix.frame import Frame
+from separatrix.hessian import Curvature
 from separatrix.losses import Loss
+from separatrix.matrix import Array, by_model, per_model, pick_models, silence, sum_samples, zeros
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
+from separatrix.recentring import Frame
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from separatrix.arrays import Array, sum_of_squares
-from separatrix.parameters import ParameterError
+from separatrix.errors import ParameterError
+from separatrix.matrix import Array, sum_of_squares
 
 __all__ = ["ElasticNet"]
 

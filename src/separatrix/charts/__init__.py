@@ -4,30 +4,30 @@
 `description`.
 """
 
-from separatrix.charts.answers import calibration, confusion, precision_recall, roc
-from separatrix.charts.contributions import contributions
-from separatrix.charts.curvature import curvature
-from separatrix.charts.curves import curves
-from separatrix.charts.descent import batches
-from separatrix.charts.functions import losses
-from separatrix.charts.gradient_check import gradient_check
-from separatrix.charts.graph import graph
-from separatrix.charts.learning import learning_curves
-from separatrix.charts.likelihood import likelihood
-from separatrix.charts.look import config, set_theme
-from separatrix.charts.perceptron import (
+from separatrix.charts.drawing.saving import save, show_as_svg, to_svg
+from separatrix.charts.drawing.theme import config, set_theme
+from separatrix.charts.lessons.curvature import curvature
+from separatrix.charts.lessons.gradient_check import gradient_check
+from separatrix.charts.lessons.graph import graph
+from separatrix.charts.lessons.likelihood import likelihood
+from separatrix.charts.lessons.loss_functions import losses
+from separatrix.charts.lessons.perceptron import (
     perceptron_angles,
     perceptron_mistakes,
     perceptron_path,
     perceptron_planes,
 )
-from separatrix.charts.pitfalls import large_rate, one_at_a_time, outlier, zero_start
-from separatrix.charts.plane import boundary, boundary_frames
-from separatrix.charts.rates import rates
-from separatrix.charts.saving import save, show_as_svg, to_svg
-from separatrix.charts.surface import weight_path
-from separatrix.charts.table import scatter_matrix, spy
-from separatrix.charts.weights import coefficient_path, templates
+from separatrix.charts.lessons.pitfalls import large_rate, one_at_a_time, outlier, zero_start
+from separatrix.charts.models.boundary import boundary, boundary_frames
+from separatrix.charts.models.contributions import contributions
+from separatrix.charts.models.data import scatter_matrix, spy
+from separatrix.charts.models.learning_curves import learning_curves
+from separatrix.charts.models.predictions import calibration, confusion, precision_recall, roc
+from separatrix.charts.models.weight_path import weight_path
+from separatrix.charts.models.weights import coefficient_path, templates
+from separatrix.charts.studies.curves import curves
+from separatrix.charts.studies.descent import batches
+from separatrix.charts.studies.rates import rates
 
 __all__ = [
     "batches",

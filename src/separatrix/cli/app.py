@@ -5,18 +5,18 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
-from separatrix.cli.compare import compare
-from separatrix.cli.data import data
-from separatrix.cli.evaluate import evaluate
-from separatrix.cli.explain import explain
-from separatrix.cli.fit import fit
-from separatrix.cli.graph import graph
-from separatrix.cli.predict import predict
-from separatrix.cli.search import search
-from separatrix.cli.show import show
-from separatrix.cli.studies import studies
-from separatrix.cli.study import study
-from separatrix.cli.verbs import register
+from separatrix.cli.command_decorator import register
+from separatrix.cli.commands.compare import compare
+from separatrix.cli.commands.data import data
+from separatrix.cli.commands.evaluate import evaluate
+from separatrix.cli.commands.explain import explain
+from separatrix.cli.commands.fit import fit
+from separatrix.cli.commands.graph import graph
+from separatrix.cli.commands.predict import predict
+from separatrix.cli.commands.search import search
+from separatrix.cli.commands.show import show
+from separatrix.cli.commands.studies import studies
+from separatrix.cli.commands.study import study
 
 app = typer.Typer(
     no_args_is_help=True,

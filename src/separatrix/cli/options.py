@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from separatrix.cli.verbs import UsageError
+from separatrix.cli.command_decorator import UsageError
 from separatrix.workflow.families import FAMILIES, Options
 
 _DATA, _MODEL = "Data", "Model"

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from separatrix.cli.screen import Screen
+from separatrix.cli.output import Screen
 
 
 def read_source(screen: Screen, source: str, **options: Any) -> Any:
     """Load a source; a registered data set is fetched first if it is not here."""
-    from separatrix.sources import load
+    from separatrix.readers import load
 
     fetch_named(screen, source)
     with screen.busy(f"Reading {source}"):
@@ -18,7 +18,7 @@ def read_source(screen: Screen, source: str, **options: Any) -> Any:
 
 def fetch_named(screen: Screen, source: str) -> list[Any]:
     """The files of a registered data set; none of anything else."""
-    from separatrix.sources import fetch, names
+    from separatrix.readers import fetch, names
 
     if source not in names():
         return []

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from separatrix.cli import tables
-from separatrix.cli.screen import Screen
-from separatrix.study.exporting import best_rows, cells
+from separatrix.cli.output import Screen
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import command, counted, in_words, one_line, short_name
+from separatrix.study.store.exporting import best_rows, cells
+from separatrix.text import command, counted, in_words, one_line, short_name
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}

@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from separatrix.cli.wording import in_options
-from separatrix.study.words import counted as counted
-from separatrix.study.words import one_line, percent, printable
+from separatrix.cli.option_names import in_options
+from separatrix.text import counted as counted
+from separatrix.text import one_line, percent, printable
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class in a table

@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from separatrix.study.words import printable
+from separatrix.text import printable
 
 READABLE = "separatrix-readable"  # by this name Python's encoders know `_replaced`
 _ASCII = {

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from separatrix.cli.verbs import UsageError
+from separatrix.cli.command_decorator import UsageError
 
 PICTURES = (".png", ".svg", ".html")
 
@@ -22,7 +22,7 @@ def check_out(out: Path | None, *read: str) -> None:
     """Refuse a file that cannot be written, or that is one of those that are read."""
     if out is None:
         return
-    from separatrix.storage import is_protected
+    from separatrix.files import is_protected
 
     if out.is_dir():
         raise UsageError(f"--out takes a file, and {out} is a folder. Name a file in it.")
@@ -40,7 +40,7 @@ def check_out(out: Path | None, *read: str) -> None:
 
 def check_link(out: Path) -> None:
     """Refuse a symbolic link."""
-    from separatrix.storage import link_refusal
+    from separatrix.files import link_refusal
 
     if refusal := link_refusal(out):
         raise UsageError(refusal)
@@ -48,7 +48,7 @@ def check_link(out: Path) -> None:
 
 def _paths(source: str) -> list[Path]:
     """The files that a source is read from, or the folder of them."""
-    from separatrix.sources import describe, names
+    from separatrix.readers import describe, names
 
     if source in names():
         return [Path(file["found"]) for file in describe(source)["files"] if file["found"]]

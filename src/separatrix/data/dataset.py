@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, by_model, per_model, pick_models, sum_samples
 from separatrix.data.origin import origin_of
+from separatrix.matrix import Array, Matrix, by_model, per_model, pick_models, sum_samples
 
 # Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
 LARGEST_EXPONENT = 64

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from separatrix.arrays import Array, Matrix
+from separatrix.matrix import Array, Matrix
 
 ROWS = 64  # of which the spread of a feature is seen
 FAR = 10.0  # spreads

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from separatrix.arrays import Array
-from separatrix.estimators.linear import LinearClassifier
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.many import fit_many
 from separatrix.losses import LOSSES, OneVsRest
+from separatrix.matrix import Array
 
 
 @dataclass(frozen=True, eq=False)

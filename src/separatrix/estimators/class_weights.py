@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.estimators.checks import in_words, require_number
+from separatrix.estimators.validation import in_words, require_number
+from separatrix.matrix import Array
 
 
 def with_class_weights(

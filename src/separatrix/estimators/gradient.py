@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.estimators.checks import (
+from separatrix.estimators.epoch_classifier import TrainedClassifier
+from separatrix.estimators.starting_weights import seed_of, starting_weights
+from separatrix.estimators.validation import (
     require_choice,
     require_count,
     require_flag,
     require_number,
     require_pair,
 )
-from separatrix.estimators.start import seed_of, starting_weights
-from separatrix.estimators.trained import TrainedClassifier
-from separatrix.fit import Task
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.solvers import RULES, SCHEDULES, Gradient
+from separatrix.training.task import Task
 
 
 class GradientDescentClassifier(TrainedClassifier):

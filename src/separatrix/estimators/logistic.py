@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.estimators.certified import CertifiedClassifier
-from separatrix.estimators.checks import require_choice
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.validation import require_choice
 from separatrix.losses import LOSSES, Loss, OneVsRest
 
 FORMS = ("auto", "softmax", "reference", "ovr")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.data import Dataset
-from separatrix.estimators.checks import require_flag, require_number
-from separatrix.estimators.start import seed_of, starting_weights
-from separatrix.estimators.trained import TrainedClassifier
-from separatrix.fit import Task
+from separatrix.estimators.epoch_classifier import TrainedClassifier
+from separatrix.estimators.starting_weights import seed_of, starting_weights
+from separatrix.estimators.validation import require_flag, require_number
 from separatrix.losses import LOSSES, Loss
 from separatrix.solvers import PerceptronRule
+from separatrix.training.task import Task
 
 
 class Perceptron(TrainedClassifier):

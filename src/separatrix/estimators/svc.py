@@ -10,15 +10,15 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from separatrix.arrays import Array
 from separatrix.data import Dataset
+from separatrix.errors import ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
-from separatrix.estimators.certified import CertifiedClassifier
-from separatrix.estimators.checks import require_choice, require_number
-from separatrix.estimators.linear import ACCEPTED
-from separatrix.fit import Task
+from separatrix.estimators.linear_classifier import ACCEPTED
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.validation import require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
-from separatrix.parameters import ParameterError
+from separatrix.matrix import Array
+from separatrix.training.task import Task
 
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.estimators.checks import require_number
+from separatrix.estimators.validation import require_number
+from separatrix.matrix import Array
 
 
 @dataclass(frozen=True)

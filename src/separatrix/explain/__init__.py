@@ -4,10 +4,10 @@ Everything here gives plain data: frozen dataclasses with `to_text(width)` for a
 `to_dict()` for a page.
 """
 
-from separatrix.explain.checking import GradientCheck, check_gradient
-from separatrix.explain.convexity import CurvatureAlong, curvature_along
-from separatrix.explain.expressions import graph
-from separatrix.explain.graphs import Graph, Node
+from separatrix.explain.computation_graph.expressions import graph
+from separatrix.explain.computation_graph.nodes import Graph, Node
+from separatrix.explain.curvature import CurvatureAlong, curvature_along
+from separatrix.explain.gradient_check import GradientCheck, check_gradient
 from separatrix.explain.likelihoods import Likelihood, LikelihoodAlong, likelihood
 from separatrix.explain.perceptrons import PerceptronStory, Plane, perceptron
 from separatrix.explain.pitfalls import (

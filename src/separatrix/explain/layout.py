@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from separatrix.study.words import one_line, printable
+from separatrix.text import one_line, printable
 
 DIGITS = 5
 _GAP = "  "

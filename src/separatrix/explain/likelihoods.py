@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from separatrix.arrays import Array
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
-from separatrix.modelfile import Bundle
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
 
 CLOSE = 1e-9
 SMALLEST = 1e-290  # of a product: digits are lost below

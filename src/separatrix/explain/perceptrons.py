@@ -11,26 +11,26 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
-from separatrix.estimators.checks import (
+from separatrix.estimators.class_labels import number_labels
+from separatrix.estimators.validation import (
     require_count,
     require_flag,
     require_labels,
     require_one_kind,
 )
-from separatrix.estimators.labels import number_labels
-from separatrix.explain.given import numbers_of
+from separatrix.explain.arguments import numbers_of
 from separatrix.explain.layout import facts, number, plain, table, wrapped
-from separatrix.explain.proofs import plane_or_none, strictly_apart
+from separatrix.explain.separating_planes import plane_or_none, strictly_apart
 from separatrix.losses import LOSSES
+from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.separable import separating_directions
 from separatrix.solvers import PerceptronRule
-from separatrix.study.words import counted, percent
+from separatrix.text import counted, percent
+from separatrix.verdict.separability import separating_directions
 
 MOST_KEPT = 2000  # points of the path
 _STRENGTHS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.arrays import Array
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
-from separatrix.estimators.checks import require_count, require_number
-from separatrix.explain.given import numbers_of
+from separatrix.estimators.validation import require_count, require_number
+from separatrix.explain.arguments import numbers_of
 from separatrix.explain.layout import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.spectrum import smoothness
+from separatrix.verdict.smoothness import smoothness
 
 # Two features that go together, so that one weight's gradient hangs on the other weight.
 _X = ((1.0, 2.0), (2.0, 1.0), (3.0, 3.5), (-1.0, -1.5), (-2.0, -1.0), (0.5, -2.0))

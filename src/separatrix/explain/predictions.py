@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.arrays import Array
-from separatrix.estimators.checks import require_count
+from separatrix.estimators.validation import require_count
 from separatrix.explain.layout import cut, facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
-from separatrix.modelfile import Bundle
-from separatrix.sources import Columns
-from separatrix.study.words import counted
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Columns
+from separatrix.text import counted
 
 _PIXEL = re.compile(r"row (\d+), column (\d+)(?:, \w+)?|pixel_(\d+)_(\d+)")
 _STRONG = 0.25  # of the largest product of an image, which is drawn darker

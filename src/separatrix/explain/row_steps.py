@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.explain.graphs import MOST_LINES
+from separatrix.explain.computation_graph.nodes import MOST_LINES
 from separatrix.explain.layout import plain
 from separatrix.explain.predictions import read_row
 from separatrix.explain.steps import Step, step
 from separatrix.explain.weights import Weights, weights_of
-from separatrix.study.words import counted
+from separatrix.text import counted
 
 
 def step_of(model: Any, row: Any, label: Any = None, *, learning_rate: float = 0.01) -> Step:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.estimators.checks import require_number
-from separatrix.explain.apart import between
-from separatrix.explain.expressions import judged
-from separatrix.explain.given import loss_of, numbers_of, require_class_numbers
-from separatrix.explain.graphs import MOST_LINES, Graph, Node, entries
+from separatrix.estimators.validation import require_number
+from separatrix.explain.arguments import loss_of, numbers_of, require_class_numbers
+from separatrix.explain.computation_graph.expressions import judged
+from separatrix.explain.computation_graph.nodes import MOST_LINES, Graph, Node, entries
+from separatrix.explain.computation_graph.numeric import Slope, slope
+from separatrix.explain.intermediates import between
 from separatrix.explain.layout import change, facts, number, plain, table, wrapped
-from separatrix.explain.numeric import Slope, slope
 from separatrix.losses import Loss, OneVsRest
+from separatrix.matrix import Array
 from separatrix.penalty import ElasticNet
 
 MOST_CHECKED = 60  # entries of a gradient that are compared with finite differences

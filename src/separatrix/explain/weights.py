@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Array
-from separatrix.estimators.kernel_classifier import KernelClassifier
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.explain.given import loss_of, numbers_of
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.explain.arguments import loss_of, numbers_of
 from separatrix.explain.steps import classes_of
+from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.losses import Loss
-from separatrix.modelfile import Bundle
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
-from separatrix.balance import tilts
+from separatrix.losses.balance import tilts
 from separatrix.losses.differences import ClassDifferences
 from separatrix.losses.shapes import at_true, close, quiet, softmax
+from separatrix.matrix import Array
 
 # From how many classes on duals are tilted, how often at most, and the share of all flows that an
 # imbalance may be.

@@ -7,16 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
-from separatrix.balance import balancing
-from separatrix.losses.shapes import (
-    close,
-    count_outputs,
-    predict_class,
-    prepend,
-    quiet,
-    true_class,
-)
+from separatrix.losses.balance import balancing
+from separatrix.losses.shapes import close, count_outputs, predict_class, prepend, quiet, true_class
+from separatrix.matrix import Array
 
 # Duals come from sums of some hundred rounded terms: they may leave a domain by this many eps.
 DOMAIN_TOLERANCE = 512

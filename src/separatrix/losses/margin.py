@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.losses.differences import ClassDifferences
 from separatrix.losses.shapes import at_true, close
+from separatrix.matrix import Array
 
 
 @dataclass(frozen=True)

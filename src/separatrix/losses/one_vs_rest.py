@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model
 from separatrix.losses.protocol import Loss
 from separatrix.losses.shapes import predict_class, true_class
+from separatrix.matrix import Array, per_model
 
 # Added to the number of a loss's kernel for its one-vs-rest form.
 ONE_VS_REST = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from separatrix.arrays import Array
+from separatrix.matrix import Array
 
 
 @runtime_checkable

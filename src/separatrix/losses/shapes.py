@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model
+from separatrix.matrix import Array, per_model
 
 # Scores of +-1e300 overflow and underflow on the way to the right limits.
 quiet = np.errstate(all="ignore")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model, sum_samples
 from separatrix.losses.shapes import count_outputs, predict_class, quiet, targets
+from separatrix.matrix import Array, per_model, sum_samples
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,13 @@
-"""How the objective is minimised: solvers, and the one loop that runs them."""
+"""How the objective is minimised: one file for each solver."""
 
 from separatrix.solvers.coordinate import Coordinate
 from separatrix.solvers.dual import Dual
-from separatrix.solvers.epochs import Epoch, OnEpoch
 from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
-from separatrix.solvers.history import History
 from separatrix.solvers.interior import Interior
 from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.loop import Interrupted, Progress, run
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.perceptron import PerceptronRule
-from separatrix.solvers.protocol import Solver, State
-from separatrix.solvers.result import Result
-from separatrix.solvers.stop import Stop
+from separatrix.solvers.protocol import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
     "coordinate": Coordinate,
@@ -31,18 +26,9 @@ __all__ = [
     "SOLVERS",
     "Coordinate",
     "Dual",
-    "Epoch",
     "Gradient",
-    "History",
     "Interior",
-    "Interrupted",
     "Newton",
-    "OnEpoch",
     "PerceptronRule",
-    "Progress",
-    "Result",
     "Solver",
-    "State",
-    "Stop",
-    "run",
 ]

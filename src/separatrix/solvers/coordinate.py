@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
 from separatrix.data import Block
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import State
-from separatrix.solvers.search import centre, gradient_at, search
+from separatrix.solvers.line_search import centre, gradient_at, search
+from separatrix.state import State
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
 # Of a row, or a model that starts far off would step to infinity; where the objective is below 1, a

@@ -22,16 +22,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix, per_model
-from separatrix.certificate import balanced
 from separatrix.data import Block
-from separatrix.frame import Frame
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.losses.one_vs_rest import ONE_VS_REST
+from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import State, epoch_order
+from separatrix.recentring import Frame
+from separatrix.solvers.protocol import epoch_order
+from separatrix.state import State
+from separatrix.verdict.certificate import balanced
 
 FALL = 0.1  # share of the last estimate of the gap at which a step ends
 # Shares of the goal at which it is likely to be proven: of the objective where a step begins, or of

@@ -24,12 +24,13 @@ from typing import TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
 from separatrix.data import Block
-from separatrix.diagnose import Pace
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import State, epoch_order
+from separatrix.solvers.protocol import epoch_order
+from separatrix.state import State
+from separatrix.verdict.diagnosis import Pace
 
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
 SCHEDULES = ("constant", "exponential", "inverse")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model, sum_samples
-from separatrix.curvature import output_pairs
 from separatrix.data import Block
+from separatrix.hessian import output_pairs
 from separatrix.losses import Loss
 from separatrix.losses.margin import CrammerSinger, Margin
 from separatrix.losses.one_vs_rest import OneVsRest
+from separatrix.matrix import Array, per_model, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Objective
 

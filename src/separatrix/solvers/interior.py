@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array
-from separatrix.curvature import write_hessian
+from separatrix.hessian import write_hessian
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.hinge_terms import Terms
 from separatrix.solvers.newton import solve_factored
-from separatrix.solvers.protocol import State
+from separatrix.state import State
 
 FALL = 0.1  # of the distance to the optimum, in one step
 TURNS = 8  # iterations of a step at most

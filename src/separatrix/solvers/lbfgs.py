@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.data import Block
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import State
-from separatrix.solvers.search import gained, go_down, gradient_at, search
-from separatrix.solvers.secant import Pairs, direction, pairs_of, remember
+from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
+from separatrix.solvers.line_search import gained, go_down, gradient_at, search
+from separatrix.state import State
 
 
 @dataclass(frozen=True)

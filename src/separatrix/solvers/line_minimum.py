@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.arrays import Array, per_model, silence, sum_samples
+from separatrix.matrix import Array, per_model, silence, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Objective
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix
 from separatrix.data import Dataset
+from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers.conjugate import solve_by_conjugate_gradients
-from separatrix.solvers.protocol import State
-from separatrix.solvers.search import centre, gained, go_down, gradient_at, search
-from separatrix.solvers.secant import direction, forget, pairs_of, remember
+from separatrix.solvers.lbfgs_memory import direction, forget, pairs_of, remember
+from separatrix.solvers.line_search import centre, gained, go_down, gradient_at, search
+from separatrix.solvers.newton_cg import solve_by_conjugate_gradients
+from separatrix.state import State
 
 # Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
 # multiply-adds, less than what else is done in a step, is made anew sooner.

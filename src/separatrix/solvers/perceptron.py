@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.arrays import Array, Matrix
 from separatrix.data import Block
+from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import State
+from separatrix.state import State
 
 ENTRIES_AT_ONCE = 1 << 17
 

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 from separatrix.lazy import lazily
 
 if TYPE_CHECKING:
-    from separatrix.study.csv_log import CsvLog
     from separatrix.study.facts import Comparison, DataFacts, Row, StudyFacts, Verdict, Weights
     from separatrix.study.grid import Between, log_range
-    from separatrix.study.logs import About, Log, LogTrouble, LogWarning
-    from separatrix.study.mlflow_log import MlflowLog
-    from separatrix.study.reading import read_facts
+    from separatrix.study.logs.csv_log import CsvLog
+    from separatrix.study.logs.log import About, Log, LogTrouble, LogWarning
+    from separatrix.study.logs.mlflow_log import MlflowLog
     from separatrix.study.runner import Standing
-    from separatrix.study.store import Store, StoreError
+    from separatrix.study.store.database import Store, StoreError
+    from separatrix.study.store.reading import read_facts
     from separatrix.study.study import Study
 
 # Where each name is: what only reads a store does not import what trains.
 _PLACES = {
-    "separatrix.study.csv_log": ("CsvLog",),
+    "separatrix.study.logs.csv_log": ("CsvLog",),
     "separatrix.study.facts": (
         "Comparison",
         "DataFacts",
@@ -27,11 +27,11 @@ _PLACES = {
         "Weights",
     ),
     "separatrix.study.grid": ("Between", "log_range"),
-    "separatrix.study.logs": ("About", "Log", "LogTrouble", "LogWarning"),
-    "separatrix.study.mlflow_log": ("MlflowLog",),
-    "separatrix.study.reading": ("read_facts",),
+    "separatrix.study.logs.log": ("About", "Log", "LogTrouble", "LogWarning"),
+    "separatrix.study.logs.mlflow_log": ("MlflowLog",),
+    "separatrix.study.store.reading": ("read_facts",),
     "separatrix.study.runner": ("Standing",),
-    "separatrix.study.store": ("Store", "StoreError"),
+    "separatrix.study.store.database": ("Store", "StoreError"),
     "separatrix.study.study": ("Study",),
 }
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from separatrix.fit import Task, share_passes
 from separatrix.study.plan import Work
+from separatrix.training.batching import share_passes
+from separatrix.training.task import Task
 
 MEMORY = 1 << 30  # bytes that one batch may take
 # Arrays shaped like the weights: the model, its start, its gradient, what the rule remembers, the

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from separatrix.notebook import card, history_curves, table
-from separatrix.study.exporting import best_rows, cells, column_names
+from separatrix.display import card, history_curves, table
 from separatrix.study.facts import StudyFacts
-from separatrix.study.words import counted
+from separatrix.study.store.exporting import best_rows, cells, column_names
+from separatrix.text import counted
 
 MOST_ROWS = 12
 

@@ -10,16 +10,16 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
-from separatrix.diagnose import rounded_down
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.null_model import NullModel
-from separatrix.fit import Task
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.inference.null_model import NullModel
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.spectrum import smoothness
 from separatrix.study.plan import Rows
+from separatrix.training.task import Task
+from separatrix.verdict.diagnosis import rounded_down
+from separatrix.verdict.smoothness import smoothness
 from separatrix.workflow.searching import GRID
 
 # The grid of the homework that hands out these data, on raw features.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from separatrix.arrays import Array
-from separatrix.solvers.history import History
-from separatrix.study.words import counted
+from separatrix.matrix import Array
+from separatrix.text import counted
+from separatrix.training.history import History
 
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from separatrix.parameters import ParameterError
-from separatrix.study.words import quoted
+from separatrix.errors import ParameterError
+from separatrix.text import quoted
 
 LARGEST = 100_000  # configurations
 

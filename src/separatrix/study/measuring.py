@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.data import Dataset
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.fit import Task, share_passes
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.losses import Loss
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import History, Result
-from separatrix.spectrum import smoothness
 from separatrix.study.facts import MEASURES
 from separatrix.study.observe import OF_THE_DATA, epochs_needed, observations, unsettled
 from separatrix.study.plan import Plan, Work
-from separatrix.study.writer import Found
+from separatrix.study.store.writer import Found
+from separatrix.training import History, Result
+from separatrix.training.batching import share_passes
+from separatrix.training.task import Task
+from separatrix.verdict.smoothness import smoothness
 
 
 def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Result]) -> list[Found]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.certificate import CERTIFIED
-from separatrix.diagnose import STILL_FALLING, Diagnosis, rounded_down, settled
-from separatrix.study.words import counted
+from separatrix.matrix import Array
+from separatrix.text import counted
+from separatrix.verdict.certificate import CERTIFIED
+from separatrix.verdict.diagnosis import STILL_FALLING, Diagnosis, rounded_down, settled
 
 UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
 # Said of the data or the objective, once for all runs, and not of how a run went.

@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
+from separatrix.errors import ParameterError
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.estimators.many import prepare, prepare_validation
-from separatrix.fit import Task
-from separatrix.parameters import ParameterError
-from separatrix.solver_choice import refuse_illegal
-from separatrix.sources import Source
+from separatrix.estimators.fit_many import prepare, prepare_validation
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.readers import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
-from separatrix.study.store import to_text
-from separatrix.study.words import counted, in_words, value_words
+from separatrix.study.store.database import to_text
+from separatrix.text import counted, in_words, value_words
+from separatrix.training.legality import refuse_illegal
+from separatrix.training.task import Task
 
 NAME = re.compile(r"[^\W_][\w. -]*")
 LONGEST_NAME = 100  # bytes

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from separatrix.study.runner import OnStanding, Standing
-from separatrix.study.words import counted, percent, printable
-from separatrix.study.words import in_words as configuration_in_words
+from separatrix.text import counted, percent, printable
+from separatrix.text import in_words as configuration_in_words
 
 
 class Bar(Protocol):

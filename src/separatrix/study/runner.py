@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.fit import train
-from separatrix.solvers import Interrupted, Progress
-from separatrix.solvers.epochs import Told, epochs_of
+from separatrix.matrix import Array
 from separatrix.study.grid import Configuration, values_of
-from separatrix.study.logs import Logs
+from separatrix.study.logs.log import Logs
 from separatrix.study.measuring import measure
 from separatrix.study.plan import Plan, Work
-from separatrix.study.store import Store
-from separatrix.study.writer import Writer
+from separatrix.study.store.database import Store
+from separatrix.study.store.writer import Writer
+from separatrix.training import Interrupted, Progress, train
+from separatrix.training.callbacks import Told, epochs_of
 
 EVERY = 1.0  # seconds between checkpoints
 SHARE = 0.1  # of the time, that checkpoints may take

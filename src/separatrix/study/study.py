@@ -17,24 +17,24 @@ import scipy
 import sklearn
 
 from separatrix import __version__
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.notebook import card
-from separatrix.solvers import OnEpoch
-from separatrix.solvers.history import History
-from separatrix.sources import Source, load
-from separatrix.sources.preparation import Settings
+from separatrix.display import card
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.features.preparation import Settings
+from separatrix.readers import Source, load
 from separatrix.study.batches import MEMORY, batches
 from separatrix.study.card import study_card
 from separatrix.study.facts import DataFacts, StudyFacts, Verdict
 from separatrix.study.grid import Grid, values_of
-from separatrix.study.logs import About, Log, Logs
+from separatrix.study.logs.log import About, Log, Logs
 from separatrix.study.plan import Plan, Rows, Work, difference, facts_of, require_name
 from separatrix.study.progress import showing
-from separatrix.study.reading import read_facts
 from separatrix.study.runner import EVERY, OnStanding, make_runs
-from separatrix.study.store import Store, StoreError, to_text
-from separatrix.study.words import command
-from separatrix.study.writer import Entry, Writer, create, take_over
+from separatrix.study.store.database import Store, StoreError, to_text
+from separatrix.study.store.reading import read_facts
+from separatrix.study.store.writer import Entry, Writer, create, take_over
+from separatrix.text import command
+from separatrix.training import OnEpoch
+from separatrix.training.history import History
 from separatrix.workflow.fitting import Prepared, prepare
 from separatrix.workflow.preparing import settings_for
 
@@ -128,7 +128,7 @@ class Study:
         progress : show a bar, in a terminal or a notebook
         every : seconds between two checkpoints
         **settings : of a source, how it becomes a matrix: `standardise`, `missing` and the others
-            of `separatrix.sources.preparation.Settings`; by default what suits it
+            of `separatrix.features.preparation.Settings`; by default what suits it
         """
         rows = _rows(X, y, X_val, y_val, settings)
         with Store(self.store, write=True) as store:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, stdtr
 
-from separatrix.arrays import Array
-from separatrix.diagnose import rounded_down
+from separatrix.matrix import Array
 from separatrix.study.facts import Comparison, Row, Verdict
-from separatrix.study.words import counted, in_words, percent, value_words
+from separatrix.text import counted, in_words, percent, value_words
+from separatrix.verdict.diagnosis import rounded_down
 
 LEVEL = 0.05  # of the tests
 # Values beyond which nothing lies, so that being there asks for no wider grid.

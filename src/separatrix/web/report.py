@@ -14,11 +14,11 @@ from typing import Any
 import jinja2
 
 from separatrix import charts
-from separatrix.charts.page import content_policy
-from separatrix.storage import replace_file
-from separatrix.study.exporting import cells, to_csv
+from separatrix.charts.drawing.page import content_policy
+from separatrix.files import replace_file
 from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.words import counted, in_words
+from separatrix.study.store.exporting import cells, to_csv
+from separatrix.text import counted, in_words
 
 _MOST_ROWS = 1000  # of the table; the CSV has them all
 _MOST_SEEN = 50

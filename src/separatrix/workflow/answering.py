@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.arrays import Array
-from separatrix.estimators.certified import CertifiedClassifier
+from separatrix.errors import ParameterError
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
-from separatrix.modelfile import Bundle
-from separatrix.parameters import ParameterError
-from separatrix.sources import Source
-from separatrix.sources.labels import NO_LABELS
+from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Source
+from separatrix.readers.label_column import NO_LABELS
 from separatrix.workflow.fitting import require_labels
 from separatrix.workflow.inputs import held_out
 from separatrix.workflow.judging import metrics_of, verdict_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from separatrix.parameters import ParameterError
+from separatrix.errors import ParameterError
 
 if TYPE_CHECKING:
-    from separatrix.estimators.linear import LinearClassifier
+    from separatrix.estimators.linear_classifier import LinearClassifier
 
 TOL = 1e-6  # accuracies that differ in no row from those of the optimum
 BIASES = ("free", "penalised", "none")

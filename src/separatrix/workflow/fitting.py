@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
 from separatrix.estimators import fit_many
-from separatrix.estimators.linear import LinearClassifier
-from separatrix.modelfile import Bundle
-from separatrix.solvers import Progress
-from separatrix.sources import Source
-from separatrix.sources.labels import NO_LABELS, is_quantity
-from separatrix.sources.preparation import Preparation, Settings
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.features.preparation import Preparation, Settings
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Source
+from separatrix.readers.label_column import NO_LABELS, is_quantity
+from separatrix.training import Progress
 from separatrix.workflow.families import Family, Options, build, family_of
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
 from separatrix.workflow.preparing import in_words, require_usable, settings_for

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Array
-from separatrix.modelfile import Bundle, load_model
-from separatrix.parameters import ParameterError
-from separatrix.sources import Columns, Source, load, names
-from separatrix.sources.formats import format_of, options_of
-from separatrix.sources.labels import labels_of
+from separatrix.errors import ParameterError
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle, load_model
+from separatrix.readers import Columns, Source, load, names
+from separatrix.readers.formats import format_of, options_of
+from separatrix.readers.label_column import labels_of
 
 _WIDEST = 1 << 16  # pixels of an image
 

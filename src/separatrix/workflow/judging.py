@@ -10,8 +10,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.arrays import Array
-from separatrix.estimators.linear import LinearClassifier
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.matrix import Array
 from separatrix.metrics import measure
 
 # Findings that make a fit something else than what was asked for.

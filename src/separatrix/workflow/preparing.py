@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.sources import Columns, Source
-from separatrix.sources.limits import most_bytes
-from separatrix.sources.preparation import Preparation, Settings
-from separatrix.sources.steps import Categories, Numbers, WordLists
-from separatrix.sources.values import require_values
-from separatrix.sources.vectorise import Vectoriser
+from separatrix.features.preparation import Preparation, Settings
+from separatrix.features.steps import Categories, Numbers, WordLists
+from separatrix.features.values import require_values
+from separatrix.features.vectorise import Vectoriser
+from separatrix.readers import Columns, Source
+from separatrix.readers.unpacking.limits import most_bytes
 
 _BYTES_OF_FEATURE = 80  # measured, with its name
 _BYTES_OF_WEIGHT = 48  # and its copies while it is fitted

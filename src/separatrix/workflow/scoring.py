@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.workflow.families import OptionError
 
 if TYPE_CHECKING:
-    from separatrix.arrays import Array
+    from separatrix.matrix import Array
 
 _ANY = (
     "accuracy",

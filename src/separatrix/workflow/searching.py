@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
 
-from separatrix.arrays import Array
-from separatrix.estimators import GridSearchCV, fit_many
-from separatrix.estimators.waves import OnRecord, renumbered
-from separatrix.modelfile import Bundle
-from separatrix.sources import Source
-from separatrix.sources.preparation import Preparation, Settings
+from separatrix.estimators import fit_many
+from separatrix.features.preparation import Preparation, Settings
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
+from separatrix.model_selection import GridSearchCV
+from separatrix.readers import Source
+from separatrix.training.callbacks import OnRecord, renumbered
 from separatrix.workflow.families import Family, OptionError, Options, build, family_of
 from separatrix.workflow.fitting import bundle_of, facts_of, model_facts, require_labels
 from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences

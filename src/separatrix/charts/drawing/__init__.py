@@ -1,0 +1,1 @@
+"""What all charts share: colours, marks, and how they are written to files."""

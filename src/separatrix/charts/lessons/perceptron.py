@@ -1,0 +1,387 @@
+"""The perceptron's story in pictures: its mistakes, its way, its plane among others, its angles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from separatrix.charts.drawing.contours import Segment, zero_lines
+from separatrix.charts.drawing.marks import counted, data, padded, powers, short, thinned, turned
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, WRONG, finish
+from separatrix.charts.models.data import class_channels, names_of
+from separatrix.explain import PerceptronStory, Plane
+from separatrix.explain.layout import wrapped
+from separatrix.matrix import Array
+
+_SIDE = 300
+_LINE = 110  # characters of a line below the title
+_UNEQUAL = 10.0  # a feature that reaches so much further than the other has its own scale
+_ROWS = 1500  # of which angles are drawn
+_LONG, _FEW = 600, 60  # points of a path, and as many as have dots
+_ARROW = 0.22  # of the side: the length of the normal vector
+# Those that are no perceptron, each with its colour and dash; perceptrons are grey.
+_MODELS: dict[str, tuple[str, list[int]]] = {
+    "logistic regression": ("#CC79A7", [1, 0]),
+    "support vector machine": ("#56B4E9", [1, 0]),
+    "widest margin": (CHOSEN, [6, 4]),
+    "separating plane": (CHOSEN, [2, 2]),
+}
+
+
+def perceptron_mistakes(story: PerceptronStory) -> Any:
+    """Draw the mistakes of every epoch, and their sum below the bound (R / margin)^2.
+
+    Without a plane that separates the classes there is no bound, and the mistakes never end.
+
+    >>> from separatrix import charts, explain
+    >>> story = explain.perceptron([[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1])
+    >>> charts.perceptron_mistakes(story).to_dict()["description"][-66:]
+    'Mistakes in every epoch, 6 of them: from 2 to 0. No more than 740.'
+    """
+    counts = np.array(story.mistakes)
+    epochs = np.arange(1, len(counts) + 1)
+    x = alt.X("left:Q").title("epoch").axis(grid=False, format="d", tickMinStep=1)
+    x = x.scale(domain=[0.5, len(counts) + 0.5], nice=False)
+    bars = [
+        {"left": k - 0.4, "right": k + 0.4, "epoch": k, "mistakes": count}
+        for k, count in zip(epochs.tolist(), counts.tolist())
+    ]
+    y = alt.Y("mistakes:Q").title("mistakes in the epoch").axis(tickMinStep=1, tickCount=5)
+    y = y.scale(domainMin=0)
+    each = alt.Chart(data(bars)).mark_rect(color=TRAINING if story.ended else WRONG)
+    tooltip = ["epoch:Q", "mistakes:Q"]
+    panels = [each.encode(x=x, x2="right:Q", y=y, y2=alt.Y2Datum(0), tooltip=tooltip)]
+    told = f"Mistakes in every epoch, {len(counts)} of them: from {counts[0]} to {counts[-1]}."
+    if story.bound is not None:
+        panels.append(_below_the_bound(epochs, np.cumsum(counts), story))
+        told += f" No more than {story.most}."
+    chart = alt.hconcat(*(p.properties(width=_SIDE, height=220) for p in panels), spacing=30)
+    title = "The perceptron's mistakes come to an end"
+    if not story.ended:
+        title = "The perceptron had not ended"
+    told = f"{story.sentences[0]} {told}"
+    return finish(chart, title, wrapped(story.sentences[1], _LINE), told)
+
+
+def perceptron_path(
+    story: PerceptronStory, X: Any, y: Any, names: Sequence[str] | None = None
+) -> Any:
+    """Draw the plane with its normal vector, and the way of the weight vector, in two dimensions.
+
+    Parameters
+    ----------
+    story : of `explain.perceptron(X, y)`
+    X, y : (n, 2) and (n,)
+    names : of the two features
+
+    >>> from separatrix import charts, explain
+    >>> X, y = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
+    >>> charts.perceptron_path(explain.perceptron(X, y), X, y).to_dict()["description"]
+    'The plane 45 x0 - 5 x1 + 1 = 0 and its normal vector, after a path of 11 mistakes.'
+    """
+    scene = _Scene(X, y, names)
+    path = np.array(story.path)[:, :2]
+    kept = len(path) - 1
+    end = "end" if kept == story.total else f"after {kept:,} mistakes"
+    panels = [_with_normal(scene, story), _way(path, scene.names, end)]
+    description = (
+        f"The plane {_written(story, scene.names)} = 0 and its normal vector, after a path of "
+        f"{counted(story.total, 'mistake')}."
+    )
+    subtitle = ["The weight vector is orthogonal to the plane. Every mistake adds or takes a row."]
+    if not scene.equal:
+        subtitle.append("The features have scales of their own, so that right angles are not seen.")
+    title = "The plane and the way to its weights"
+    return finish(alt.hconcat(*panels, spacing=36), title, subtitle, description)
+
+
+def perceptron_planes(
+    story: PerceptronStory, X: Any = None, y: Any = None, names: Sequence[str] | None = None
+) -> Any:
+    """Draw which of many planes each model takes: the planes over the rows, and their margins.
+
+    Parameters
+    ----------
+    story : of `explain.perceptron(X, y)`
+    X, y : (n, 2) and (n,), to draw the planes over; without them there are the margins alone
+    names : of the two features
+
+    Where no plane separates the classes, the share of rows right takes the place of the margin.
+
+    >>> from separatrix import charts, explain
+    >>> X, y = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
+    >>> chart = charts.perceptron_planes(explain.perceptron(X, y), X, y)
+    >>> chart.to_dict()["description"][:52]
+    'Margins of 8 planes: perceptron 1.08, perceptron, or'
+    """
+    apart = story.bound is not None
+    field = "margin" if apart else "accuracy"
+    panels = [_bars(story.planes, field)]
+    if X is not None:
+        panels.insert(0, _with_planes(_Scene(X, y, names), story))
+    values = [getattr(plane, field) for plane in story.planes]
+    listed = ", ".join(f"{plane.name} {short(v)}" for plane, v in zip(story.planes, values))
+    what = "Margins" if apart else "Shares of rows right"
+    title = "Which of many planes"
+    if not apart:
+        none = story.separable is False and not story.ended
+        title = "No plane separates the classes" if none else "No plane with a margin was found"
+    chart = alt.hconcat(*panels, spacing=36)
+    subtitle = wrapped(story.sentences[-1], _LINE)
+    return finish(chart, title, subtitle, f"{what} of {len(values)} planes: {listed}.")
+
+
+def perceptron_angles(story: PerceptronStory) -> Any:
+    """Draw the angles between the weight vector and the rows, whose 90 degrees tell the side.
+
+    >>> from separatrix import charts, explain
+    >>> story = explain.perceptron([[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1])
+    >>> charts.perceptron_angles(story).to_dict()["description"][:67]
+    'Angles of 4 rows to the weight vector: class 0 91.1 to 94.8, class '
+    """
+    angles, labels = np.array(story.angles), np.array(story.labels)
+    wrong = (angles <= 90.0) != (labels == 1)
+    names = [str(name) for name in story.classes]
+    chosen = np.linspace(0, len(angles) - 1, min(len(angles), _ROWS)).astype(int)
+    rows = [
+        {
+            "class": names[labels[i]],
+            "angle": angles[i],
+            # Rows of one angle are drawn beside each other.
+            "place": 1.0 - float(labels[i]) + 0.5 * ((k * 0.618) % 1.0 - 0.5),
+            "side": "wrong" if wrong[i] else "right",
+            "row": int(i),
+        }
+        for k, i in enumerate(chosen)
+    ]
+    low, high = padded(np.append(angles, 90.0))
+    x = alt.X("angle:Q").title("angle to the weight vector, in degrees")
+    x = x.scale(domain=[max(low, 0.0), min(high, 180.0)], nice=False, zero=False)
+    lanes = json.dumps([f"class {names[1]}", f"class {names[0]}"]) + "[datum.value]"
+    y = alt.Y("place:Q").title(None).scale(domain=[-0.45, 1.45], nice=False)
+    y = y.axis(values=[0, 1], labelExpr=lanes, grid=False, domain=False, ticks=False)
+    base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=["row:Q", "class:N", "angle:Q"])
+    right = base.transform_filter(alt.datum.side == "right")
+    crosses = base.transform_filter(alt.datum.side == "wrong")
+    line = alt.Chart(data([{"angle": 90.0}])).mark_rule(style="ink", strokeDash=[5, 4])
+    chart = alt.layer(
+        line.encode(x=x),
+        right.mark_point(filled=True, size=46, opacity=0.75).encode(
+            **class_channels(names, legend=False)
+        ),
+        crosses.mark_point(shape="cross", angle=45, size=70, filled=True, color=WRONG, opacity=1),
+    ).properties(width=460, height=150)
+    ranges = ", ".join(
+        f"class {name} {short(float(own.min()))} to {short(float(own.max()))}"
+        for k, name in enumerate(names)
+        if len(own := angles[labels == k])
+    )
+    told = f"{counted(int(wrong.sum()), 'row')} on the wrong side, in red." if wrong.any() else ""
+    subtitle = [f"Rows of class {names[1]} belong at 90 degrees or less. {told}".strip()]
+    description = (
+        f"Angles of {counted(len(angles), 'row')} to the weight vector: {ranges}. "
+        f"{int(wrong.sum())} are wrong."
+    )
+    return finish(chart, "Angles to the weight vector", subtitle, description)
+
+
+def _written(story: PerceptronStory, names: Sequence[str]) -> str:
+    """w.x + b with its numbers."""
+    terms = [f"{short(w)} {name}" for w, name in zip(story.weights, names)]
+    return " + ".join([*terms, short(story.bias)]).replace("+ -", "- ")
+
+
+class _Scene:
+    """Rows of two features in a square, of equal scales if the features reach about as far."""
+
+    def __init__(self, X: Any, y: Any, names: Sequence[str] | None) -> None:
+        points = np.asarray(X, np.float64)
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise ValueError(
+                f"A plane is drawn in two dimensions. Got X of shape {points.shape}: choose two "
+                "columns, and tell the story of them."
+            )
+        if np.shape(y) != points.shape[:1]:
+            raise ValueError(
+                f"There must be a label for every row. Got {len(points)} rows and y of shape "
+                f"{np.shape(y)}."
+            )
+        self.points, self.labels = points, np.asarray(y)
+        self.names = names_of(points if names is None and isinstance(X, list) else X, names)
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+        half = np.maximum(0.6 * (points.max(axis=0) - points.min(axis=0)), 1e-9)
+        self.equal = bool(half.max() <= _UNEQUAL * half.min())
+        half = np.full(2, half.max()) if self.equal else half
+        self.low, self.high = middle - half, middle + half
+
+    def axes(self) -> tuple[Any, Any]:
+        axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
+        return tuple(
+            channel.title(name).scale(domain=[a, b], nice=False, zero=False).axis(axis)
+            for channel, name, a, b in zip(
+                (alt.X("left:Q"), alt.Y("bottom:Q")), self.names, self.low, self.high
+            )
+        )
+
+    def rows(self) -> Any:
+        rows = [
+            {"left": p[0], "bottom": p[1], "class": str(label)}
+            for p, label in zip(self.points.tolist(), self.labels.tolist())
+        ]
+        domain = [str(label) for label in np.unique(self.labels).tolist()]
+        spots = alt.Chart(data(rows)).mark_point(filled=True, size=60, opacity=0.9)
+        x, y = self.axes()
+        return spots.encode(x=x, y=y, **class_channels(domain))
+
+    def line(self, weights: Sequence[float], bias: float) -> list[Segment]:
+        """Where w.x + b is 0 within the square."""
+        x, y = (np.array([a, b]) for a, b in zip(self.low, self.high))
+        scores = weights[0] * x[None, :] + weights[1] * y[:, None] + bias
+        return zero_lines(scores, x, y)
+
+
+def _below_the_bound(epochs: Array, total: Array, story: PerceptronStory) -> Any:
+    bound = story.bound or 0.0
+    rows = [{"epoch": k, "mistakes": v} for k, v in zip(epochs.tolist(), total.tolist()) if v]
+    top = max(2.0 * bound, 10.0)
+    x = alt.X("epoch:Q").axis(grid=False, format="d", tickMinStep=1)
+    x = x.scale(domain=[0.5, len(epochs) + 0.5], nice=False)
+    y = alt.Y("mistakes:Q").title("mistakes so far").axis(format=",d", values=powers(1.0, top))
+    y = y.scale(type="log", domain=[1.0, top], nice=False)
+    line = alt.Chart(data(rows)).mark_line(
+        color=TRAINING, strokeWidth=2.2, interpolate="step-after", point={"size": 30}
+    )
+    words = f"(R / margin)² = {story.most}"
+    rule = alt.Chart(data([{"mistakes": bound, "epoch": 0.5, "text": words}]))
+    return alt.layer(
+        line.encode(x=x, y=y, tooltip=["epoch:Q", "mistakes:Q"]),
+        rule.mark_rule(color=CHOSEN, strokeWidth=2, strokeDash=[6, 3]).encode(y=y),
+        rule.mark_text(align="left", dx=6, dy=-8, color=CHOSEN).encode(x=x, y=y, text="text:N"),
+    )
+
+
+def _with_normal(scene: _Scene, story: PerceptronStory) -> Any:
+    x, y = scene.axes()
+    lines = scene.line(story.weights, story.bias)
+    layers = [
+        alt.Chart(data(list(lines)))
+        .mark_rule(style="ink", strokeWidth=1.8, clip=True)
+        .encode(x=x, y=y, x2="right:Q", y2="top:Q"),
+        scene.rows(),
+    ]
+    if lines:
+        layers.append(_arrow(scene, lines[0], np.array(story.weights)))
+    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE)
+
+
+def _arrow(scene: _Scene, line: Segment, w: Array) -> Any:
+    """The normal vector, from the middle of the plane."""
+    reach = scene.high - scene.low
+    start = np.array([line["left"] + line["right"], line["bottom"] + line["top"]]) / 2.0
+    end = start + _ARROW * w / np.linalg.norm(w / reach)
+    x, y = scene.axes()
+    place = {"left": start[0], "bottom": start[1], "right": end[0], "top": end[1], "text": "w"}
+    across, up = ((end - start) / reach).tolist()
+    base = alt.Chart(data([place]))
+    tip = base.encode(x=alt.X("right:Q"), y=alt.Y("top:Q"))
+    return alt.layer(
+        base.mark_rule(color=CHOSEN, strokeWidth=3).encode(x=x, y=y, x2="right:Q", y2="top:Q"),
+        tip.mark_point(
+            shape="triangle-up",
+            filled=True,
+            size=130,
+            color=CHOSEN,
+            opacity=1,
+            angle=turned(across, up),
+        ),
+        tip.mark_text(color=CHOSEN, fontSize=14, fontWeight="bold", dx=14, dy=-6).encode(
+            text="text:N"
+        ),
+    )
+
+
+def _way(path: Array, names: Sequence[str], end: str) -> Any:
+    """The weights after every mistake, from zero to the end."""
+    at = np.unique(np.concatenate([thinned(path[:, j], _LONG) for j in (0, 1)]))
+    rows = [{"mistakes": int(k), "w1": path[k, 0], "w2": path[k, 1]} for k in at]
+    spans = [padded(path[:, j], 0.08) for j in (0, 1)]
+    x, y = (
+        channel.title(f"weight of {name}").scale(domain=list(span), nice=False, zero=False)
+        for channel, name, span in zip((alt.X("w1:Q"), alt.Y("w2:Q")), names, spans)
+    )
+    x, y = x.axis(tickCount=5, format=".6~g"), y.axis(tickCount=5, format=".6~g")
+    ends = [rows[0] | {"text": "start"}, rows[-1] | {"text": end}]
+    base, last = alt.Chart(data(rows)), alt.Chart(data(ends))
+    few = len(rows) <= _FEW
+    layers = [
+        base.mark_line(color=TRAINING, strokeWidth=1.4 if few else 0.6, opacity=0.8).encode(
+            x=x, y=y, order="mistakes:Q"
+        ),
+        last.mark_point(filled=True, size=70, color=CHOSEN, opacity=1).encode(x=x, y=y),
+        last.mark_text(align="left", dx=8, dy=-6, fontWeight="bold").encode(
+            x=x, y=y, text="text:N"
+        ),
+    ]
+    if few:
+        dots = base.mark_point(filled=True, size=26, color=TRAINING, opacity=1)
+        layers.insert(1, dots.encode(x=x, y=y, tooltip=["mistakes:Q", "w1:Q", "w2:Q"]))
+    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE)
+
+
+def _with_planes(scene: _Scene, story: PerceptronStory) -> Any:
+    x, y = scene.axes()
+    rows = [
+        {"kind": _kind(plane), "plane": plane.name, **segment}
+        for plane in story.planes
+        for segment in scene.line(plane.weights, plane.bias)
+    ]
+    hue, dash = _kinds(story.planes)
+    lines = alt.Chart(data(rows)).mark_rule(strokeWidth=2, clip=True)
+    return (
+        alt.layer(
+            lines.encode(
+                x=x, y=y, x2="right:Q", y2="top:Q", color=hue, strokeDash=dash, tooltip="plane:N"
+            ),
+            scene.rows(),
+        )
+        .resolve_scale(color="independent", shape="independent")
+        .properties(width=_SIDE, height=_SIDE)
+    )
+
+
+def _bars(planes: Sequence[Plane], field: str) -> Any:
+    """The margin or the accuracy of every plane."""
+    rows = [
+        {"plane": plane.name, "kind": _kind(plane), "value": getattr(plane, field)}
+        for plane in planes
+    ]
+    form = ".3~g" if field == "margin" else ".1%"
+    title = "margin: the distance of the nearest row" if field == "margin" else "rows right"
+    x = alt.X("value:Q").title(title).axis(format=form.replace(".1%", ".0%"), tickCount=4)
+    y = alt.Y("plane:N").sort([plane.name for plane in planes]).title(None)
+    y = y.axis(domain=False, ticks=False, labelLimit=200)
+    base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=["plane:N", "value:Q"])
+    hue, _ = _kinds(planes)
+    return alt.layer(
+        base.mark_bar().encode(color=hue),
+        base.mark_text(align="left", dx=5).encode(text=alt.Text("value:Q").format(form)),
+    ).properties(width=240, height=alt.Step(22))
+
+
+def _kind(plane: Plane) -> str:
+    return plane.name if plane.name in _MODELS else "perceptron"
+
+
+def _kinds(planes: Sequence[Plane]) -> tuple[Any, Any]:
+    """Colour and dash of every kind of plane; the bars, which have names, are their legend."""
+    looks = {"perceptron": (OTHERS, [1, 0])} | _MODELS
+    names = [name for name in looks if name in {_kind(plane) for plane in planes}]
+    colours, dashes = ([looks[name][k] for name in names] for k in (0, 1))
+    return (
+        alt.Color("kind:N").legend(None).scale(domain=names, range=colours),
+        alt.StrokeDash("kind:N").legend(None).scale(domain=names, range=dashes),
+    )

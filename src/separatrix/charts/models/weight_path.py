@@ -1,0 +1,282 @@
+"""The path of the weights over the surface of what is minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+from scipy import ndimage
+from sklearn.base import clone
+
+from separatrix.charts.drawing.marks import colour, counted, data, image, short
+from separatrix.charts.drawing.theme import CHOSEN, CLASSES, DASHES, OTHERS, finish
+from separatrix.charts.models.data import names_of
+from separatrix.estimators import GradientDescentClassifier, fit_many
+from separatrix.estimators.fit_many import prepare
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+
+_WIDTH, _HEIGHT = 420, 360
+_GRID = (48, 56)  # points at which the surface is measured
+_AT_ONCE = 128  # of them
+_FINER = 6  # pixels of the picture between two of them
+_BANDS = 14
+_DOTS = 50  # epochs that are dots on a path: later ones lie side by side
+_DENSE = 150  # epochs that are all on a path, and points of what comes after
+
+
+def weight_path(
+    estimator: GradientDescentClassifier | Mapping[str, GradientDescentClassifier],
+    X: Any,
+    y: Any,
+    weights: tuple[int | str, int | str] = (0, 1),
+    *,
+    output: int = 0,
+) -> Any:
+    """Train by gradient descent, and draw the way of two weights over the objective.
+
+    Parameters
+    ----------
+    estimator : or several by name that minimise the same objective, fitted or not
+    X, y : the rows to train on
+    weights : two features, by number or name, or "bias"
+    output : the number of the score that they belong to, where there are several
+
+    The shade is the objective as a function of these two weights, in bands on the scale of the
+    logarithm above its lowest value; all other weights are as they are at the end of the first run.
+
+    >>> import numpy as np
+    >>> from separatrix import GradientDescentClassifier, charts
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [0, 1, 1]
+    >>> model = GradientDescentClassifier(l2=0.1, learning_rate=0.5, epochs=30)
+    >>> charts.weight_path(model, X, y).to_dict()["description"][:51]
+    'Path of x0 and x1 over the objective in 30 epochs: '
+    """
+    named = dict(estimator) if isinstance(estimator, Mapping) else {"": estimator}
+    if not named:
+        raise ValueError("There is no estimator to train.")
+    for one in named.values():
+        if not isinstance(one, GradientDescentClassifier):
+            raise TypeError(
+                "The path of the weights is drawn of GradientDescentClassifier, whose epochs can "
+                f"be read off. Got {type(one).__name__}."
+            )
+    first = next(iter(named.values()))
+    objective, start = _objective(first, X, y)
+    axes = _Axes.of(weights, output, names_of(X, None), start)
+    paths = {name: _path(one, X, y, axes, objective) for name, one in named.items()}
+    base = next(iter(paths.values()))[1]
+    box = _box(np.concatenate([points for points, _, _ in paths.values()]))
+    values = _values(objective, base, axes, box)
+    layers = [*_shade(values, box, axes), *_lowest(values, box), *_lines(paths)]
+    chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
+    subtitle = [_formula(objective)]
+    if start.W.size + start.b.size * objective.bias > 2:
+        subtitle.append("All other weights as they are at the end of the first run.")
+    ends = "; ".join(
+        f"{name + ' ' if name else ''}from {short(float(P[0]))} to {short(float(P[-1]))}"
+        for name, (_, _, P) in paths.items()
+    )
+    epochs = counted(max(int(one.epochs) for one in named.values()), "epoch")
+    description = (
+        f"Path of {axes.names[0]} and {axes.names[1]} over the objective in {epochs}: {ends}."
+    )
+    return finish(chart, "Path of two weights over the objective", subtitle, description)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Where the two weights are: rows of W, None for the bias; and their output."""
+
+    features: tuple[int | None, int | None]
+    output: int
+    names: tuple[str, str]
+
+    @classmethod
+    def of(
+        cls, weights: tuple[int | str, int | str], output: int, names: list[str], like: Model
+    ) -> _Axes:
+        if len(weights) != 2:
+            raise ValueError(f"Two weights are drawn. Got {len(weights)}.")
+        if not 0 <= output < like.n_outputs:
+            raise ValueError(f"There are {like.n_outputs} outputs, from 0 on. Got {output}.")
+        found = [_feature(weight, names) for weight in weights]
+        if found[0] == found[1]:
+            raise ValueError(f"Two different weights are drawn. Got {weights[0]!r} twice.")
+        words = ["bias" if j is None else names[j] for j in found]
+        return cls((found[0], found[1]), output, (words[0], words[1]))
+
+    def of_model(self, model: Model) -> Array:
+        """The two weights of each model (B, 2)."""
+        k = self.output
+        columns = [model.b[:, k] if j is None else model.W[j, :, k] for j in self.features]
+        return np.stack(columns, axis=1).astype(np.float64)
+
+    def put(self, model: Model, points: Array) -> Model:
+        """Models (B,) like the one given, but for these two weights (B, 2)."""
+        out = Model(
+            np.repeat(model.W, len(points), axis=1), np.repeat(model.b, len(points), axis=0)
+        )
+        for j, values in zip(self.features, points.T):
+            if j is None:
+                out.b[:, self.output] = values
+            else:
+                out.W[j, :, self.output] = values
+        return out
+
+
+def _feature(weight: int | str, names: list[str]) -> int | None:
+    if weight == "bias":
+        return None
+    if isinstance(weight, str):
+        if weight not in names:
+            known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+            raise ValueError(f"There is no feature {weight!r}. Known: {known}, and 'bias'.")
+        return names.index(weight)
+    if not 0 <= weight < len(names):
+        raise ValueError(f"There are {len(names)} features, from 0 on. Got {weight}.")
+    return int(weight)
+
+
+def _objective(estimator: GradientDescentClassifier, X: Any, y: Any) -> tuple[Objective, Model]:
+    """What is minimised, and where training starts."""
+    data_ = prepare(copy(estimator), X, y, None)
+    task = estimator._task(data_)
+    penalty = ElasticNet(task.l1, task.l2, task.factors, task.bias_factor)
+    start = task.start or Model.zeros(data_.n_features, 1, task.n_outputs)
+    return Objective(data_, task.loss, penalty, bias=task.bias), start.astype(np.float64)
+
+
+def _path(
+    estimator: GradientDescentClassifier, X: Any, y: Any, axes: _Axes, objective: Objective
+) -> tuple[Array, Model, Array]:
+    """The two weights at some epochs, from the start on; the last model; the objective's values."""
+    own, start = _objective(estimator, X, y)
+    if _formula(own) != _formula(objective):
+        raise ValueError(
+            "Paths are drawn over one surface, and the estimators minimise different objectives: "
+            f"{_formula(objective)}; {_formula(own)}."
+        )
+    # One after the other at first: a path that swings from epoch to epoch must be seen to.
+    last = int(estimator.epochs)
+    sparse = np.geomspace(min(_DENSE, last), last, _DENSE).round().astype(int)
+    epochs = np.union1d(np.arange(1, min(_DENSE, last) + 1), sparse)
+    # They differ in nothing but their epochs, and are one run that is read off several times.
+    models = fit_many([clone(estimator).set_params(epochs=int(e)) for e in epochs], X, y)
+    all_models = Model.stack([start, *(m._model().astype(np.float64) for m in models)])
+    points = axes.of_model(all_models)
+    finite = np.flatnonzero(np.isfinite(points).all(axis=1))
+    chosen = all_models.select(finite)
+    return points[finite], chosen.select(np.array([-1])), objective.value(chosen)
+
+
+def _formula(objective: Objective) -> str:
+    return objective.words(0)
+
+
+def _box(points: Array) -> tuple[float, float, float, float]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = (low + high) / 2.0, np.maximum((high - low) / 2.0, 1e-3)
+    # As high as wide, or nearly: a path that goes straight has no width of its own.
+    half = 1.35 * np.maximum(half, 0.35 * half.max())
+    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    return left, right, bottom, top
+
+
+def _values(
+    objective: Objective, base: Model, axes: _Axes, box: tuple[float, float, float, float]
+) -> Array:
+    """The objective on a grid over the box, the highest line first."""
+    grid = np.stack(np.meshgrid(*_places(box)), axis=-1).reshape(-1, 2)
+    parts = [
+        objective.value(axes.put(base, grid[k : k + _AT_ONCE]))
+        for k in range(0, len(grid), _AT_ONCE)
+    ]
+    return np.concatenate(parts).reshape(_GRID)
+
+
+def _places(box: tuple[float, float, float, float]) -> tuple[Array, Array]:
+    """The middles of the columns of the grid, and of its lines, from the top on."""
+    left, right, bottom, top = box
+    height, width = _GRID
+    across = left + (right - left) * (np.arange(width) + 0.5) / width
+    return across, top - (top - bottom) * (np.arange(height) + 0.5) / height
+
+
+def _shade(values: Array, box: tuple[float, float, float, float], axes: _Axes) -> list[Any]:
+    left, right, bottom, top = box
+    lowest, highest = float(values.min()), float(values.max())
+    level = np.log1p((values - lowest) / (1e-2 * (highest - lowest or 1.0))) / np.log1p(1e2)
+    fine = ndimage.zoom(level, _FINER, order=1, grid_mode=True, mode="nearest")
+    pixels = np.empty((*fine.shape, 4))
+    pixels[..., :3] = colour(OTHERS)
+    pixels[..., 3] = 0.85 * np.floor(np.clip(fine, 0.0, 0.999) * _BANDS) / _BANDS
+    row = {"url": image(pixels), "left": left, "right": right, "bottom": bottom, "top": top}
+    x, y = _sides(axes.names, box)
+    picture = alt.Chart(data([row])).mark_image(aspect=False)
+    return [picture.encode(x=x, x2="right:Q", y=y, y2="top:Q", url="url:N")]
+
+
+def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:
+    """A cross at the lowest place; none if that is at the rim, and lower ones lie beyond it."""
+    line, column = np.unravel_index(values.argmin(), values.shape)
+    if line in (0, values.shape[0] - 1) or column in (0, values.shape[1] - 1):
+        return []
+    across, up = _places(box)
+    words = f"lowest: {short(float(values.min()))}"
+    place = alt.Chart(data([{"x": across[column], "y": up[line], "words": words}]))
+    place = place.encode(x="x:Q", y="y:Q")
+    return [
+        place.mark_point(shape="cross", angle=45, size=70, color=CHOSEN, fill=CHOSEN, opacity=1),
+        place.mark_text(align="left", dx=9, dy=9, fontWeight="bold", color=CHOSEN).encode(
+            text="words:N"
+        ),
+    ]
+
+
+def _sides(names: tuple[str, str], box: tuple[float, float, float, float]) -> tuple[Any, Any]:
+    """Axes over a box that an image fills."""
+    left, right, bottom, top = box
+    axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
+    scales = (
+        alt.Scale(domain=[left, right], nice=False, zero=False),
+        alt.Scale(domain=[bottom, top], nice=False, zero=False),
+    )
+    x = alt.X("left:Q", title=names[0], scale=scales[0], axis=axis)
+    return x, alt.Y("bottom:Q", title=names[1], scale=scales[1], axis=axis)
+
+
+def _lines(paths: Mapping[str, tuple[Array, Model, Array]]) -> list[Any]:
+    rows: list[dict[str, Any]] = []
+    for name, (points, _, values) in paths.items():
+        for k, ((x, y), value) in enumerate(zip(points.tolist(), values.tolist())):
+            end = "start" if k == 0 else "end" if k == len(points) - 1 else ""
+            row = {"run": name, "order": k, "x": x, "y": y, "value": value, "end": end}
+            rows.append(row)
+    names = list(paths)
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke") if len(names) > 1 else None
+    shades = [CLASSES[k % len(CLASSES)] for k in range(len(names))]
+    dashes = [DASHES[k % len(DASHES)] for k in range(len(names))]
+    base = alt.Chart(data(rows)).encode(
+        x="x:Q",
+        y="y:Q",
+        color=alt.Color("run:N").scale(domain=names, range=shades).legend(legend),
+        tooltip=["run:N", "x:Q", "y:Q", alt.Tooltip("value:Q", title="objective", format=".4g")],
+    )
+    dash = alt.StrokeDash("run:N").scale(domain=names, range=dashes).legend(legend)
+    starts = base.transform_filter(alt.datum.end == "start")
+    return [
+        base.mark_line(strokeWidth=1.6, clip=True).encode(order="order:Q", strokeDash=dash),
+        base.transform_filter(f"datum.end == '' && datum.order <= {_DOTS}").mark_point(
+            filled=True, size=10, opacity=0.8
+        ),
+        starts.mark_point(shape="circle", size=70, strokeWidth=2, opacity=1),
+        starts.mark_text(dy=-12, text="start"),
+        base.transform_filter(alt.datum.end == "end").mark_point(filled=True, size=70, opacity=1),
+    ]

@@ -1,0 +1,1 @@
+"""Pictures of studies: many runs beside each other."""

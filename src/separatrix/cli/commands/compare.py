@@ -1,0 +1,130 @@
+"""separatrix compare: all families of models on one source."""
+
+from typing import Any
+
+from separatrix.cli.command_decorator import INTERRUPTED, Common, verb
+from separatrix.cli.options import Penalty, Preparing, Reading, SourceArgument, Training
+from separatrix.cli.output import Screen
+from separatrix.cli.progress import watching
+from separatrix.cli.reading import read_source
+
+
+@verb
+def compare(
+    screen: Screen,
+    source: SourceArgument,
+    reading: Reading,
+    preparing: Preparing,
+    training: Training,
+    penalty: Penalty,
+    common: Common,
+) -> int:
+    """Train all families of models, and Naive Bayes, on the same rows: one table.
+
+    [b]separatrix compare iris[/b]
+    [b]separatrix compare mail.csv --C 10[/b]
+
+    An option is given to the families that have it; --model names one of them only. The best is
+    chosen by the validation rows; Naive Bayes is scikit-learn's.
+    """
+    from separatrix.workflow.comparing import BASELINE, families_for
+    from separatrix.workflow.comparing import compare as each
+    from separatrix.workflow.families import TOL
+    from separatrix.workflow.fitting import prepare
+
+    split = preparing.shares()
+    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
+    with screen.busy("Preparing"):
+        prepared = prepare(loaded, preparing.settings(loaded.table))
+    chosen = [training.model] if training.model != "auto" else families_for(prepared.n_classes)
+    options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
+    done: list[dict[str, Any]] = []
+    interrupted = False
+    for name in [*chosen, BASELINE]:
+        try:
+            with watching(screen, name, training.tol or TOL) as watch:
+                done += each(prepared, options, [name], watch)
+            interrupted = watch.asked
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted:
+            break
+    facts = {
+        "source": {
+            "name": loaded.name,
+            "rows": len(loaded),
+            "features": len(prepared.preparation.feature_names_out),
+            "classes": sorted(set(loaded.y.tolist())),
+            "fingerprint": loaded.fingerprint,
+        },
+        "notes": prepared.notes,
+        "models": done,
+        "best": _best(done),
+    }
+    screen.facts(facts)
+    if screen.talks:
+        _report(screen, facts)
+    if interrupted:
+        screen.error("Interrupted: the table has the models that were done.")
+    return INTERRUPTED if interrupted else 0
+
+
+def _best(done: list[dict[str, Any]]) -> str | None:
+    """The model of the highest validation accuracy; of equals, of the lowest log-loss.
+
+    A model that was interrupted is not one of its family, and is not chosen.
+    """
+    judged = [row for row in done if "validation" in row["metrics"] and not _interrupted(row)]
+    if not judged:
+        return None
+
+    def merit(row: dict[str, Any]) -> tuple[float, float]:
+        found = row["metrics"]["validation"]
+        loss = found["log_loss"]
+        return found["accuracy"], -float("inf") if loss is None else -loss
+
+    return str(max(judged, key=merit)["model"])
+
+
+def _report(screen: Screen, facts: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    screen.say(tables.heading(facts["source"]))
+    screen.say(tables.notes(facts["notes"]))
+    columns = ["train", "validation", "test", "log-loss", "seconds", "verdict"]
+    table = tables.plain_table("  model", columns)
+    for row in facts["models"]:
+        best = row["model"] == facts["best"]
+        found = row["metrics"]
+        cells = [f"{'●' if best else ' '} {row['model']}"]
+        for part in ("train", "validation", "test"):
+            cells.append(tables.share(found[part]["accuracy"]) if part in found else "–")
+        cells.append(tables.number(found.get("test", {}).get("log_loss")))
+        cells.append("–" if row["seconds"] is None else f"{row['seconds']:.2f}")
+        cells.append(_word(row))
+        table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
+    screen.say(tables.spaced(table))
+    told = [f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]]
+    if facts["best"]:
+        told.insert(0, f"Best by validation accuracy: {facts['best']}. Log-loss is of the test.")
+    if told:
+        screen.say(" ".join(told))
+
+
+def _interrupted(row: dict[str, Any]) -> bool:
+    return row["verdict"] is not None and row["verdict"]["stop_reason"] == "interrupted"
+
+
+def _word(row: dict[str, Any]) -> str:
+    verdict = row["verdict"]
+    if verdict is None:
+        return str(row.get("problem", "closed form"))
+    if _interrupted(row):
+        return "interrupted"
+    if not verdict["converged"]:
+        return "not converged"
+    proof = verdict["certificate"]
+    gap = None if proof is None else proof["relative_gap"]
+    return "converged" if gap is None else f"gap {gap:.0e}"

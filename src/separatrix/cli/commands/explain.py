@@ -1,0 +1,136 @@
+"""separatrix explain: why a model gives a row its class, and what a training step does to it."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.command_decorator import Common, UsageError, verb
+from separatrix.cli.options import ModelFile, Picture, Reading, SourceArgument
+from separatrix.cli.output import Screen
+from separatrix.cli.reading import fetch_named
+from separatrix.cli.writing import check_picture, written
+
+
+@verb
+def explain(
+    screen: Screen,
+    model: ModelFile,
+    source: SourceArgument,
+    reading: Reading,
+    common: Common,
+    row: Annotated[
+        int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
+    ] = 1,
+    top: Annotated[int, typer.Option(min=1, help="So many contributions, the largest.")] = 10,
+    step: Annotated[
+        bool, typer.Option("--step", help="Take a step of training apart instead.")
+    ] = False,
+    learning_rate: Annotated[
+        float | None, typer.Option(metavar="X", help="Of the step; 0.01 by default.")
+    ] = None,
+    out: Picture = None,
+) -> None:
+    """Take the prediction for one row apart: features times weights, scores, probabilities.
+
+    [b]separatrix explain mail.sx new.tsv --row 17[/b]
+    [b]separatrix explain digits.sx digits --row 3 --out why.png[/b]
+    [b]separatrix explain iris.sx iris --row 51 --step --learning-rate 0.1[/b]
+
+    With a label in the source, its loss is shown, too. --step shows a step of gradient descent from
+    the weights of the model for that row: the computation forwards and backwards, a number at every
+    node, checked by finite differences.
+    """
+    from separatrix.explain import prediction, step_of
+    from separatrix.text import one_line
+    from separatrix.workflow.inputs import load_for, open_model
+
+    if learning_rate is not None and not step:
+        raise UsageError("--learning-rate is that of a step. Give --step as well.")
+    if learning_rate is not None and not 0.0 < learning_rate < math.inf:
+        raise UsageError(f"--learning-rate must be finite and > 0. Got {learning_rate:g} instead.")
+    check_picture(out, model, source)
+    bundle = open_model(model)
+    fetch_named(screen, source)
+    with screen.busy(f"Reading {source}"):
+        rows = load_for(bundle, source, **reading.options())
+    if not 1 <= row <= len(rows):
+        raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
+    chosen = rows.rows([row - 1])
+    found: Any
+    if step:
+        _require_label(bundle, rows)
+        found = step_of(
+            bundle, chosen, learning_rate=0.01 if learning_rate is None else learning_rate
+        )
+    else:
+        found = prediction(bundle, chosen, top=top)
+    failed = written(out, lambda path: _draw(found, path))
+    named = {"model": model, "source": rows.name, "row_number": row}
+    drawn = None if out is None or failed else str(out)
+    screen.facts(named | found.to_dict() | {"out": drawn})
+    title = one_line(f"{rows.name}, row {row}")
+    if step:
+        screen.say(f"{title}\n\n{found.to_text(screen.out.width)}\n")
+    elif screen.talks:
+        _report(screen, found, title)
+    if drawn:
+        screen.say(f"Picture: {drawn}")
+    if failed:
+        raise failed
+
+
+def _draw(found: Any, path: Path) -> None:
+    from separatrix import charts
+    from separatrix.explain import Step
+
+    drawn = charts.graph(found) if isinstance(found, Step) else charts.contributions(found)
+    charts.save(drawn, path)
+
+
+def _require_label(bundle: Any, rows: Any) -> None:
+    """A step needs the true class of its row."""
+    if rows.y is None:
+        known = ", ".join(map(str, bundle.classes_.tolist()[:9]))
+        raise UsageError(
+            f"--step needs the true class of the row, and {rows.name} has no labels. Add a column "
+            f"of them ({known}), and name it by --label if it is not found."
+        )
+
+
+def _report(screen: Screen, found: Any, title: str) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    screen.say(Text(title, "bold"))
+    for name, value in found.row.items():
+        screen.say(Text.assemble((f"{tables.clipped(name)} ", "dim"), tables.clipped(str(value))))
+    screen.say("")
+    if found.notes:
+        screen.say(tables.notes(found.notes))
+    screen.say(
+        Text(tables.clipped(found.verdict, 1000), "red" if found.right is False else ""), "\n"
+    )
+    scores = tables.plain_table("class", ("score", "probability"))
+    for label, z, p in found.score_rows():
+        style = "bold" if label == str(found.decision) else ""
+        cells = (tables.label(label), tables.number(z), tables.share(p))
+        scores.add_row(*(Text(cell, style) for cell in cells))
+    screen.say(tables.spaced(scores))
+    first, *others = map(tables.clipped, found.header)
+    parts = tables.plain_table(first, others)
+    for feature, *numbers in found.contribution_rows():
+        parts.add_row(
+            tables.clipped(feature),
+            *("" if value is None else tables.number(value) for value in numbers),
+        )
+    screen.say(tables.spaced(parts))
+    if found.hidden:
+        screen.say("--top shows more of the contributions.\n")
+    if found.template is not None:
+        picture = found.template.to_text(screen.out.width)
+        screen.say(
+            f"{picture}\n\n# and + speak for {tables.label(found.decision)}, = and - against it."
+        )

@@ -1,0 +1,163 @@
+"""separatrix search: the penalty chosen by cross-validation."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, Common, verb
+from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
+from separatrix.cli.options import Out, Preparing, Reading, SourceArgument, Training, numbers
+from separatrix.cli.output import Screen
+from separatrix.cli.progress import watching
+from separatrix.cli.reading import read_source
+from separatrix.cli.writing import check_out, written
+from separatrix.workflow.scoring import SCORINGS
+
+_MODEL = "Model"
+
+
+@verb
+def search(
+    screen: Screen,
+    source: SourceArgument,
+    reading: Reading,
+    preparing: Preparing,
+    training: Training,
+    common: Common,
+    C: Annotated[
+        str, typer.Option("--C", metavar="X,...", help="Values to try.", rich_help_panel=_MODEL)
+    ] = "0.01,0.1,1,10,100",
+    l1: Annotated[
+        str | None,
+        typer.Option(metavar="X,...", help="Shares of L1 to try.", rich_help_panel=_MODEL),
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=2, metavar="N", help="Parts of the rows, stratified.", rich_help_panel=_MODEL
+        ),
+    ] = 5,
+    scoring: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(SCORINGS)}.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "accuracy",
+    out: Out = None,
+) -> int:
+    """Choose the penalty by cross-validation, and judge the chosen model.
+
+    [b]separatrix search iris[/b]
+    [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
+    [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
+
+    All values on all folds of the training and validation rows are trained together. The best is
+    trained on all of these rows, and measured on the test rows.
+    """
+    from separatrix.workflow.families import TOL
+    from separatrix.workflow.searching import search_source
+
+    check_out(out, source)
+    Cs = numbers("C", C)
+    l1s = None if l1 is None else numbers("l1", l1)
+    split = preparing.shares()
+    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
+    count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
+    with watching(screen, "Fitting", training.tol or TOL, count, "fits") as watch:
+        found = search_source(
+            loaded,
+            training.model,
+            training.options(common.seed),
+            preparing.settings(loaded.table),
+            Cs=Cs,
+            l1s=l1s,
+            folds=folds,
+            scoring=scoring,
+            on_record=watch,
+        )
+    if found.bundle is None:
+        screen.facts(found.facts | {"out": None})
+        _report_interrupted(screen, found.facts)
+        return INTERRUPTED
+    failed = written(out, found.bundle.save)
+    facts = found.facts | {"out": None if out is None or failed else str(out)}
+    screen.facts(facts)
+    if screen.talks:
+        _report(screen, facts)
+    if failed:
+        raise failed
+    return code_of(facts["verdict"]) or (NOT_CONVERGED if facts["warnings"] else 0)
+
+
+def _report(screen: Screen, facts: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+    from separatrix.cli.option_names import in_options
+
+    screen.say(tables.heading(facts["source"]))
+    screen.say(tables.notes(facts["notes"]))
+    about = facts["model"]["about"]
+    objective = f"{facts['model']['objective']} (the chosen one)"
+    screen.say(tables.named([("Model", about), ("Objective", objective)]))
+    screen.say(_table(facts))
+    screen.say(
+        f"Best: {_words(facts['best'])}, by {facts['folds']} folds. Trained on all training and "
+        "validation rows:\n"
+    )
+    report_metrics(screen, facts["metrics"])
+    for warning in facts["warnings"]:
+        screen.say(Text(in_options(warning), "red"))
+    if facts["advice"]:
+        screen.say(Text(facts["advice"], "bold"))
+    report_verdict(screen, facts)
+
+
+def _report_interrupted(screen: Screen, facts: dict[str, Any]) -> None:
+    """Print the folds that were done."""
+    if screen.talks:
+        from separatrix.cli import tables
+
+        screen.say(tables.heading(facts["source"]))
+        screen.say(tables.notes(facts["notes"]))
+        screen.say(tables.named([("Model", facts["model"]["about"])]))
+        screen.say(_table(facts))
+    done = sum(trial["folds_done"] for trial in facts["trials"])
+    count = facts["folds"] * len(facts["trials"])
+    best = "No value has all its folds."
+    if facts["best"]:
+        best = f"Best so far, of those with all folds: {_words(facts['best'])}."
+    screen.error(
+        f"Interrupted: {done} of the {count} fits on folds were done. {best} No model was trained "
+        "on all rows, and none was saved."
+    )
+
+
+def _table(facts: dict[str, Any]) -> Any:
+    """The trials; of a search that was interrupted, how many folds were done, too."""
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    names = list(facts["trials"][0]["parameters"])
+    others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
+    others += ["folds done"] if facts["interrupted"] else []
+    table = tables.plain_table(f"  {names[0]}", others)
+    for trial in facts["trials"]:
+        chosen = trial["parameters"] == facts["best"]
+        first, *rest = (f"{trial['parameters'][name]:g}" for name in names)
+        scores = [
+            "–" if trial[key] is None else f"{trial[key]:.5f}" for key in ("mean", "two_deviations")
+        ]
+        if facts["interrupted"]:
+            scores.append(f"{trial['folds_done']} of {facts['folds']}")
+        mark = "●" if chosen else " "
+        style = "bold green" if chosen else ""
+        table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))
+    return tables.spaced(table)
+
+
+def _words(parameters: dict[str, float]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in parameters.items())

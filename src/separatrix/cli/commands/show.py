@@ -1,0 +1,81 @@
+"""separatrix show: what is in a model file."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.command_decorator import Common, verb
+from separatrix.cli.options import ModelFile
+from separatrix.cli.output import Screen
+
+
+@verb
+def show(
+    screen: Screen,
+    model: ModelFile,
+    common: Common,
+    top: Annotated[int, typer.Option(min=1, help="So many weights of each sign.")] = 10,
+) -> None:
+    """Show a model: objective, verdict, metrics, and the largest weights of every class.
+
+    [b]separatrix show mail.sx[/b]
+    [b]separatrix show mail.sx --top 30[/b]
+    """
+    from separatrix.workflow.answering import describe
+    from separatrix.workflow.inputs import open_model
+
+    facts = describe(open_model(model), top)
+    screen.facts(facts)
+    if screen.talks:
+        _report(screen, facts, model)
+
+
+def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+    from separatrix.text import one_line
+
+    features = tables.counted(facts["features"], "feature")
+    size = f"{features}, {len(facts['classes'])} classes"
+    screen.say(Text(one_line(path), "bold"), f" · {facts['estimator']}, {size}\n")
+    rows: list[tuple[str, Any]] = [("Objective", facts["objective"])]
+    if facts["source"]:
+        trained = f"{one_line(facts['source'])}, fingerprint {facts['fingerprint'][:12]}"
+        rows.append(("Trained on", trained))
+    if facts["threshold"]:
+        rows.append(("Threshold", f"{facts['threshold']:.6g}"))
+    rows.append(("Verdict", tables.verdict_text(facts["verdict"])))
+    screen.say(tables.named(rows))
+    if facts["metrics"]:
+        screen.say(tables.parts_table(facts["metrics"]))
+    for score in facts["weights"]:
+        _report_score(screen, score, facts["features"])
+
+
+def _report_score(screen: Screen, score: dict[str, Any], n_features: int) -> None:
+    from rich.text import Text
+
+    from separatrix.cli import tables
+
+    towards = f"for {tables.label(score['class'])}"
+    against = score["against"]
+    away = f"against {tables.label(score['class'])}"
+    away = away if against is None else f"for {tables.label(against)}"
+    table = tables.LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for name in (towards, away):
+        table.add_column(name, min_width=26, max_width=28, overflow="ellipsis", no_wrap=True)
+        table.add_column("weight", justify="right", no_wrap=True)
+    longest = max(len(score["towards"]), len(score["away"]))
+    for k in range(longest):
+        cells = [*_cells(score["towards"], k), *_cells(score["away"], k)]
+        table.add_row(*(Text(cell) for cell in cells))
+    screen.say(table)
+    counted = f"bias {score['bias']:.4g}; {score['not_zero']:,} of {n_features:,} weights are not 0"
+    screen.say(Text(counted, "dim"), "\n")
+
+
+def _cells(entries: list[dict[str, Any]], k: int) -> list[str]:
+    if k >= len(entries):
+        return ["", ""]
+    return [entries[k]["feature"], f"{entries[k]['weight']:.4g}"]

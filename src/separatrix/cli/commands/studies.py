@@ -1,0 +1,202 @@
+"""separatrix studies: what is in the store."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from separatrix.cli.command_decorator import Common, UsageError, register, verb
+from separatrix.cli.output import Screen
+
+studies = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="The studies that were made: list, show, table, report, export, delete.",
+)
+Name = Annotated[str | None, typer.Argument(help="A study; the latest, if none is named.")]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The file (SEPARATRIX_STORE, or separatrix.db here)."),
+]
+
+
+@verb
+def list_(screen: Screen, common: Common, store: StoreFile = None) -> None:
+    """List all studies.
+
+    [b]separatrix studies list[/b]
+    """
+    from separatrix.study.store.database import Store
+    from separatrix.study.store.reading import summaries
+
+    with Store(store) as opened:
+        found = summaries(opened)
+    screen.facts(found)
+    if not screen.talks:
+        return
+    from separatrix.cli import tables
+
+    table = tables.plain_table("name", ["data", "runs", "made (UTC)", "time", ""])
+    for row in found:
+        state = "" if row["finished"] else f"{row['done']} done"
+        made = row["created"][:16].replace("T", " ")
+        took = tables.seconds(row["seconds"])
+        table.add_row(row["name"], row["data"], f"{row['runs']:,}", made, took, state)
+    screen.say(table if found else "There are no studies yet.")
+
+
+@verb
+def show(screen: Screen, common: Common, name: Name = None, store: StoreFile = None) -> None:
+    """Show a study: verdict, what was seen of every configuration, and how to make it again.
+
+    [b]separatrix studies show[/b]
+    """
+    from separatrix.cli.study_tables import about, heading, plain_facts, report_seen, verdict_text
+
+    facts = _facts(name, store)
+    screen.facts(plain_facts(facts))
+    if not screen.talks:
+        return
+    from separatrix.cli import tables
+
+    screen.say(heading(facts), "\n")
+    screen.say(verdict_text(facts))
+    versions = ", ".join(f"{key} {value}" for key, value in facts.versions.items())
+    rows: list[tuple[str, Any]] = [
+        *about(facts),
+        ("Again", facts.command or facts.python),
+        ("Versions", versions),
+    ]
+    screen.say(tables.named(rows))
+    report_seen(screen, facts, [row for row in facts.rows if row.observations])
+
+
+@verb
+def table(screen: Screen, common: Common, name: Name = None, store: StoreFile = None) -> None:
+    """Print the table of a study: one row a configuration.
+
+    [b]separatrix studies table[/b]
+    [b]separatrix studies table iris --json[/b]
+    """
+    facts = _facts(name, store)
+    screen.facts(facts.table())
+    if screen.talks:
+        from separatrix.cli.study_tables import study_table
+
+        screen.say(study_table(facts, screen.out.width))
+
+
+@verb
+def report(
+    screen: Screen,
+    common: Common,
+    name: Name = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page to write (reports/NAME.html).")
+    ] = None,
+    store: StoreFile = None,
+) -> None:
+    """Write the page of a study: one HTML file with verdict, table and curves.
+
+    [b]separatrix studies report[/b]
+    [b]separatrix studies report iris --out iris.html[/b]
+    """
+    from separatrix.cli.study_tables import page_of, write_page
+    from separatrix.cli.writing import check_link
+
+    if out is not None:
+        check_link(out)
+    facts = _facts(name, store, histories=True)
+    page = out or page_of(facts.name)
+    write_page(facts, page)
+    screen.facts({"report": str(page)})
+    screen.say(f"Report: {page}")
+
+
+@verb
+def export(
+    screen: Screen,
+    common: Common,
+    name: Name = None,
+    format: Annotated[
+        Literal["csv", "json", "markdown", "latex"] | None,
+        typer.Option(metavar="NAME", help="csv, json, markdown or latex (by the file's ending)."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it to this file, not the screen.")
+    ] = None,
+    store: StoreFile = None,
+) -> None:
+    """Write the table of a study for other programs.
+
+    [b]separatrix studies export iris --out iris.tex[/b]
+    [b]separatrix studies export --format markdown[/b]
+    """
+    from separatrix.cli.writing import check_out
+    from separatrix.files import replace_file
+    from separatrix.study.store.exporting import ENDINGS, FORMATS
+
+    chosen = format or ENDINGS.get("" if out is None else out.suffix.lower())
+    if screen.json and out is None:
+        if chosen not in (None, "json"):
+            raise UsageError(
+                f"--json prints JSON, and --format {chosen} something else: leave one of them out, "
+                "or write the table to a file with --out."
+            )
+        chosen = "json"
+    if chosen is None:
+        raise UsageError(
+            "Say in which form: --format csv, json, markdown or latex, or a file that ends in "
+            f"{', '.join(ENDINGS)}. Got {'no file' if out is None else f'{out.name!r}'}."
+        )
+    check_out(out)
+    text = FORMATS[chosen](_facts(name, store))
+    if out is not None:
+        replace_file(out, text.encode())
+        screen.facts({"out": str(out)})
+        screen.say(f"Written to {out}.")
+    elif not screen.quiet:
+        screen.data(text)
+
+
+@verb
+def delete(
+    screen: Screen,
+    common: Common,
+    name: Name = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreFile = None,
+) -> None:
+    """Delete a study and all that belongs to it.
+
+    [b]separatrix studies delete iris-2[/b]
+    """
+    from separatrix.study.store.database import Store
+    from separatrix.study.store.writer import delete as remove
+
+    Store(store).close()  # a file that is not there is not made
+    with Store(store, write=True) as opened:
+        meant = opened.study(name)["name"]
+        if name is None and not yes:
+            if not screen.live:
+                raise UsageError(
+                    f"Name the study to delete, or say --yes for the latest, {meant!r}."
+                )
+            if not typer.confirm(f"Delete the study {meant!r}?"):
+                return
+        remove(opened, meant)
+    screen.facts({"deleted": meant})
+    screen.say(f"Deleted the study {meant}.")
+
+
+def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> Any:
+    from separatrix.study.store.database import Store
+    from separatrix.study.store.reading import read_facts
+
+    with Store(store) as opened:
+        return read_facts(opened, name, histories=histories)
+
+
+studies.command("list")(list_)
+for each in (show, table, report, export, delete):
+    register(studies, each)

@@ -1,0 +1,139 @@
+"""Where output goes: tables for people, JSON for programs, errors and progress beside them."""
+
+import json as json_module
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDEST = 100
+
+
+@dataclass
+class Screen:
+    """Standard output and standard error, as one verb is to use them."""
+
+    json: bool = False
+    quiet: bool = False
+
+    @cached_property
+    def out(self) -> "Console":
+        return _console(stderr=False)
+
+    @cached_property
+    def err(self) -> "Console":
+        return _console(stderr=True)
+
+    @property
+    def talks(self) -> bool:
+        """Whether people are to read what is printed."""
+        return not (self.json or self.quiet)
+
+    @property
+    def live(self) -> bool:
+        """Whether a person watches."""
+        return self.talks and self.err.is_terminal
+
+    def say(self, *what: Any) -> None:
+        """Print text and tables for people."""
+        if self.talks:
+            _print(self.out, *what)
+
+    def say_whole(self, text: str) -> None:
+        """Print text whose lines are not to be broken: paths and addresses."""
+        if self.talks:
+            self.out.print(text, soft_wrap=True)
+
+    def remark(self, *what: Any) -> None:
+        """Print for people beside the output, which is something else."""
+        if self.talks:
+            _print(self.err, *what)
+
+    def facts(self, facts: Any) -> None:
+        """Print facts for programs."""
+        if self.json:
+            from separatrix.text import printable_json
+
+            escaped = not _encoding().lower().startswith("utf")
+            text = json_module.dumps(plain(facts), ensure_ascii=escaped, allow_nan=False)
+            print(printable_json(text))
+
+    def data(self, text: str) -> None:
+        """Write what was asked for, also when quiet: exactly, except to a terminal."""
+        from separatrix.cli.terminal import lossless
+        from separatrix.text import printable
+
+        shown = printable(text) if sys.stdout.isatty() else text
+        sys.stdout.write(lossless(shown, _encoding()))
+
+    def error(self, sentence: str) -> None:
+        """Say what is wrong, also when quiet."""
+        from rich.text import Text
+
+        text = Text.assemble(("Error: ", "bold red"), sentence)
+        self.err.print(text, soft_wrap=not self.err.is_terminal)
+
+    def warn(self, sentence: str) -> None:
+        """Say what may be wrong, unless quiet."""
+        from rich.text import Text
+
+        if not self.quiet:
+            text = Text.assemble(("Warning: ", "bold yellow"), sentence)
+            self.err.print(text, soft_wrap=not self.err.is_terminal)
+
+    @contextmanager
+    def busy(self, sentence: str) -> Iterator[None]:
+        """Show that work is being done."""
+        if not self.live:
+            yield
+            return
+        from rich.text import Text
+
+        with self.err.status(Text(sentence)):  # a str would be read as markup
+            yield
+
+
+def _print(console: "Console", *what: Any) -> None:
+    """Print; lines for a file or a pipe end where their text does."""
+    if console.is_terminal:
+        console.print(*what, sep="")
+        return
+    with console.capture() as captured:
+        console.print(*what, sep="")
+    console.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    console.file.flush()
+
+
+def _console(*, stderr: bool) -> "Console":
+    from separatrix.cli.terminal import SafeConsole
+
+    console = SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def _encoding() -> str:
+    return sys.stdout.encoding or "utf-8"
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: numbers that are not finite become null.
+
+    >>> plain({"C": float("inf"), "rows": (1, 2)})
+    {'C': None, 'rows': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,145 @@
+"""The live line of fits: a bar that fills as gaps fall. Ctrl-C ends them and keeps what is done."""
+
+import math
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from separatrix.cli.output import Screen
+
+
+class Watch:
+    """A callback that shows where the fits of so many models stand, and ends them after Ctrl-C.
+
+    The first Ctrl-C lets the iteration end and keeps the models; the second does not wait, nor does
+    one before the first iteration is over, when there is nothing to keep.
+    """
+
+    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
+        self.line = _Line(screen, what, tol, count, things)
+        self.begun = self.asked = False
+
+    def __call__(self, progress: Any) -> None:
+        from separatrix.training import Interrupted
+
+        self.begun = True
+        self.line.show(progress)
+        if self.asked:
+            raise Interrupted
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Take a Ctrl-C."""
+        if self.asked or not self.begun:
+            raise KeyboardInterrupt
+        self.asked = True
+        tell_ending(self.line.bar, "iteration")
+
+
+def tell_ending(bar: Any, what: str) -> None:
+    """Say on a live line, if there is one, what a Ctrl-C waits for.
+
+    Nothing is drawn here, where the bar may be half-way through drawing itself.
+    """
+    for task in [] if bar is None else bar.tasks:
+        task.description = f"ending after this {what}; Ctrl-C again: at once"
+
+
+@contextmanager
+def watching(
+    screen: Screen, what: str, tol: float, count: int = 1, things: str = "models"
+) -> Iterator[Watch]:
+    """Watch the fits of so many things; afterwards `asked` says whether they were to end."""
+    watch = Watch(screen, what, tol, count, things)
+    before = signal.signal(signal.SIGINT, watch.ask)
+    try:
+        with watch.line:
+            yield watch
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Line:
+    """The bar, drawn only where a person watches."""
+
+    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
+        self.things = things
+        self.ways = [_Way(tol) for _ in range(count)]
+        self.batch: Any = None
+        self.bar: Any = None
+        if screen.live:
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            columns = (
+                TextColumn(what),
+                BarColumn(20),
+                TextColumn("{task.description}", markup=False),
+            )
+            times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
+            self.bar = Progress(*columns, *times, console=screen.err, transient=True)
+            self.task = self.bar.add_task("" if count == 1 else self._counted(), total=count)
+
+    def __enter__(self) -> None:
+        if self.bar is not None:
+            self.bar.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def show(self, progress: Any) -> None:
+        if self.bar is None:
+            return
+        if self.batch is not None and self.batch != progress.members:
+            self._end(self.batch, ())  # another batch: all of the last one are done
+        self.batch = progress.members
+        self._end(progress.members, progress.running.tolist())
+        for place, gap in zip(progress.running.tolist(), progress.gap.tolist()):
+            for number in progress.members[place]:
+                self.ways[number].go(gap, progress.epoch / progress.epochs)
+        where = self._counted() if len(self.ways) > 1 else self._iteration(progress)
+        done = sum(way.share for way in self.ways)
+        self.bar.update(self.task, completed=done, description=where)
+
+    def _end(self, members: Any, running: Any) -> None:
+        for place, numbers in enumerate(members):
+            for number in numbers if place not in running else ():
+                self.ways[number].share = 1.0
+
+    def _counted(self) -> str:
+        return f"{sum(way.share == 1.0 for way in self.ways)} of {len(self.ways)} {self.things}"
+
+    def _iteration(self, progress: Any) -> str:
+        where, gap = f"iteration {progress.epoch:,}", self.ways[0].gap
+        if not math.isnan(gap):
+            return f"{where}, gap {gap:.1e}"
+        return f"{where}, {progress.records['train_accuracy'][0]:.1%} right"
+
+
+class _Way:
+    """How much of its way a model has gone: from the first gap to the last, in powers of ten."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol, self.first, self.gap, self.share = tol, math.nan, math.nan, 0.0
+
+    def go(self, gap: float, epochs: float) -> None:
+        """Take a gap, NaN where none was looked for, and the share of the epochs allowed."""
+        self.gap = _least(self.gap, gap)
+        if math.isnan(self.gap):
+            self.share = epochs
+            return
+        self.first = self.gap if math.isnan(self.first) else self.first
+        way = math.log(max(self.first, self.tol * 10) / self.tol)
+        left = math.log(max(self.gap, self.tol) / self.tol)
+        self.share = min(max(1.0 - left / way, 0.0), 1.0)
+
+
+def _least(a: float, b: float) -> float:
+    return b if math.isnan(a) else a if math.isnan(b) else min(a, b)

@@ -1,0 +1,72 @@
+"""What is said of a fit that ended before its tolerance was reached."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.warning_stacklevel import users_line
+from separatrix.solvers.dual import STALLED
+from separatrix.training import Result
+from separatrix.verdict.diagnosis import Diagnosis
+
+ROUNDING = 1e-13  # a relative gap that could be rounding
+
+
+def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis | None:
+    """What a fit lacks, why it ended and what to do about it; None if it reached `tol`.
+
+    `named` says that the solver was asked for by its name.
+    """
+    if result.stop_reason in ("tol", "diverged"):
+        return None
+    gap = result.certificate.relative_gap
+    if gap is not None and gap <= tol:  # proven by the last look, whatever ended the run
+        return None
+    if gap is None:
+        reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
+        asked = f"tol={tol:g} times that of zero weights, for standardised features"
+    else:
+        reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
+    ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
+    remedy = "Raise tol, standardise the features, or lower C."
+    if result.stop_reason == STALLED:
+        ended = f"stalled after {result.history.epochs} steps: its duality gap stopped shrinking,"
+        remedy = "Standardise the features, or lower C."
+    elif result.stop_reason == "epochs":
+        ended = f"stopped at max_iter={max_iter}"
+        remedy = "Raise max_iter, standardise the features, or lower C."
+    elif result.stop_reason == "interrupted":
+        ended = f"was interrupted after iteration {result.best_epoch}"
+        remedy = "Let it run to the end."
+    if gap is not None and gap <= ROUNDING:
+        remedy = "Raise tol: the numbers have no more digits."
+    elif named and result.stop_reason != "interrupted":
+        remedy = f"Let solver='auto' choose, or {remedy[0].lower()}{remedy[1:]}"
+    elif result.stop_reason == "epochs":
+        remedy = "Raise max_iter, standardise the features, lower C, or name another solver."
+    return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
+
+
+def warn_together(
+    models: Sequence[LinearClassifier], what: str, name: Callable[[int], str]
+) -> None:
+    """Warn once of all models that are unfit for use; `name` says of the first which one it is."""
+    missed = [
+        (k, diagnosis)
+        for k, model in enumerate(models)
+        for diagnosis in model.diagnoses_
+        if diagnosis.kind in model._alarms
+    ]
+    if missed:
+        first, diagnosis = missed[0]
+        count = len({k for k, _ in missed})
+        warnings.warn(
+            f"{count} of {len(models)} {what} are not what was asked for. "
+            f"The first is {name(first)}: {diagnosis}",
+            ConvergenceWarning,
+            stacklevel=users_line(),
+        )

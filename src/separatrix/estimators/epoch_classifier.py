@@ -1,0 +1,150 @@
+"""Fitting and going on fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.estimators.fit_many import copy_learnt, fit_many, prepare
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.validation import (
+    in_words,
+    require_choice,
+    require_count,
+    require_number,
+    require_two_classes,
+)
+from separatrix.matrix import Array
+from separatrix.solvers import Gradient
+from separatrix.training import OnEpoch, Stop, train
+from separatrix.training.callbacks import telling
+from separatrix.training.stop import MONITORS, PATIENCE_RULES
+from separatrix.training.task import Task
+
+
+class TrainedClassifier(LinearClassifier):
+    """A linear classifier that is trained epoch by epoch."""
+
+    epochs: int
+    time_limit: float | None
+    patience: int | None
+    patience_rule: str
+    monitor: str
+    validate_every: int
+    _state_of: Hashable
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        on_epoch: OnEpoch | None = None,
+    ) -> Self:
+        """Train on X (n, d) and y (n,); the validation set is recorded and watched by patience.
+
+        `on_epoch` is called after every epoch with a list of one `Epoch`, and may raise
+        `Interrupted` to end training and keep the model.
+        """
+        watch = telling(on_epoch)
+        return fit_many([self], X, y, sample_weight, X_val, y_val, on_record=watch)[0]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One more epoch, on these rows, from where training stands.
+
+        Momentum and the schedule go on from the last call. They begin anew from the weights after
+        `fit`, after a divergence, with another rule, and where `coef_` or `intercept_` was changed.
+        The history grows. The first call must name all `classes`. Nothing is said of the classes as
+        a whole (`rare_class`, `separable`): these rows may be a small part of the data.
+        """
+        known = self._known_classes(classes)
+        fitted = hasattr(self, "classes_")
+        before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)
+        checked = copy(self)
+        data = prepare(checked, X, y, sample_weight, classes=known)
+        task = self._next_task(data)
+        result = train([task], data, keep_state=True, whole=False)[0]
+        copy_learnt(checked, self)
+        self._accept(result, task.loss, known)
+        self._warn()
+        self._state_of = _kind(task)
+        if before is not None:
+            self.history_ = before.followed_by(self.history_)
+            self.n_iter_ = self.history_.epochs
+            self.best_epoch_ = self.n_iter_ if result.best_epoch else best
+        return self
+
+    def _check_stop_parameters(self) -> None:
+        require_count("epochs", self.epochs)
+        require_number("time_limit", self.time_limit, open_low=True, optional=True)
+        require_count("patience", self.patience, low=0, optional=True)
+        require_choice("patience_rule", self.patience_rule, PATIENCE_RULES)
+        require_choice("monitor", self.monitor, MONITORS)
+        require_count("validate_every", self.validate_every)
+
+    def _stop(self, **tolerances: float | None) -> Stop:
+        """When to stop, by the parameters that all such estimators have and by tolerances."""
+        return Stop(
+            epochs=((int(self.epochs),),),
+            patience=np.array([-1 if self.patience is None else self.patience]),
+            patience_rule=self.patience_rule,
+            monitor=self.monitor,
+            validate_every=self.validate_every,
+            time_limit=self.time_limit,
+            **{
+                name: np.array([np.nan if t is None else float(t)])
+                for name, t in tolerances.items()
+            },
+        )
+
+    def _next_task(self, data: Dataset) -> Task:
+        task = replace(self._task(data), stop=Stop(epochs=((1,),)))
+        if not hasattr(self, "coef_"):
+            return task
+        start = self._model()
+        if (
+            self._state is not None
+            and self._state_of == _kind(task)
+            and np.array_equal(self._state.model.W, start.W)
+            and np.array_equal(self._state.model.b, start.b)
+        ):
+            return replace(task, state=self._state)
+        if self.coef_.shape[0] != task.n_outputs:
+            raise ValueError(
+                f"Loss '{task.loss.name}' has {task.n_outputs} outputs, and the weights that "
+                f"partial_fit would go on from have {self.coef_.shape[0]}. Set the loss back, or "
+                "begin anew with fit."
+            )
+        return replace(task, start=start)
+
+    def _known_classes(self, classes: Any) -> Array:
+        known: Array | None = getattr(self, "classes_", None)
+        given = None if classes is None else np.unique(classes)
+        if known is None and given is None:
+            raise ValueError(
+                "The first call of partial_fit must name all classes: later rows may bring new "
+                "ones. Pass classes=np.unique(y_all)."
+            )
+        if known is None:
+            assert given is not None
+            require_two_classes(given)
+            return given
+        if given is not None and not np.array_equal(given, known):
+            raise ValueError(
+                f"The classes {in_words(given)} are not those of the first call of partial_fit, "
+                f"{in_words(known)}. Leave them out after the first call."
+            )
+        return known
+
+
+def _kind(task: Task) -> Hashable:
+    """What must be the same for a solver's state to mean the same."""
+    rule = task.solver.rule if isinstance(task.solver, Gradient) else None
+    return task.solver.name, rule, task.n_outputs

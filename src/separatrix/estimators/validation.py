@@ -1,0 +1,258 @@
+"""What may be given to an estimator, and the words for what may not."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.errors import ParameterError
+from separatrix.matrix import Array, first_not_finite
+
+LARGEST_COUNT = 2**63 - 1
+LONGEST = 200  # characters of a value in a refusal
+
+
+def require_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    open_low: bool = False,
+    closed_high: bool = False,
+    optional: bool = False,
+) -> None:
+    """Raise unless `value` is a finite number in [low, high), or (low, high] if so said."""
+    if optional and value is None:
+        return
+    number = as_float(value)
+    good = math.isfinite(number) and (number <= high if closed_high else number < high)
+    good = good and (number > low if open_low else number >= low)
+    if not good:
+        bound = f" {'>' if open_low else '>='} {low:g}" if low > -math.inf else ""
+        if high < math.inf:
+            bound += f" and {'<=' if closed_high else '<'} {high:g}"
+        _refuse(name, f"a finite number{bound}" + (" or None" if optional else ""), value)
+
+
+def require_strength(name: str, value: Any) -> None:
+    """Raise unless `value` is a number > 0; infinity stands for no penalty."""
+    number = as_float(value)
+    if not number > 0.0 or (math.isinf(number) and value != number):
+        _refuse(name, "a number > 0, np.inf for no penalty", value)
+
+
+def as_float(value: Any) -> float:
+    """A number as a float: infinite if it is too large for one, NaN if it is no number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:  # an int or a fraction
+        return math.inf if number > 0 else -math.inf
+
+
+def require_pair(name: str, value: Any, *, high: float) -> None:
+    """Raise unless `value` is two numbers in [0, high)."""
+    try:
+        first, second = value
+        require_number(name, first, high=high)
+        require_number(name, second, high=high)
+    except (TypeError, ValueError):
+        _refuse(name, f"a pair of numbers >= 0 and < {high:g}", value)
+
+
+def require_count(name: str, value: Any, *, low: int = 1, optional: bool = False) -> None:
+    """Raise unless `value` is a whole number >= low."""
+    if optional and value is None:
+        return
+    good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not good or value < low or value > LARGEST_COUNT:
+        most = f" and <= {LARGEST_COUNT}" if good and value >= low else ""
+        _refuse(name, f"a whole number >= {low}{most}" + (" or None" if optional else ""), value)
+
+
+def as_list(name: str, values: Any, allowed: str = "a list of numbers") -> list[Any]:
+    """The values of a parameter that is to be a list and not empty; each is for others to check."""
+    known = has_length(values) and not isinstance(values, (str, bytes, Mapping))
+    if not known or not len(values):
+        _refuse(name, allowed, values)
+    return list(values)
+
+
+def has_length(values: Any) -> bool:
+    """Whether a parameter holds several values: an array of no axes does not."""
+    return hasattr(values, "__len__") and not (isinstance(values, np.ndarray) and not values.ndim)
+
+
+def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless `value` is one of some words."""
+    allowed = list(choices)
+    if not isinstance(value, str) or value not in allowed:
+        _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        _refuse(name, "True or False", value)
+
+
+def require_finite(name: str, X: Any) -> None:
+    """Raise if X has a NaN or an infinity, naming its place."""
+    bad = first_not_finite(X)
+    if bad is not None:
+        row, column, value = bad
+        what = "NaN" if math.isnan(value) else f"infinity ({value})"
+        raise ValueError(
+            f"{name} has {what} at row {row}, column {column}; all entries must be finite. "
+            "Remove the row, or fill the gap, for example with scikit-learn's SimpleImputer."
+        )
+
+
+def require_numbers(name: str, X: Any) -> None:
+    """Raise if an array holds text that is no number, naming its place."""
+    if sp.issparse(X) or not hasattr(X, "__len__"):
+        return
+    array = np.asarray(X) if not hasattr(X, "to_numpy") else X.to_numpy()
+    if array.dtype.kind not in "OSU" or array.ndim != 2:
+        return
+    text = [at for at in np.ndindex(array.shape) if isinstance(array[at], (str, bytes))]
+    if not text:
+        return
+    row, column = next((at for at in text if not _is_number(array[at])), text[0])
+    entry = array[row, column]
+    remedy = (
+        f"Convert it first, for example with np.asarray({name}, float)."
+        if _is_number(entry)
+        else "Encode text and categories as numbers first, for example with scikit-learn's "
+        "OneHotEncoder."
+    )
+    raise ValueError(
+        f"{name} must hold numbers. Row {row}, column {column} holds {str(entry)!r}. {remedy}"
+    )
+
+
+def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> None:
+    """Raise if two arrays have different numbers of rows."""
+    if X is None or y is None or not (hasattr(X, "shape") or hasattr(X, "__len__")):
+        return
+    rows, labels = (a.shape[0] if getattr(a, "shape", ()) else _length(a) for a in (X, y))
+    if rows is not None and labels is not None and rows != labels:
+        raise ValueError(
+            f"{names[0]} has {rows} rows and {names[1]} has {labels} entries: there must be one "
+            "for every row (inconsistent numbers of samples)."
+        )
+
+
+def require_labels(name: str, y: Any) -> None:
+    """Raise if labels have a NaN or an infinity, naming the row."""
+    labels = np.asarray(y)
+    bad = np.flatnonzero(~np.isfinite(labels)) if labels.dtype.kind == "f" else np.empty(0, int)
+    if len(bad):
+        raise ValueError(
+            f"{name} has {labels.flat[bad[0]]} at row {bad[0]}: every row needs a class. "
+            "Remove the row, or give it a label."
+        )
+
+
+def require_weights(weights: Array) -> None:
+    """Raise unless every weight is finite and >= 0 and some are positive."""
+    bad = np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight must be finite and >= 0. Row {bad[0]} has {weights[bad[0]]:g}. "
+            "Leave a row out with a weight of 0."
+        )
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every row: nothing is left to learn from. "
+            "Give at least one row a positive weight."
+        )
+
+
+def require_one_kind(name: str, y: Array) -> None:
+    """Raise if labels are of kinds that cannot be put in order, such as text and numbers."""
+    if y.dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"{name} mixes labels of different kinds, {' and '.join(kinds)}, which have no "
+            "common order. Give all labels as numbers or all as text."
+        ) from None
+
+
+def require_two_classes(classes: Array) -> None:
+    """Raise if there is only one class to learn."""
+    if not len(classes):
+        raise ValueError("y is empty: there are no rows to learn from.")
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!s}: a classifier needs samples of at least two "
+            "classes. Give rows of another class."
+        )
+
+
+def require_known_classes(y: Array, classes: Array, *, validation: bool = False) -> None:
+    """Raise if labels name a class that training never saw."""
+    unseen = np.setdiff1d(y, classes)
+    if not len(unseen):
+        return
+    known = in_words(classes)
+    if validation:
+        raise ValueError(
+            f"y_val has the class {unseen[0]!s}, which y does not have. Classes of y: {known}. "
+            "Remove its rows from the validation set, or add some to the training set."
+        )
+    raise ValueError(
+        f"y has the class {unseen[0]!s}, which is not among the classes of the first call of "
+        f"partial_fit: {known}. Name all classes there, or leave its rows out."
+    )
+
+
+def in_words(classes: Array) -> str:
+    """The classes as a reader writes them."""
+    return ", ".join(str(c) for c in classes)
+
+
+def as_numbers(X: Any) -> Any:
+    """X, with an array of Python objects turned into one of floats; None becomes NaN."""
+    return X if sp.issparse(X) or X.dtype.kind != "O" else X.astype(np.float64)
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _length(a: Any) -> int | None:
+    return len(a) if hasattr(a, "__len__") else None
+
+
+def _refuse(name: str, allowed: str, value: Any) -> None:
+    too_large = math.isinf(as_float(value)) and value != as_float(value)
+    more = " It is too large for a float, which holds up to 1.8e308." if too_large else ""
+    raise ParameterError(
+        f"The '{name}' parameter must be {allowed}. Got {_shown(value)} instead.{more}"
+    )
+
+
+def _shown(value: Any) -> str:
+    """How a value is written, shortened if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print ints of more than some thousand digits
+        return f"a number of type {type(value).__name__} with thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"

@@ -1,0 +1,1 @@
+"""Formulas as graphs of nodes, with values and derivatives."""

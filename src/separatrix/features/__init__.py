@@ -1,0 +1,1 @@
+"""From tables to the matrix that a model sees."""

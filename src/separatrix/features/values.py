@@ -1,0 +1,91 @@
+"""Values that no model can be trained on: infinity, and gaps where they are to be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.matrix import Array
+from separatrix.readers.columns import Columns
+
+_ENTRIES_AT_ONCE = 1 << 20
+
+
+def require_values(
+    table: Any, names: Sequence[str] | None = None, *, refuse: bool = False, where: str = ""
+) -> None:
+    """Raise where a number is infinite; with `refuse`, also where a value is missing.
+
+    `names` are those of the columns of a matrix. Rows are counted from 1, in `where` if given; so
+    check the whole of a file, for its own row to be told. Gaps of sparse matrices are always
+    refused.
+
+    >>> require_values(Columns({"age": [39, np.inf]}), where="people.csv")
+    Traceback (most recent call last):
+        ...
+    ValueError: people.csv, row 2: column 'age' is inf. Numbers must be finite: correct the value,
+    or remove the row.
+    """
+    if isinstance(table, Columns):
+        for name in table:
+            values = table[name]
+            if values.dtype != object:
+                _require(values[:, None], [name], refuse, where)
+            elif refuse and None in values:
+                raise missing_value(values.tolist().index(None), name, where)
+    elif sp.issparse(table):
+        _require_sparse(sp.csr_array(table), names, where)
+    elif table.dtype.kind == "f":
+        _require(table, names, refuse, where)
+
+
+def missing_value(row: int, name: str, where: str = "") -> ValueError:
+    """The error for a gap, in a row counted from 0."""
+    return ValueError(
+        f"{_place(row, where)}: column {name!r} is missing, and missing values are refused. Remove "
+        "the row, fill the gap, or give missing='mean' to have it filled."
+    )
+
+
+def _require(X: Array, names: Sequence[str] | None, refuse: bool, where: str) -> None:
+    step = max(_ENTRIES_AT_ONCE // max(X.shape[1], 1), 1)
+    for start in range(0, len(X), step):
+        piece = X[start : start + step]
+        bad = ~np.isfinite(piece) if refuse else np.isinf(piece)
+        if bad.any():
+            row, j = (int(place) for place in np.argwhere(bad)[0])
+            if np.isnan(piece[row, j]):
+                raise missing_value(start + row, _name(names, j), where)
+            raise _infinite(start + row, _name(names, j), piece[row, j], where)
+
+
+def _require_sparse(X: Any, names: Sequence[str] | None, where: str) -> None:
+    bad = np.flatnonzero(~np.isfinite(X.data)) if X.data.dtype.kind == "f" else np.arange(0)
+    if not len(bad):
+        return
+    row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+    name, value = _name(names, int(X.indices[bad[0]])), X.data[bad[0]]
+    if not np.isnan(value):
+        raise _infinite(row, name, value, where)
+    raise ValueError(
+        f"{_place(row, where)}: column {name!r} is missing in a sparse matrix, where gaps are not "
+        "filled. Remove the row, or fill the gap."
+    )
+
+
+def _infinite(row: int, name: str, value: float, where: str) -> ValueError:
+    return ValueError(
+        f"{_place(row, where)}: column {name!r} is {value:g}. Numbers must be finite: correct the "
+        "value, or remove the row."
+    )
+
+
+def _place(row: int, where: str) -> str:
+    return f"{where}, row {row + 1}" if where else f"Row {row + 1}"
+
+
+def _name(names: Sequence[str] | None, j: int) -> str:
+    return f"feature {j + 1}" if names is None or j >= len(names) else names[j]

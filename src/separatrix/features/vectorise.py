@@ -1,0 +1,147 @@
+"""Text to numbers by the vectorisers of scikit-learn, kept as plain data: words, weights, options.
+
+The vectoriser is made anew from that data, also right after fitting, so that a model read from a
+file gives the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.features.steps import State
+from separatrix.features.stored import Stored, refusal
+from separatrix.matrix import Array
+from separatrix.readers.columns import Columns, count_missing, words_of
+
+WAYS = ("tfidf", "counts", "hashing")
+MOST_HASHES = 1 << 24
+LONGEST_NGRAM = 10
+
+_TOKENS = r"(?u)\b\w\w+\b"
+
+
+@dataclass(frozen=True)
+class Vectoriser:
+    """One column of text as tfidf, counts or hashing.
+
+    >>> table = Columns({"text": ["free money", "free lunch today"]}, text=["text"])
+    >>> step = Vectoriser.fit(table, "text", "counts")
+    >>> step.names
+    ['word:free', 'word:lunch', 'word:money', 'word:today']
+    >>> step.transform(table, []).toarray()
+    array([[1., 0., 1., 0.],
+           [1., 1., 0., 1.]])
+    """
+
+    column: str
+    way: str
+    ngrams: tuple[int, int]
+    vocabulary: list[str]  # empty for hashing
+    idf: Array | None  # of tfidf
+    n_hashes: int  # of hashing, else 0
+    prefix: str = "word"
+    kind: ClassVar[str] = "text"
+    _made: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_made", self._make())
+
+    @classmethod
+    def fit(
+        cls,
+        table: Columns,
+        column: str,
+        way: str,
+        *,
+        ngrams: tuple[int, int] = (1, 1),
+        min_documents: int = 1,
+        most_words: int | None = None,
+        n_hashes: int = 1 << 18,
+        prefix: str = "word",
+    ) -> Self:
+        """Learn the words of the documents, and for tfidf how rare they are."""
+        if way == "hashing":
+            return cls(column, way, ngrams, [], None, n_hashes, prefix)
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+        make = TfidfVectorizer if way == "tfidf" else CountVectorizer
+        learner = make(
+            ngram_range=ngrams, min_df=min_documents, max_features=most_words, token_pattern=_TOKENS
+        )
+        try:
+            learner.fit(_documents(table, column))
+        except ValueError as error:
+            raise ValueError(
+                f"Column {column!r} has no words of two letters or more in {min_documents} of "
+                "the training documents: choose another column of text, or lower min_documents."
+            ) from error
+        vocabulary = learner.get_feature_names_out().tolist()
+        idf = learner.idf_ if way == "tfidf" else None
+        return cls(column, way, ngrams, vocabulary, idf, 0, prefix)
+
+    def _make(self) -> Any:
+        from sklearn.feature_extraction.text import (
+            CountVectorizer,
+            HashingVectorizer,
+            TfidfVectorizer,
+        )
+
+        common = {"ngram_range": self.ngrams, "token_pattern": _TOKENS}
+        if self.way == "hashing":
+            return HashingVectorizer(n_features=self.n_hashes, **common)
+        places = {word: place for place, word in enumerate(self.vocabulary)}
+        if self.way == "counts":
+            return CountVectorizer(vocabulary=places, dtype=np.float64, **common)
+        made = TfidfVectorizer(vocabulary=places, **common)
+        made.idf_ = self.idf
+        return made
+
+    @property
+    def names(self) -> list[str]:
+        if self.way == "hashing":
+            return [f"{self.prefix}:hash {place}" for place in range(self.n_hashes)]
+        return [f"{self.prefix}:{word}" for word in self.vocabulary]
+
+    def transform(self, table: Columns, notes: list[str]) -> Any:
+        return sp.csr_array(self._made.transform(_documents(table, self.column)))
+
+    def to_state(self) -> State:
+        plain: dict[str, Any] = {
+            "column": self.column,
+            "way": self.way,
+            "ngrams": list(self.ngrams),
+        }
+        plain |= {"vocabulary": self.vocabulary, "n_hashes": self.n_hashes, "prefix": self.prefix}
+        return plain, {} if self.idf is None else {"idf": self.idf}
+
+    @classmethod
+    def from_state(cls, stored: Stored) -> Self:
+        way = stored.choice("way", WAYS)
+        vocabulary = stored.words("vocabulary")
+        hashing = way == "hashing"
+        if hashing == bool(vocabulary):
+            raise refusal(f"'vocabulary' must have words unless 'way' is hashing, and {way!r}", way)
+        n_hashes = stored.integer("n_hashes", low=hashing, high=MOST_HASHES if hashing else 0)
+        idf = stored.vector("idf", len(vocabulary))
+        if (idf is None) == (way == "tfidf"):
+            raise refusal("'idf' must be there for tfidf, and only then", way)
+        ngrams = Stored({str(k): n for k, n in enumerate(stored.parts("ngrams"))}, {})
+        low = ngrams.integer("0", low=1, high=LONGEST_NGRAM)
+        high = ngrams.integer("1", low=low, high=LONGEST_NGRAM)
+        column, prefix = stored.word("column"), stored.word("prefix")
+        return cls(column, way, (low, high), vocabulary, idf, n_hashes, prefix)
+
+
+def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
+    """A missing document counts as an empty one, and is told."""
+    gaps = count_missing(table[column])
+    if gaps:
+        notes.append(f"Column {column!r}: {gaps:,} missing texts were taken as empty.")
+
+
+def _documents(table: Columns, column: str) -> list[str]:
+    return ["" if text is None else text for text in words_of(table[column])]

@@ -1,0 +1,230 @@
+"""How sure the coefficients of a fitted model are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.coefficient_names import feature_names, output_classes, table_index
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.starting_weights import seed_of
+from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.validation import (
+    require_choice,
+    require_count,
+    require_flag,
+    require_number,
+)
+from separatrix.inference.bootstrap import Bootstrap, fit_replicates
+from separatrix.inference.fitted_objective import Fit
+from separatrix.inference.wald import covariance
+from separatrix.matrix import Array
+from separatrix.verdict.certificate import Certificate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHODS = ("wald", "bootstrap")
+INTERVALS = ("percentile", "basic")
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """A table of coefficients: a row for every output, a column for every coefficient.
+
+    Attributes
+    ----------
+    names : the intercept, if there is one, and then the features: p names
+    classes : the K classes that the outputs speak for
+    estimate, standard_error, lower, upper : (K, p)
+    z, p_value : (K, p), the estimate in standard errors and how likely one as far from 0 would be
+        if the coefficient were 0; None with method="bootstrap"
+    covariance : (K p, K p) of all coefficients, row after row; None with method="bootstrap"
+    replicates : (R, K, p), the estimates of every replicate; None with method="wald"
+    certificates : how far from its optimum each replicate can be; empty with method="wald"
+    n_redrawn : how many replicates were drawn again because a class was missing
+    level, method : as they were given
+    """
+
+    names: list[str]
+    classes: list[Any]
+    estimate: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    level: float
+    method: str
+    z: Array | None = None
+    p_value: Array | None = None
+    covariance: Array | None = None
+    replicates: Array | None = None
+    certificates: tuple[Certificate, ...] = ()
+    n_redrawn: int = 0
+
+    @property
+    def largest_gap(self) -> float | None:
+        """The largest relative gap of all replicates; None where there is no gap."""
+        gaps = [proof.relative_gap for proof in self.certificates]
+        known = [gap for gap in gaps if gap is not None]
+        return max(known) if known and len(known) == len(gaps) else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for every coefficient.
+
+        Its index is the names, below the classes if there are several outputs.
+        """
+        import pandas as pd
+
+        index = table_index(self.classes, self.names)
+        return pd.DataFrame({name: a.ravel() for name, a in self._columns()}, index=index)
+
+    def __str__(self) -> str:
+        columns = list(self._columns())
+        names = [
+            name if len(self.classes) == 1 else f"{label!s}: {name}"
+            for label in self.classes
+            for name in self.names
+        ]
+        cells = [[f"{value:.4g}" for value in a.ravel()] for _, a in columns]
+        table = [["", *names], *([name, *column] for (name, _), column in zip(columns, cells))]
+        widths = [max(map(len, column)) for column in table]
+        rows = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths)) for row in zip(*table))
+        return "\n".join([f"{self.level:g} {self.method} intervals", *rows])
+
+    def _columns(self) -> Iterator[tuple[str, Array]]:
+        for name in ("estimate", "standard_error", "z", "p_value", "lower", "upper"):
+            a = getattr(self, name)
+            if a is not None:
+                yield name, a
+
+
+def confidence_intervals(
+    estimator: LogisticRegression | LinearSVC,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    level: float = 0.95,
+    method: str = "wald",
+    n_replicates: int = 200,
+    interval: str = "percentile",
+    stratified: bool = False,
+    random_state: Any = None,
+) -> Intervals:
+    """Intervals for the coefficients of a fitted LogisticRegression or LinearSVC.
+
+    Parameters
+    ----------
+    estimator : the fitted estimator
+    X, y, sample_weight : what it was fitted to
+    level : the share of data sets whose interval holds the true coefficient
+    method : "wald", estimate +- z standard errors, from the curvature of the likelihood: for a
+        LogisticRegression without a penalty (C=np.inf), its weights being counts of rows. Or
+        "bootstrap", from fits to rows drawn anew, for every loss and penalty. A penalty draws the
+        coefficients towards 0, in the replicates as in the fit: the intervals then speak of the
+        penalised coefficients, not of the true ones
+    n_replicates : how many fits; all are one batch, started from the estimator's coefficients
+    interval : "percentile", from quantile to quantile of the replicates, or "basic", these
+        mirrored at the estimate
+    stratified : whether each class keeps its number of rows
+    random_state : the seed of the rows that are drawn; None is 0
+
+    A row is drawn with its weight. Replicates without a row of some class are drawn again.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import LogisticRegression, confidence_intervals
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["mean texture", "mean smoothness"]]
+    >>> model = LogisticRegression(C=float("inf"), tol=1e-8).fit(X, y)
+    >>> print(confidence_intervals(model, X, y))
+    0.95 wald intervals
+                     estimate  standard_error       z    p_value    lower    upper
+        (intercept)      13.8           1.237   11.15    7.3e-29    11.37    16.22
+       mean texture    -0.286         0.02976  -9.611   7.16e-22  -0.3444  -0.2277
+    mean smoothness     -78.2           9.054  -8.637  5.778e-18   -95.94   -60.45
+    """
+    if not isinstance(estimator, (LogisticRegression, LinearSVC)):
+        raise TypeError(
+            "confidence_intervals takes a fitted LogisticRegression or LinearSVC of separatrix. "
+            f"Got {type(estimator).__name__} instead."
+        )
+    check_is_fitted(estimator)
+    require_number("level", level, high=1.0, open_low=True)
+    require_choice("method", method, METHODS)
+    require_choice("interval", interval, INTERVALS)
+    require_flag("stratified", stratified)
+    require_count("n_replicates", n_replicates)
+    fit = Fit.of(estimator, X, y, sample_weight)
+    if method == "wald":
+        return _wald(fit, float(level))
+    _require_tails(int(n_replicates), float(level))
+    seed = 0 if random_state is None else seed_of(random_state)
+    draw = Bootstrap(int(n_replicates), bool(stratified), seed)
+    return _bootstrap(fit, float(level), draw, interval)
+
+
+def _wald(fit: Fit, level: float) -> Intervals:
+    estimate, names, classes = _estimates(fit)
+    V = covariance(fit, names)
+    error = np.sqrt(np.diag(V)).reshape(estimate.shape)
+    half = ndtri(0.5 + 0.5 * level) * error
+    z = estimate / error
+    return Intervals(
+        names=names,
+        classes=classes,
+        estimate=estimate,
+        standard_error=error,
+        lower=estimate - half,
+        upper=estimate + half,
+        level=level,
+        method="wald",
+        z=z,
+        p_value=2.0 * ndtr(-np.abs(z)),
+        covariance=V,
+    )
+
+
+def _bootstrap(fit: Fit, level: float, draw: Bootstrap, interval: str) -> Intervals:
+    estimate, names, classes = _estimates(fit)
+    replicates, certificates, refused = fit_replicates(fit, draw)
+    tail = 0.5 - 0.5 * level
+    lower, upper = np.quantile(replicates, [tail, 1.0 - tail], axis=0)
+    if interval == "basic":
+        lower, upper = 2.0 * estimate - upper, 2.0 * estimate - lower
+    return Intervals(
+        names=names,
+        classes=classes,
+        estimate=estimate,
+        standard_error=replicates.std(axis=0, ddof=1),
+        lower=lower,
+        upper=upper,
+        level=level,
+        method="bootstrap",
+        replicates=replicates,
+        certificates=certificates,
+        n_redrawn=refused,
+    )
+
+
+def _estimates(fit: Fit) -> tuple[Array, list[str], list[Any]]:
+    """The coefficients (K, p) of the fit, their names, and the classes of the outputs."""
+    names = feature_names(fit.estimator)
+    names = [INTERCEPT, *names] if fit.task.bias else names
+    return fit.coefficients(fit.model)[0], names, output_classes(fit.estimator)
+
+
+def _require_tails(n_replicates: int, level: float) -> None:
+    """Raise if no replicate is expected beyond each end of the intervals."""
+    least = math.ceil(2.0 / (1.0 - level) - 1e-9)
+    if n_replicates < least:
+        raise ValueError(
+            f"A level of {level:g} needs at least {least} replicates, so that one lies beyond each "
+            f"end of the intervals. Got n_replicates={n_replicates}."
+        )

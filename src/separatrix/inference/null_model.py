@@ -1,0 +1,83 @@
+"""The best model whose weights are all 0, and the penalties at which nothing beats it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.data import Block, Dataset
+from separatrix.losses import Loss
+from separatrix.matrix import Array
+from separatrix.training import Stop, train
+from separatrix.training.solver_choice import choose_solver, make_solver
+from separatrix.training.task import Task
+
+PRECISION = 1e-15  # of the gradient of the bias, relative to the start; rounding may end it before
+ITERATIONS = 1000
+GAIN = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class NullModel:
+    """The best model of the form W = 0.
+
+    Attributes
+    ----------
+    b : (K,), its biases
+    value : its mean loss
+    slope : (d, K), the gradient V of the mean loss with respect to W there
+
+    Its rows differ in their class only, so that a data set of one row for each class, with the
+    weight of the class, has the same optimum.
+    """
+
+    b: Array
+    value: float
+    slope: Array
+
+    @classmethod
+    def of(cls, loss: Loss, n_outputs: int, data: Dataset, *, bias: bool) -> NullModel:
+        """Solve for the biases, and look at the data once for the slope."""
+        C, weight = len(data.classes), data.class_weight()
+        classes = np.arange(C)
+        rows = Dataset.of(np.zeros((C, 1)), classes, weight, classes=data.classes)
+        # A loss with kinks needs no optimum: its balanced duals at 0 prove the same bound.
+        b = _biases(loss, n_outputs, rows) if bias and loss.smooth else np.zeros(n_outputs)
+        U = loss.gradient(classes, np.broadcast_to(b, (C, 1, n_outputs)).copy())
+        if bias:
+            U = loss.balance(classes, U, weight)
+        shares = weight / weight.sum()
+        value = -float(shares @ loss.conjugate(classes, U)[:, 0])
+        total = data.total_weight()[0]
+
+        def part(block: Block) -> tuple[Array]:
+            s = block.weights.reshape(len(block.y))
+            return (block.X.transpose_times(U[block.y] * (s / total)[:, None, None]),)
+
+        (slope,) = data.sum_over_blocks(part)
+        return cls(b, value, slope[:, 0])
+
+    def largest_l1(self, factors: Array | None = None) -> float:
+        """max |V_j| / f_j: the smallest l1 at which W = 0 is the optimum."""
+        return float((np.abs(self.slope) / _column(factors)).max(initial=0.0))
+
+    def largest_l2(self, factors: Array | None = None) -> float:
+        """The l2 at which no model is better than this one by more than a hundredth of its loss.
+
+        The loss is convex, so that P >= value + <V, W> + l2/2 |f W|^2, which is never below
+        value - |V / f|^2 / (2 l2).
+        """
+        squares = np.square(self.slope / _column(factors)).sum()
+        return float(squares / (2.0 * GAIN * self.value))
+
+
+def _biases(loss: Loss, n_outputs: int, rows: Dataset) -> Array:
+    name = choose_solver(loss, n_outputs, 0.0, 0.0, rows).name
+    stop = Stop(epochs=((ITERATIONS,),), tol=np.array([PRECISION]))
+    task = Task(loss=loss, n_outputs=n_outputs, solver=make_solver(name, 0), stop=stop)
+    return train([task], rows, whole=False)[0].model.b[0]
+
+
+def _column(factors: Array | None) -> Array:
+    return np.ones((1, 1)) if factors is None else factors[:, None]

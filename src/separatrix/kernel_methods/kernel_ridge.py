@@ -1,0 +1,259 @@
+"""Ridge regression on kernels, with exact leave-one-out errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.errors import ParameterError
+from separatrix.estimators.fit_many import as_weights
+from separatrix.estimators.linear_classifier import ACCEPTED
+from separatrix.estimators.validation import (
+    as_list,
+    as_numbers,
+    has_length,
+    require_choice,
+    require_equal_lengths,
+    require_finite,
+    require_number,
+    require_numbers,
+)
+from separatrix.kernel_methods.kernel import Kernel
+from separatrix.kernel_methods.ridge import solve_ridge, solve_ridge_path
+from separatrix.matrix import Array
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A regressor f(x) = sum_i k(x, x_i) beta_i over its training rows x_i, without a bias.
+
+    A subclass finds the coefficients for a kernel matrix, in `_solve`.
+    """
+
+    kernel: Any
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
+    dual_coef_: Array
+    X_fit_: Any
+
+    def _solve(self, K: Array, y: Array, s: Array) -> tuple[Array, Array]:
+        """Coefficients (n, T), and predictions (..., n, T) for rows left out, of targets (n, T)."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to X (n, d) and y, (n,) or (n, T); X is K (n, n) with kernel="precomputed"."""
+        self._check_kernel()
+        require_equal_lengths(X, y)
+        require_numbers("X", X)
+        _require_finite_targets(y)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+            multi_output=True,
+            y_numeric=True,
+        )
+        X = as_numbers(X)
+        require_finite("X", X)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"With kernel='precomputed' X is K, a square matrix. Got {X.shape}. Give the "
+                "kernel of all pairs of training rows."
+            )
+        weights = as_weights(sample_weight, X, 1)
+        s = np.ones(len(y)) if weights is None else weights
+        K = self._kernel()(X)
+        targets = y.astype(np.float64).reshape(len(y), -1)
+        beta, left_out = self._solve(K, targets, s)
+        self.dual_coef_ = np.ascontiguousarray(beta).reshape(y.shape)
+        self.X_fit_ = X.copy()  # the user's may change
+        self.loo_predictions_ = left_out.reshape(*left_out.shape[:-2], *y.shape)
+        errors = np.average(np.square(targets - left_out), axis=-2, weights=s)
+        self._take_errors(errors.mean(axis=-1))
+        return self
+
+    def _take_errors(self, errors: Any) -> None:
+        """Keep the mean squared errors of the rows left out."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Array:
+        """f(x) for every row, (n,) or (n, T)."""
+        check_is_fitted(self)
+        require_numbers("X", X)
+        X = validate_data(
+            self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False
+        )
+        X = as_numbers(X)
+        require_finite("X", X)
+        return self._kernel()(X, self.X_fit_) @ self.dual_coef_
+
+    def _kernel(self) -> Kernel:
+        params = tuple((self.kernel_params or {}).items())
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, params)
+
+    def _check_kernel(self) -> None:
+        if not callable(self.kernel):
+            require_choice("kernel", self.kernel, [*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"])
+        require_number("gamma", self.gamma, optional=True)
+        require_number("degree", self.degree)
+        require_number("coef0", self.coef0, low=-math.inf)
+        if not isinstance(self.kernel_params, Mapping | None):
+            raise ParameterError(
+                "The 'kernel_params' parameter must be a dictionary of further arguments of the "
+                f"kernel, or None. Got {self.kernel_params!r} instead."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _require_finite_targets(y: Any) -> None:
+    """Raise if a target is NaN or infinite, naming its place."""
+    targets = np.asarray(y)
+    if targets.dtype.kind == "f" and targets.ndim in (1, 2):
+        require_finite("y", targets.reshape(len(targets), -1))
+
+
+class KernelRidge(KernelRegressor):
+    """Ridge regression on a kernel, by the closed form beta = (K + alpha I)^-1 y.
+
+    Minimises sum_i s_i (y_i - f(x_i))^2 + alpha |f|^2, as scikit-learn's class of this name, whose
+    parameters it has. There is no bias. To classify by squared loss, with a bias, use
+    KernelClassifier(loss="squared").
+
+    Parameters
+    ----------
+    alpha : strength of the penalty, a number or one for every target
+    kernel : a name of scikit-learn's `pairwise_kernels`, "precomputed" (X is K), or a function of
+        two rows that returns a number
+    gamma, degree, coef0 : of the kernels that have them; gamma=None is 1 over the number of
+        features
+    kernel_params : further arguments of a function
+
+    Attributes
+    ----------
+    dual_coef_ : beta, (n,) or (n, T)
+    X_fit_ : the training rows
+    loo_predictions_ : for every row, what the model fitted without it predicts: exactly, and
+        without another fit. A row of weight s is s equal rows, of which one is left out
+    loo_error_ : the mean of their squared errors, by sample_weight
+
+    >>> from separatrix import KernelRidge
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = KernelRidge(0.1, kernel="rbf", gamma=1.0).fit(X, [0.0, 1.0, 1.5, 1.0])
+    >>> model.predict([[1.5]]).round(3), round(model.loo_error_, 3)
+    (array([1.292]), 0.332)
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    def _solve(self, K: Array, y: Array, s: Array) -> tuple[Array, Array]:
+        alphas = self._alphas(y.shape[1])
+        beta, left_out = np.empty_like(y), np.empty_like(y)
+        for alpha in np.unique(alphas):
+            own = alphas == alpha
+            beta[:, own], left_out[:, own] = solve_ridge(K, y[:, own], s, float(alpha))
+        return beta, left_out
+
+    def _alphas(self, n_targets: int) -> Array:
+        """The penalty of every target."""
+        given = as_list("alpha", self.alpha) if has_length(self.alpha) else [self.alpha]
+        for alpha in given:
+            require_number("alpha", alpha)
+        if len(given) not in (1, n_targets):
+            raise ValueError(
+                "The 'alpha' parameter must be one number, or one for every column of y, which has "
+                f"{n_targets}. Got {len(given)} numbers. To try several, use KernelRidgeCV."
+            )
+        return np.broadcast_to(np.array(given, np.float64), (n_targets,))
+
+    def _take_errors(self, errors: Any) -> None:
+        self.loo_error_ = float(errors)
+
+
+class KernelRidgeCV(KernelRegressor):
+    """Ridge regression on a kernel, its penalty chosen by exact leave-one-out errors.
+
+    One eigendecomposition of K gives the models of all penalties and what each predicts for every
+    row left out: n fits for each penalty, of which none is made.
+
+    Parameters
+    ----------
+    alphas : the penalties to try
+    kernel, gamma, degree, coef0, kernel_params : as in KernelRidge
+
+    Attributes
+    ----------
+    alpha_ : the penalty of the smallest error; of equal ones the largest
+    loo_errors_ : (alphas,), the mean over rows (by sample_weight) and targets of the squared errors
+        of the rows left out
+    loo_predictions_ : (alphas, n) or (alphas, n, T), what was predicted for them
+    dual_coef_, X_fit_ : as in KernelRidge, for `alpha_`
+
+    >>> from separatrix import KernelRidgeCV
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = KernelRidgeCV([0.01, 0.1, 1.0], kernel="rbf", gamma=0.2)
+    >>> model.fit(X, [0.0, 1.0, 1.5, 1.0]).alpha_, model.loo_errors_.round(3)
+    (0.01, array([0.031, 0.107, 0.325]))
+    """
+
+    def __init__(
+        self,
+        alphas: Any = (0.01, 0.1, 1.0, 10.0),
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    def _solve(self, K: Array, y: Array, s: Array) -> tuple[Array, Array]:
+        alphas = self._checked_alphas()
+        betas, left_out = solve_ridge_path(K, y, s, alphas)
+        errors = np.average(np.square(y - left_out), axis=1, weights=s).mean(axis=1)
+        best = max(np.flatnonzero(errors == errors.min()), key=lambda k: alphas[k])
+        self.alpha_ = float(alphas[best])
+        return betas[best], left_out
+
+    def _checked_alphas(self) -> Array:
+        for alpha in as_list("alphas", self.alphas):
+            require_number("alphas", alpha, open_low=True)
+        return np.array(self.alphas, np.float64)
+
+    def _take_errors(self, errors: Any) -> None:
+        self.loo_errors_ = errors

@@ -1,0 +1,175 @@
+"""Models in files: alone, or with all that leads from raw data to their answers."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.matrix import Array
+from separatrix.model_files.attribute_schemas import parts
+from separatrix.model_files.container import read, refusal, write
+from separatrix.model_files.model_state import from_state, require_known, to_state
+from separatrix.packing import pack, unpack
+
+# The classes that a file may name, and the modules they are in.
+PREPARATIONS = {"Preparation": "separatrix.features.preparation"}
+
+
+class Preparation(Protocol):
+    """What turns raw data into the matrix that a model sees, and can be made of plain values."""
+
+    def transform(self, table: Any, /, notes: list[str] | None = None) -> Any: ...
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]: ...
+    @classmethod
+    def from_state(cls, state: Any, arrays: Mapping[str, Array], /) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A model with the way from raw data to it, and what is known of it.
+
+    Parameters
+    ----------
+    estimator : a fitted classifier of this library
+    preparation : what was fitted to the training data to make numbers of it; None if the model
+        takes the data as they are
+    fingerprint : the sha256 of the data it was trained on, 64 hexadecimal digits, or None
+    metrics : what was measured of it: a dict of numbers, text, lists and dicts of such
+
+    >>> from separatrix import Bundle, LogisticRegression, load_model, save
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
+    >>> save(Bundle(model, metrics={"test": {"accuracy": 0.75}}), "model.sx")
+    >>> bundle = load_model("model.sx")
+    >>> bundle.predict([[2.0]]), bundle.metrics
+    (array(['yes'], dtype='<U3'), {'test': {'accuracy': 0.75}})
+    """
+
+    estimator: LinearClassifier
+    preparation: Preparation | None = None
+    fingerprint: str | None = None
+    metrics: Mapping[str, Any] | None = None
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, in the order of the columns of `predict_proba`."""
+        return self.estimator.classes_
+
+    def transform(self, source: Any, notes: list[str] | None = None) -> Any:
+        """The matrix that the model sees: of raw data, or of a `Source` of such.
+
+        What was filled in or left out is appended to `notes`; without them it is warned of.
+        """
+        # A frame may have a column that is called "table".
+        table = source if hasattr(source, "columns") else getattr(source, "table", source)
+        return table if self.preparation is None else self.preparation.transform(table, notes)
+
+    def predict(self, source: Any) -> Array:
+        """The class of every row of raw data."""
+        return self.estimator.predict(self.transform(source))
+
+    def predict_proba(self, source: Any) -> Array:
+        """The probability of every class, (n, C), for every row of raw data."""
+        return self.estimator.predict_proba(self.transform(source))
+
+    def decision_function(self, source: Any) -> Array:
+        """The scores of every row of raw data."""
+        return self.estimator.decision_function(self.transform(source))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bundle to a file, from which `load_model` makes it again."""
+        model, arrays = to_state(self.estimator)
+        _require_fingerprint(self.fingerprint)
+        metrics = None if self.metrics is None else dict(self.metrics)
+        bundle = {
+            "preparation": _pack_preparation(self.preparation, arrays),
+            "fingerprint": self.fingerprint,
+            "metrics": pack(metrics, "metrics", arrays),
+        }
+        write(path, {"model": model, "bundle": bundle}, arrays)
+
+
+def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier, or a Bundle, to a file.
+
+    The file is written beside its place and then moved there: an error leaves what was there.
+
+    >>> from separatrix import LogisticRegression, load_model, save
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
+    >>> save(model, "model.sx")
+    >>> load_model("model.sx").certificate_ == model.certificate_
+    True
+    """
+    if isinstance(model, Bundle):
+        model.save(path)
+        return
+    require_known(model)
+    state, arrays = to_state(model)
+    write(path, {"model": state, "bundle": None}, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """What was saved: a fitted classifier, or a Bundle.
+
+    Nothing of the file is executed. A file that is damaged, foreign or of a later format is refused
+    with a ValueError that says so.
+    """
+    content, arrays = read(path)
+    try:
+        return _model_of(content, arrays)
+    except ValueError as error:
+        raise refusal(path, str(error)) from None
+
+
+def _model_of(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier | Bundle:
+    model, bundle = parts(content, "model", "bundle")
+    estimator = from_state(model, arrays)
+    if bundle is None:
+        return estimator
+    preparation, fingerprint, metrics = parts(bundle, "preparation", "fingerprint", "metrics")
+    _require_fingerprint(fingerprint)
+    metrics = unpack(metrics, "metrics", arrays)
+    if metrics is not None and not isinstance(metrics, dict):
+        raise ValueError("its metrics must be an object.")
+    return Bundle(estimator, _unpack_preparation(preparation, arrays), fingerprint, metrics)
+
+
+def _pack_preparation(preparation: Preparation | None, arrays: dict[str, Array]) -> Any:
+    if preparation is None:
+        return None
+    name = type(preparation).__name__
+    if name not in PREPARATIONS:
+        raise TypeError(
+            f"A Bundle's preparation is one of {', '.join(PREPARATIONS)}. Got {name} instead."
+        )
+    state, own = preparation.to_state()
+    return {
+        "kind": name,
+        "state": pack(state, "preparation", arrays),
+        "arrays": pack(dict(own), "preparation.arrays", arrays),
+    }
+
+
+def _unpack_preparation(plain: Any, arrays: Mapping[str, Array]) -> Preparation | None:
+    if plain is None:
+        return None
+    name, state, own = parts(plain, "kind", "state", "arrays")
+    if not isinstance(name, str) or name not in PREPARATIONS:
+        raise ValueError(f"its preparation is none of {', '.join(PREPARATIONS)}.")
+    kind: type[Preparation] = getattr(importlib.import_module(PREPARATIONS[name]), name)
+    state = unpack(state, "preparation", arrays)
+    own = unpack(own, "preparation.arrays", arrays)
+    if not isinstance(own, dict):
+        raise ValueError("the arrays of its preparation must be an object.")
+    return kind.from_state(state, own)
+
+
+def _require_fingerprint(value: Any) -> None:
+    if value is not None and not (isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value)):
+        raise ValueError(
+            f"A fingerprint is 64 hexadecimal digits, or None. Got {str(value)[:80]!r}."
+        )

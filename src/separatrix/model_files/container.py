@@ -1,0 +1,205 @@
+"""One file of named arrays and a document, written whole or not at all.
+
+The file is a safetensors file: eight bytes, a header, the arrays. The header's metadata has one
+entry, "separatrix", a JSON text
+
+    {"format": 1, "versions": {"separatrix": ..., "numpy": ...}, "sha256": ..., "content": ...}
+
+whose sum is over the content and the arrays, so that a damaged file is told from a good one.
+Nothing in it is ever executed, and nothing is allocated that is larger than the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from separatrix.files import replace_file
+from separatrix.matrix import Array
+
+FORMAT = 1
+KEY = "separatrix"
+HEADER_LIMIT = 1 << 26  # bytes; safetensors itself reads up to 10^8
+AXES = 8
+REASON = 300  # characters
+# By the names that safetensors gives them.
+TYPES = frozenset(
+    ["BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"]
+)
+
+Content = dict[str, Any]
+Upgrade = Callable[[Content, dict[str, Array]], tuple[Content, dict[str, Array]]]
+# UPGRADES[n] makes format n + 1 of format n: files of all older versions are read through these.
+UPGRADES: Mapping[int, Upgrade] = {}
+
+
+def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, Array]) -> None:
+    """Write a file: on any error, what was there before is there still.
+
+    >>> write("two.sx", {"name": "two"}, {"x": np.array([2.0])})
+    >>> read("two.sx")
+    ({'name': 'two'}, {'x': array([2.])})
+    """
+    from safetensors.numpy import save
+
+    from separatrix import __version__
+
+    document = {
+        "format": FORMAT,
+        "versions": {"separatrix": __version__, "numpy": np.__version__},
+        "sha256": _sum(content, arrays),
+        "content": content,
+    }
+    try:
+        data = save(dict(arrays), metadata={KEY: _json(document)})
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"The model has text that is not Unicode: {_short(error.object[error.start :][:1])} is "
+            "half a character. Rename the class or feature that has it."
+        ) from None
+    header = int.from_bytes(data[:8], "little")
+    if header > HEADER_LIMIT:
+        raise ValueError(
+            f"The model needs a header of {header} bytes, and a file may have {HEADER_LIMIT}. Text "
+            "is what takes room there: use fewer words (min_df, max_features) or hashing."
+        )
+    replace_file(Path(path), data)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:
+    """The content and the arrays of a file, in the newest format.
+
+    A file that is damaged, foreign or from a later version gives a ValueError that says which.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    _require_plausible(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            document = _document(path, file.metadata())
+            arrays = {name: _array(path, file, name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise refusal(path, f"{_first_lower(str(error))}.") from None
+    content = document["content"]
+    if document.get("sha256") != _sum(content, arrays):
+        raise refusal(path, "its contents do not have the sum that was written with them.")
+    return upgrade(content, arrays, document["format"], UPGRADES, FORMAT)
+
+
+def upgrade(
+    content: Content,
+    arrays: dict[str, Array],
+    found: int,
+    upgrades: Mapping[int, Upgrade],
+    newest: int,
+) -> tuple[Content, dict[str, Array]]:
+    """Bring what was found in an older format to the newest, one format after the other."""
+    for number in range(found, newest):
+        content, arrays = upgrades[number](content, arrays)
+    return content, arrays
+
+
+def refusal(path: str | os.PathLike[str], reason: str) -> ValueError:
+    """The error for a file that is no good model file; a reason may quote all that is in it."""
+    if len(reason) > REASON:
+        reason = f"{reason[:REASON]} ..."
+    return ValueError(
+        f"{os.fspath(path)} is damaged, or no model file of Separatrix: {reason} Nothing was "
+        "loaded. Take another copy of the file, or save the model again."
+    )
+
+
+def _require_plausible(path: str | os.PathLike[str]) -> None:
+    """Raise unless this is a file that begins with the length of a header that it can hold."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):  # to open a pipe would be to wait
+        raise refusal(path, "it is a folder, a pipe or a device.")
+    with open(path, "rb") as file:
+        start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if len(start) < 8:
+        raise refusal(path, f"it has {len(start)} bytes.")
+    if length > min(status.st_size - 8, HEADER_LIMIT):
+        raise refusal(
+            path,
+            f"it begins with the length of a header of {length} bytes, and has "
+            f"{status.st_size - 8} bytes after that.",
+        )
+
+
+def _document(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    text = (metadata or {}).get(KEY)
+    if text is None:
+        raise refusal(path, f"it is a safetensors file without the entry '{KEY}' in its metadata.")
+    try:
+        document = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise refusal(path, f"its document is no JSON ({error}).") from None
+    if not isinstance(document, dict):
+        raise refusal(path, "its document is no JSON object.")
+    number = document.get("format")
+    if type(number) is not int or number < 1:
+        raise refusal(path, f"its format is {_short(number)}, and should be a number from 1 on.")
+    if number > FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} is a model file of format {number}, written by separatrix "
+            f"{_writer(document)}. This version reads formats up to {FORMAT}: install a newer one."
+        )
+    if not isinstance(document.get("content"), dict):
+        raise refusal(path, "its document has no content.")
+    return document
+
+
+def _writer(document: Mapping[str, Any]) -> str:
+    versions = document.get("versions")
+    return _short(versions.get("separatrix") if isinstance(versions, dict) else None)
+
+
+def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
+    part = file.get_slice(name)
+    kind, shape = part.get_dtype(), part.get_shape()
+    if kind not in TYPES or len(shape) > AXES or max(shape, default=0) > np.iinfo(np.intp).max // 8:
+        raise refusal(
+            path, f"the array {_short(name)} is of type {kind} and shape {_short(shape)}."
+        )
+    try:
+        array: Array = np.require(file.get_tensor(name), requirements=["C", "A", "W"])
+    except ValueError as error:  # a shape of no entries whose axes are too long
+        raise refusal(path, f"the array {_short(name)} cannot be: {error}.") from None
+    if kind == "BOOL" and (array.view(np.uint8) > 1).any():
+        raise refusal(path, f"the array {_short(name)} of truth values has others.")
+    return array
+
+
+def _sum(content: Content, arrays: Mapping[str, Array]) -> str:
+    """The sha256 of a content and its arrays, with names, types and shapes."""
+    out = hashlib.sha256(_json(content).encode("utf-8", "surrogatepass"))
+    for name in sorted(arrays):
+        array = arrays[name]
+        out.update(_json([name, array.dtype.name, list(array.shape)]).encode("utf-8"))
+        out.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+    return out.hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

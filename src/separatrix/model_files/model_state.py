@@ -1,0 +1,251 @@
+"""What is state of each estimator: the one table by which models are written and read.
+
+An attribute that is not in the table is not saved; a class that is not in it is neither written nor
+made, whatever a file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.gradient import GradientDescentClassifier
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.svc import LinearSVC
+from separatrix.kernel_methods.kernel_classifier import KernelClassifier
+from separatrix.losses import Loss
+from separatrix.matrix import Array
+from separatrix.model_files.attribute_schemas import (
+    CERTIFICATE,
+    CLASSES,
+    COUNT,
+    COUNTS,
+    DIAGNOSES,
+    FACTOR,
+    HISTORY,
+    INTERCEPT,
+    LOSS,
+    NAMES,
+    NUMBER,
+    SIGMOIDS,
+    STATE,
+    TEXT,
+    WEIGHTS,
+    Kind,
+    checked,
+    numbers,
+    pack_loss,
+    parts,
+    unpack_loss,
+)
+from separatrix.model_selection.logistic_cv import LogisticRegressionCV
+from separatrix.model_selection.penalty_cv import PenaltySearch
+from separatrix.model_selection.svc_cv import LinearSVCCV
+from separatrix.packing import pack, unpack
+
+# How many slots the state of a run has, by solver and rule.
+SLOTS = {
+    ("gradient", "plain"): 0,
+    ("gradient", "momentum"): 1,
+    ("gradient", "nesterov"): 1,
+    ("gradient", "adam"): 2,
+    ("perceptron", None): 0,
+}
+
+LINEAR: dict[str, Kind] = {
+    "classes_": CLASSES,
+    "n_features_in_": COUNT,
+    "feature_names_in_": NAMES,
+    "coef_": WEIGHTS,
+    "intercept_": INTERCEPT,
+    "_loss": LOSS,
+    "_objective_words": TEXT,
+    "history_": HISTORY,
+    "n_iter_": COUNT,
+    "best_epoch_": COUNT,
+    "certificate_": CERTIFICATE,
+    "diagnoses_": DIAGNOSES,
+    "stop_reason_": TEXT,
+    "_state": STATE,
+}
+TRAINED = LINEAR | {
+    "_state_of": checked(
+        "a solver, a rule and a number of outputs",
+        lambda value: (
+            isinstance(value, tuple)
+            and [type(part) for part in value[2:]] == [int]
+            and value[:2] in list(SLOTS)
+        ),
+    )
+}
+CERTIFIED = LINEAR | {"solver_": TEXT, "solver_reason_": TEXT, "threshold_": NUMBER}
+SEARCH = CERTIFIED | {
+    "C_": NUMBER,
+    "l1_ratio_": NUMBER,
+    "Cs_": numbers(1),
+    "l1_ratios_": numbers(1),
+    "scores_": numbers(3),
+    "coefs_paths_": numbers(5),
+    "n_iter_": COUNTS,
+}
+TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
+    GradientDescentClassifier: TRAINED,
+    Perceptron: TRAINED,
+    LogisticRegression: CERTIFIED,
+    LinearSVC: CERTIFIED | {"_sigmoids": SIGMOIDS},
+    KernelClassifier: CERTIFIED | {"factor_": FACTOR},
+    LogisticRegressionCV: SEARCH,
+    LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
+}
+# What a fit may lack; and what the mean of the models of several folds lacks.
+OPTIONAL = frozenset({"feature_names_in_", "_state_of"})
+VERDICT = frozenset(
+    [
+        "history_",
+        "best_epoch_",
+        "certificate_",
+        "diagnoses_",
+        "stop_reason_",
+        "_state",
+        "solver_",
+        "solver_reason_",
+        "_sigmoids",
+    ]
+)
+BY_NAME = {cls.__name__: cls for cls in TABLE}
+
+
+def require_known(estimator: Any) -> None:
+    """Raise if an object is none of the estimators of the table; a subclass is none."""
+    if type(estimator) not in TABLE:
+        raise TypeError(
+            f"A model file holds one of {', '.join(BY_NAME)}. Got {type(estimator).__name__} "
+            "instead: save the classifier inside it (best_estimator_ of a search, the last step of "
+            "a pipeline)."
+        )
+
+
+def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+    """A fitted estimator as JSON and arrays.
+
+    >>> model = Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> content, arrays = to_state(model)
+    >>> content["estimator"], content["fitted"]["classes_"]
+    ('Perceptron', {'$strings': ['no', 'yes'], 'width': 3})
+    >>> from_state(content, arrays).predict([[2.0]])
+    array(['yes'], dtype='<U3')
+    """
+    require_known(estimator)
+    check_is_fitted(estimator)
+    kind = type(estimator)
+    arrays: dict[str, Array] = {}
+    params = estimator.get_params(deep=False)
+    losses = [name for name, value in params.items() if isinstance(value, Loss)]
+    # What cannot be saved of the fit is said before what cannot be of the parameters.
+    fitted = {
+        name: pack(part.pack(vars(estimator)[name]), name, arrays)
+        for name, part in TABLE[kind].items()
+        if name in vars(estimator)
+    }
+    content = {
+        "estimator": kind.__name__,
+        "parameters": {
+            name: _pack_parameter(kind, name, value, arrays)
+            for name, value in params.items()
+            if name not in losses
+        },
+        "losses": {name: pack_loss(params[name]) for name in losses},
+        "fitted": fitted,
+    }
+    try:
+        from_state(content, arrays)
+    except ValueError as error:
+        raise ValueError(
+            f"{kind.__name__} cannot be saved, for it could not be loaded: {error} Fit it again."
+        ) from None
+    return content, arrays
+
+
+def _pack_parameter(kind: type, name: str, value: Any, arrays: dict[str, Array]) -> Any:
+    try:
+        return pack(value, f"parameters.{name}", arrays)
+    except ValueError as error:
+        raise ValueError(
+            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} What was learnt "
+            f"does not change by it: save after set_params({name}=...) with a plain one."
+        ) from None
+
+
+def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
+    """The estimator that `to_state` was given; a ValueError for what is none."""
+    name, given, losses, fitted = parts(content, "estimator", "parameters", "losses", "fitted")
+    if not isinstance(name, str) or name not in BY_NAME:
+        raise ValueError(f"it holds no estimator of this version: {', '.join(BY_NAME)}.")
+    estimator = BY_NAME[name](**_parameters(name, given, losses, arrays))
+    table = TABLE[type(estimator)]
+    if not isinstance(fitted, dict):
+        raise ValueError("its attributes must be an object.")
+    may_lack = OPTIONAL | VERDICT if isinstance(estimator, PenaltySearch) else OPTIONAL
+    wrong = (set(fitted) - set(table)) | (set(table) - set(fitted) - may_lack)
+    if wrong:
+        has = "has" if min(wrong) in fitted else "lacks"
+        raise ValueError(f"it {has} the attribute {min(wrong)!r}, unlike a {name}.")
+    for attribute, plain in fitted.items():
+        try:
+            value = table[attribute].unpack(unpack(plain, attribute, arrays))
+        except ValueError as error:
+            raise ValueError(f"{attribute}: {error}") from None
+        setattr(estimator, attribute, value)
+    if isinstance(estimator, CertifiedClassifier) and "diagnoses_" in fitted:
+        estimator._note_direction()
+    _require_consistent(estimator)
+    return estimator
+
+
+def _parameters(name: str, given: Any, losses: Any, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    if not isinstance(given, dict) or not isinstance(losses, dict) or set(given) & set(losses):
+        raise ValueError("its parameters must be objects, each parameter in one.")
+    unknown = (set(given) | set(losses)) - set(BY_NAME[name]._get_param_names())
+    if unknown:
+        raise ValueError(f"{name} has no parameter {min(unknown)!r}.")
+    out = {key: unpack(value, f"parameters.{key}", arrays) for key, value in given.items()}
+    return out | {key: unpack_loss(value) for key, value in losses.items()}
+
+
+def _require_consistent(model: LinearClassifier) -> None:
+    """Raise unless all that has the shape of the weights has it."""
+    n_classes, n_outputs, d = len(model.classes_), len(model.intercept_), model.n_features_in_
+    factor = getattr(model, "factor_", None)
+    width = d if factor is None else factor.rank
+    claims = {
+        "coef_": model.coef_.shape == (n_outputs, width),
+        "_loss": model._loss.n_outputs(n_classes) == n_outputs,
+        "feature_names_in_": len(getattr(model, "feature_names_in_", range(d))) == d,
+    }
+    if factor is not None:
+        claims["factor_"] = factor.rows.shape[1] == d
+    if getattr(model, "_sigmoids", None) is not None:
+        columns = 1 if n_classes == 2 else n_classes
+        claims["_sigmoids"] = len(model._sigmoids.slope) == columns
+    if not isinstance(model, PenaltySearch):
+        claims["n_iter_"] = model.history_.epochs == model.n_iter_
+    for diagnosis in getattr(model, "diagnoses_", []):
+        if diagnosis.direction is not None:
+            shapes = tuple(part.shape for part in diagnosis.direction)
+            claims["diagnoses_"] = shapes == ((n_outputs, width), (n_outputs,))
+    state = getattr(model, "_state", None)
+    if state is not None:
+        solver, rule, outputs = getattr(model, "_state_of", ("", None, 0))
+        slots = SLOTS.get((solver, rule)) == len(state.slots)
+        shape = state.model.W.shape == (width, 1, n_outputs)
+        claims["_state"] = slots and shape and outputs == n_outputs
+    for name, holds in claims.items():
+        if not holds:
+            raise ValueError(
+                f"{name} does not fit {n_classes} classes, {n_outputs} outputs and {d} features."
+            )

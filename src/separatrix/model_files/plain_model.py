@@ -1,0 +1,70 @@
+"""What a fitted model computes, in the form that other libraries know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.losses import Loss, OneVsRest
+from separatrix.matrix import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PlainModel:
+    """What a model computes, in the form that other libraries know.
+
+    Scores X coef.T + intercept: one output for two classes, else one for every class. `link` makes
+    probabilities of them: "sigmoid", "softmax", "each" (a sigmoid of every score, divided by their
+    sum) or "" for none. Of two classes it is the second if the score is above `threshold`, or, with
+    `ties`, at it.
+    """
+
+    classes: Array
+    coef: Array
+    intercept: Array
+    link: str
+    threshold: float
+    ties: bool
+
+    @classmethod
+    def of(cls, model: Any) -> PlainModel:
+        if not isinstance(model, LinearClassifier):
+            raise TypeError(
+                f"Classifiers of this library can be exported. Got {type(model).__name__} instead: "
+                "of a Bundle, export its estimator."
+            )
+        if model._rows_key() is not None:
+            raise TypeError(
+                f"A {type(model).__name__} cannot be exported: its weights are not those of "
+                "features. Keep it in a model file, by save."
+            )
+        check_is_fitted(model)
+        classes = model.classes_
+        coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
+        coef, intercept = (np.asarray(part, np.float64) for part in (coef, model.intercept_))
+        two, link = len(classes) == 2, _link(model._loss)
+        if len(intercept) == len(classes) - 1 and not two:  # the first class's score is 0
+            coef = np.concatenate([np.zeros_like(coef[:1]), coef])
+            intercept = np.concatenate([[0.0], intercept])
+        if two and len(intercept) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        if two and link:
+            link = "sigmoid"
+        threshold = float(model.threshold_) if isinstance(model, CertifiedClassifier) else 0.0
+        at_zero = int(model._loss.predict(np.zeros((1, 1, 1)))[0, 0]) if two else 0
+        ties = at_zero == 1 and not isinstance(model, CertifiedClassifier)
+        return cls(classes, coef, intercept, link, threshold, ties)
+
+
+def _link(loss: Loss) -> str:
+    if isinstance(loss, OneVsRest):
+        return "each" if _link(loss.base) else ""
+    if loss.probabilities(np.zeros((1, 1, 1))) is None:
+        return ""
+    return "softmax"

@@ -1,0 +1,208 @@
+"""Classifiers that choose their penalty by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+
+from separatrix.data import Dataset
+from separatrix.estimators.fit_many import as_weights, copy_learnt
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.validation import (
+    as_list,
+    has_length,
+    require_count,
+    require_equal_lengths,
+    require_flag,
+    require_number,
+    require_strength,
+)
+from separatrix.matrix import Array
+from separatrix.model_selection.cross_validation import CrossValidation, finish, warn_of
+from separatrix.model_selection.pipelines import Recipe
+from separatrix.training.task import Task
+
+
+class PenaltySearch(CertifiedClassifier):
+    """A classifier that tries penalties on the folds of its data and keeps the best.
+
+    A subclass names in `_kind` the classifier whose penalty is chosen. Parameters that both have
+    mean the same.
+    """
+
+    _kind: ClassVar[Callable[..., CertifiedClassifier]]
+    Cs: Any
+    l1_ratios: Any
+    cv: Any
+    scoring: Any
+    refit: bool
+
+    # The sample weights of `score` are the scorer's.
+    __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Try all penalties on all folds as one batch; then fit the best on all rows.
+
+        `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
+        """
+        _raise_for_params(params, self, "fit")
+        Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
+        require_flag("refit", self.refit)
+        work = self._cross_validation(X, y, sample_weight, params)
+        shared = self._shared()
+        candidates = [self._candidate(C, ratio, shared) for ratio in ratios for C in Cs]
+        recipes = [Recipe(candidate) for candidate in candidates]
+        trials, on_all_rows = work.run(recipes, [None] * len(recipes), self.refit)
+        warn_of(trials)
+        shape = len(ratios), len(Cs), len(work.folds)
+        scores = _by_fold([trial.scores["test"] for trial in trials], shape)
+        paths = _by_fold(self._degrees_of_freedom([trial.model for trial in trials]), shape)
+        if self.refit:
+            r, c = _best(scores.mean(axis=0))
+            self.C_, self.l1_ratio_ = float(Cs[c]), float(ratios[r])
+            if on_all_rows:
+                best = finish(on_all_rows[r * len(Cs) + c], X, y, sample_weight)
+            else:
+                best = self._candidate(self.C_, self.l1_ratio_, shared).fit(X, y, sample_weight)
+            self._adopt(best)
+        else:
+            each = [_best(of_fold) for of_fold in scores]
+            self.C_ = float(np.mean([Cs[c] for _, c in each]))
+            self.l1_ratio_ = float(np.mean([ratios[r] for r, _ in each]))
+            self._adopt_mean(trials[0].model, np.array([p[at] for p, at in zip(paths, each)]))
+        self.Cs_, self.l1_ratios_, self.scores_, self.coefs_paths_ = Cs, ratios, scores, paths
+        self.n_iter_ = _by_fold([trial.model.n_iter_ for trial in trials], shape)
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
+        """The score by `scoring` on X and y: accuracy, if it is None."""
+        _raise_for_params(params, self, "score")
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_enabled():
+            given = process_routing(self, "score", **given, **params).scorer["score"]
+        return float(self._scorer()(self, X, y, **given))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What metadata `fit` and `score` take, and which of it the splitter and the scorer get."""
+        by_fit = MethodMapping().add(caller="fit", callee="split")
+        by_both = MethodMapping().add(caller="fit", callee="score")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=self.cv, method_mapping=by_fit)
+            .add(
+                scorer=self._scorer(),
+                method_mapping=by_both.add(caller="score", callee="score"),
+            )
+        )
+
+    def _shared(self) -> dict[str, Any]:
+        """The parameters that all candidates have in common."""
+        known = signature(self._kind).parameters
+        return {k: v for k, v in self.get_params(deep=False).items() if k in known}
+
+    def _candidate(self, C: float, l1_ratio: float, shared: dict[str, Any]) -> CertifiedClassifier:
+        return self._kind(C=float(C), l1_ratio=float(l1_ratio), **shared)
+
+    def _scorer(self) -> Any:
+        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+
+    def _cross_validation(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]
+    ) -> CrossValidation:
+        require_equal_lengths(X, y)
+        s = as_weights(sample_weight, X, 1)
+        to_splitter, to_scorer = self._routed(s, params)
+        return CrossValidation.of(
+            X,
+            y,
+            s,
+            cv=self.cv,
+            scorer=self._scorer(),
+            to_splitter=to_splitter,
+            to_scorer=to_scorer,
+        )
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
+        """What the splitter and the scorer are given."""
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if not _routing_enabled():
+            return {}, given
+        routed = process_routing(self, "fit", **given, **params)
+        return routed.splitter.split, routed.scorer.score
+
+    def _degrees_of_freedom(self, models: Sequence[LinearClassifier]) -> Array:
+        """The weights of all models (T, K, d) and, if there are biases, these as a last column."""
+        K, d = models[0].coef_.shape
+        out = np.empty((len(models), K, d + bool(self.fit_intercept)), models[0].coef_.dtype)
+        for weights, model in zip(out, models):
+            weights[:, :d] = model.coef_
+            if self.fit_intercept:
+                weights[:, d] = model.intercept_
+        return out
+
+    def _adopt(self, best: LinearClassifier) -> None:
+        """Take over the fit of another classifier, with its verdict."""
+        given = best.get_params(deep=False)
+        for name, value in vars(best).items():
+            if name not in given:
+                setattr(self, name, value)
+
+    def _adopt_mean(self, one: LinearClassifier, weights: Array) -> None:
+        """Take over the mean of models like `one`, with weights (F, K, d) or (F, K, d + 1)."""
+        mean, d = weights.mean(axis=0), one.coef_.shape[1]
+        self._loss, self.classes_ = one._loss, one.classes_
+        self.coef_ = np.ascontiguousarray(mean[:, :d])
+        self.intercept_ = mean[:, d].copy() if self.fit_intercept else np.zeros_like(mean[:, 0])
+        copy_learnt(one, self)
+        self.threshold_ = 0.0
+        self._objective_words = (
+            f"the mean of the best models of {len(weights)} folds, each the best on its own rows"
+        )
+
+    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
+        raise TypeError(
+            f"{type(self).__name__} trains a batch of its own, and cannot be a part of another. "
+            "Call its fit."
+        )
+
+
+def _by_fold(values: Sequence[Any] | Array, shape: tuple[int, int, int]) -> Array:
+    """Values of the trials, of shape (l1_ratios, Cs, folds), as (folds, l1_ratios, Cs, ...)."""
+    array = np.asarray(values)
+    return np.moveaxis(array.reshape(*shape, *array.shape[1:]), 2, 0)
+
+
+def _best(scores: Array) -> tuple[int, int]:
+    """Where the best of scores (l1_ratios, Cs) is: of equals the smallest C, then l1_ratio."""
+    c, r = np.unravel_index(np.argmax(scores.T), scores.T.shape)
+    return int(r), int(c)
+
+
+def _strengths(Cs: Any) -> Array:
+    """The values of C: so many from 1e-4 to 1e4, or those given."""
+    if not has_length(Cs):
+        require_count("Cs", Cs)
+        return np.logspace(-4, 4, int(Cs))
+    for C in as_list("Cs", Cs, "a whole number or a list of numbers"):
+        require_strength("Cs", C)
+    return np.array(Cs, np.float64)
+
+
+def _ratios(l1_ratios: Any) -> Array:
+    for ratio in as_list("l1_ratios", l1_ratios):
+        require_number("l1_ratios", ratio, high=1.0, closed_high=True)
+    return np.array(l1_ratios, np.float64)

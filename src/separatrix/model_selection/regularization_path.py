@@ -1,0 +1,253 @@
+"""The whole path from a strong penalty to a weak one, with a certificate for every point."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.data import Dataset
+from separatrix.estimators.coefficient_names import feature_names, output_classes, table_index
+from separatrix.estimators.convergence import warn_together
+from separatrix.estimators.fit_many import copy_learnt, prepare
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.validation import (
+    as_list,
+    has_length,
+    require_choice,
+    require_count,
+    require_flag,
+    require_number,
+    require_strength,
+)
+from separatrix.inference.null_model import NullModel
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.model_selection.scaling_as_penalty import scales
+from separatrix.model_selection.warm_started_path import train_in_waves
+from separatrix.training import History
+from separatrix.verdict.certificate import Certificate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAMILIES: dict[str, tuple[type[CertifiedClassifier], dict[str, str]]] = {
+    "logistic": (LogisticRegression, {}),
+    "softmax": (LogisticRegression, {"multiclass": "softmax"}),
+    "softmax_reference": (LogisticRegression, {"multiclass": "reference"}),
+    "squared_hinge": (LinearSVC, {}),
+    "hinge": (LinearSVC, {"loss": "hinge"}),
+    "crammer_singer": (LinearSVC, {"loss": "hinge", "multiclass": "crammer_singer"}),
+}
+# From the strongest penalty to the weakest: weights that are 0 come in over few powers of ten,
+# those that are only shrunk grow over many.
+RATIO_L1, RATIO_L2 = 1e-3, 1e-6
+ROUNDING = 1e3  # units in the last place by which the strongest penalty is raised
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath:
+    """A fitted estimator for every strength of the penalty; P points, K outputs, d features.
+
+    Attributes
+    ----------
+    estimators : the fitted estimators, to predict with
+    Cs, l1, l2 : (P,), the strengths as the estimators and as the objective know them
+    coefs, intercepts : (P, K, d) and (P, K)
+    certificates : how far from its optimum each point can be
+    histories, n_iter : every iteration of each point, and how many there were
+    stop_reasons : why each point's run ended
+    n_nonzero : (P,), how many weights are not 0
+    factors : (d,), the factors of the penalty if the features were standardised, else None
+    """
+
+    estimators: list[CertifiedClassifier]
+    l1: Array
+    l2: Array
+    factors: Array | None
+
+    def __len__(self) -> int:
+        return len(self.estimators)
+
+    @property
+    def Cs(self) -> Array:  # noqa: N802
+        return np.array([each.C for each in self.estimators])
+
+    @property
+    def coefs(self) -> Array:
+        return np.stack([each.coef_ for each in self.estimators])
+
+    @property
+    def intercepts(self) -> Array:
+        return np.stack([each.intercept_ for each in self.estimators])
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        return [each.certificate_ for each in self.estimators]
+
+    @property
+    def histories(self) -> list[History]:
+        return [each.history_ for each in self.estimators]
+
+    @property
+    def n_iter(self) -> Array:
+        return np.array([each.n_iter_ for each in self.estimators])
+
+    @property
+    def n_nonzero(self) -> Array:
+        return np.count_nonzero(self.coefs, axis=(1, 2))
+
+    @property
+    def stop_reasons(self) -> list[str]:
+        return [each.stop_reason_ for each in self.estimators]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for every point: strengths, size, verdict."""
+        import pandas as pd
+
+        proofs = self.certificates
+        return pd.DataFrame(
+            {
+                "C": self.Cs,
+                "l1": self.l1,
+                "l2": self.l2,
+                "n_nonzero": self.n_nonzero,
+                "objective": [proof.primal for proof in proofs],
+                "gap": np.array([proof.gap for proof in proofs], float),
+                "relative_gap": np.array([proof.relative_gap for proof in proofs], float),
+                "n_iter": self.n_iter,
+                "stop_reason": self.stop_reasons,
+            }
+        ).rename_axis("point")
+
+    def coefs_to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for every C and one column for every weight.
+
+        The columns are the features, below the classes if there are several outputs.
+        """
+        import pandas as pd
+
+        one = self.estimators[0]
+        columns = table_index(output_classes(one), feature_names(one))
+        index = pd.Index(self.Cs, name="C")
+        return pd.DataFrame(self.coefs.reshape(len(self), -1), index=index, columns=columns)
+
+
+def regularization_path(
+    X: Any,
+    y: Any,
+    estimator: str | CertifiedClassifier = "logistic",
+    *,
+    l1_ratio: float | None = None,
+    Cs: Any = 50,
+    ratio: float | None = None,
+    sample_weight: Any = None,
+    standardize: bool = False,
+) -> RegularizationPath:
+    """Solve for a whole range of strengths of the penalty.
+
+    Every point is what the estimator finds with that C alone, to its `tol`. Without L1 all points
+    are one batch; with L1 they are a few, and all but the first start between points that are
+    already solved.
+
+    Parameters
+    ----------
+    X, y, sample_weight : the training data, as for `fit`
+    estimator : "logistic" (softmax for more than two classes), "softmax", "softmax_reference",
+        "squared_hinge", "hinge", "crammer_singer", or an estimator whose C is of no account
+    l1_ratio : the share of L1 in the penalty; that of the estimator if None
+    Cs : the values of C, or how many to choose from the data, evenly on the scale of the logarithm.
+        The first is then the smallest penalty at which all weights are 0; without L1, the penalty
+        at which no model can be more than 1 % better than the best constant one
+    ratio : what is left of the first penalty at the last point; 1e-3, and without L1 1e-6
+    standardize : whether each weight is penalised in units of its feature's standard deviation. The
+        weights themselves stay those of X
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = regularization_path(X, y, Cs=5, standardize=True)
+    >>> path.coefs.shape, all(proof.certified for proof in path.certificates)
+    ((5, 1, 30), True)
+    """
+    prototype = _prototype(estimator, l1_ratio)
+    require_flag("standardize", standardize)
+    require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
+    checked = copy(prototype)
+    data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
+    (block,) = data.blocks()
+    factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
+    task = prototype._task(data)
+    # With a penalised bias nothing is left at last but a score of 0.
+    null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
+    values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
+    estimators = [clone(prototype).set_params(C=float(C)) for C in values]
+    start = Model.zeros(data.n_features, 1, task.n_outputs)
+    start.b[:] = null.b
+    tasks = [replace(each._task(data, factors), start=start) for each in estimators]
+    order = np.argsort(values, kind="stable").tolist()
+    lasso = any(each.l1 > 0.0 for each in tasks)
+    results = train_in_waves(tasks, [order] if lasso else [[k] for k in order], data)
+    for each, result in zip(estimators, results):
+        copy_learnt(checked, each)
+        each._accept(result, task.loss, data.classes)
+    warn_together(estimators, "points of the path", lambda k: f"point {k}, C={values[k]:g}")
+    return RegularizationPath(
+        estimators,
+        np.array([each.l1 for each in tasks]),
+        np.array([each.l2 for each in tasks]),
+        factors,
+    )
+
+
+def _prototype(estimator: Any, l1_ratio: float | None) -> CertifiedClassifier:
+    if isinstance(estimator, (LogisticRegression, LinearSVC)):
+        prototype: CertifiedClassifier = clone(estimator)
+    else:
+        if not isinstance(estimator, str):
+            raise TypeError(
+                f"regularization_path takes the name of a loss ({', '.join(FAMILIES)}), or a "
+                f"LogisticRegression or LinearSVC. Got {type(estimator).__name__} instead."
+            )
+        require_choice("estimator", estimator, FAMILIES)
+        kind, options = FAMILIES[estimator]
+        prototype = kind(**options)
+    if l1_ratio is not None:
+        prototype.set_params(l1_ratio=l1_ratio)
+    prototype._check_parameters()
+    return prototype
+
+
+def _values(
+    Cs: Any,
+    ratio: float | None,
+    l1_ratio: float,
+    null: NullModel,
+    factors: Array | None,
+    data: Dataset,
+) -> Array:
+    """The values of C, given or chosen."""
+    if has_length(Cs):
+        for C in as_list("Cs", Cs, "how many values of C to choose, or a list of them"):
+            require_strength("Cs", C)
+        return np.asarray(Cs, np.float64)
+    require_count("Cs", Cs)
+    if l1_ratio > 0.0:
+        largest = null.largest_l1(factors) / l1_ratio
+        largest *= 1.0 + ROUNDING * float(np.finfo(data.dtype).eps)
+    else:
+        largest = null.largest_l2(factors)
+    if not largest > 0.0:
+        raise ValueError(
+            "The loss has no slope at weights of 0: no feature tells the classes apart, and all "
+            "weights are 0 at every C. Give the values of C as a list."
+        )
+    if ratio is None:
+        ratio = RATIO_L1 if l1_ratio > 0.0 else RATIO_L2
+    strengths = largest * np.geomspace(1.0, ratio, Cs)
+    return 1.0 / (strengths * data.given_weight()[0])

@@ -1,0 +1,64 @@
+"""Models along a path of penalties, each starting from those that are already there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.model import Model
+from separatrix.training import Result, train
+from separatrix.training.callbacks import OnRecord, renumbered
+from separatrix.training.task import Task
+
+STEPS = (8, 4, 2)  # between the points that are already there, wave by wave
+HALF = np.array([0.5])
+
+
+def train_in_waves(
+    tasks: Sequence[Task],
+    paths: Sequence[Sequence[int]],
+    data: Dataset,
+    on_record: OnRecord | None = None,
+) -> list[Result]:
+    """Train all tasks, those of each path in waves.
+
+    A path is the numbers of tasks that differ in the strength of their penalty, from strong to
+    weak; every task is on one path. The points of a wave, of all paths, are one batch. Those of the
+    first wave start where their tasks say, those of a later one half-way between the neighbours on
+    their path that are already there. With L1 this saves most of the work: the start has about the
+    right weights at 0.
+    """
+    found: list[dict[int, Result]] = [{} for _ in paths]  # by place on the path
+    for wave in _waves(max(map(len, paths), default=0)):
+        batch = [(p, at) for p, path in enumerate(paths) for at in wave if at < len(path)]
+        numbers = [paths[p][at] for p, at in batch]
+        starts = [_halfway(found[p], at) or tasks[k].start for k, (p, at) in zip(numbers, batch)]
+        some = [replace(tasks[k], start=start) for k, start in zip(numbers, starts)]
+        heard = renumbered(on_record, numbers)
+        results = train(some, data.select(np.array(numbers)), on_record=heard)
+        for (p, at), result in zip(batch, results):
+            found[p][at] = result
+    by_task = {path[at]: result for path, own in zip(paths, found) for at, result in own.items()}
+    return [by_task[number] for number in range(len(tasks))]
+
+
+def _waves(n_points: int) -> list[range]:
+    """Every eighth point, then those between them, and so on until all are there.
+
+    >>> [list(wave) for wave in _waves(10)]
+    [[0, 8], [4], [2, 6], [1, 3, 5, 7, 9]]
+    """
+    halves = [(step // 2, step) for step in STEPS]
+    return [range(k, n_points, step) for k, step in [(0, STEPS[0]), *halves] if k < n_points]
+
+
+def _halfway(found: Mapping[int, Result], at: int) -> Model | None:
+    """The mean of the nearest stronger and weaker points; the stronger one at the end."""
+    if not found:
+        return None
+    stronger = found[max(other for other in found if other < at)].model
+    weaker = [other for other in found if other > at]
+    return stronger.plus(found[min(weaker)].model).times(HALF) if weaker else stronger

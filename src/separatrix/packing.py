@@ -1,0 +1,219 @@
+"""Plain Python values as JSON and arrays, and back, with nothing changed on the way.
+
+None, bool, int, str, finite float, list, and dict with keys of text are themselves in JSON. What
+JSON does not know is an object with one key that begins with a dollar:
+
+    {"$float": "inf"}                         also "-inf" and "nan"
+    {"$tuple": [...]}
+    {"$pairs": [[key, value], ...]}           a dict with other keys
+    {"$scalar": ["float32", 0.5]}             a scalar of numpy's
+    {"$array": "coef_"}                       an array of numbers, by its name among the arrays
+    {"$strings": ["no", "yes"], "width": 3}   an array of text, so many characters an entry
+    {"$objects": ["no", "yes"]}               an array of Python values
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from separatrix.matrix import Array
+
+DEPTH = 32  # levels of lists in lists
+CHARACTERS = 1 << 25  # of all entries of an array of text: the padding is in no file's size
+NUMBERS = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+FLOATS = frozenset(["float16", "float32", "float64"])
+NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
+    """A value as JSON; its arrays are added to `arrays` under names that begin with `where`.
+
+    >>> arrays = {}
+    >>> pack({"C": np.inf, "init": (np.zeros(2), 1)}, "parameters", arrays)
+    {'C': {'$float': 'inf'}, 'init': {'$tuple': [{'$array': 'parameters.init.0'}, 1]}}
+    >>> list(arrays)
+    ['parameters.init.0']
+    """
+    if depth > DEPTH:
+        raise ValueError(f"{where} is nested more than {DEPTH} levels deep.")
+
+    def inner(part: Any, name: Any) -> Any:
+        return pack(part, f"{where}.{name}", arrays, depth + 1)
+
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"$float": str(value)}
+    if type(value) is list:
+        return [inner(part, k) for k, part in enumerate(value)]
+    if type(value) is tuple:
+        return {"$tuple": [inner(part, k) for k, part in enumerate(value)]}
+    if type(value) is dict:
+        if all(type(key) is str and not key.startswith("$") for key in value):
+            return {key: inner(part, key) for key, part in value.items()}
+        return {
+            "$pairs": [
+                [inner(k, "key"), inner(part, n)] for n, (k, part) in enumerate(value.items())
+            ]
+        }
+    if isinstance(value, np.generic) and value.dtype.name in NUMBERS | FLOATS:
+        return {"$scalar": [value.dtype.name, inner(value.item(), "scalar")]}
+    if isinstance(value, np.str_):
+        return {"$scalar": ["str", str(value)]}
+    if type(value) is np.ndarray:
+        return _pack_array(value, where, arrays, inner)
+    raise ValueError(
+        f"{where} is of type {type(value).__name__}: a model file holds numbers, text and arrays, "
+        "and nothing else."
+    )
+
+
+def _pack_array(
+    value: Array, where: str, arrays: dict[str, Array], inner: Callable[[Any, Any], Any]
+) -> Any:
+    if where in arrays:
+        raise ValueError(f"{where} is the name of two arrays. Use names without dots.")
+    if value.dtype.name in NUMBERS | FLOATS:
+        arrays[where] = np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(
+            value.shape
+        )
+        return {"$array": where}
+    if value.ndim == 1 and value.dtype.kind == "U":
+        width = value.dtype.itemsize // np.dtype("U1").itemsize
+        _require_room(width, len(value), where)
+        return {"$strings": value.tolist(), "width": width}
+    if value.ndim == 1 and value.dtype == object:
+        return {"$objects": [inner(part, k) for k, part in enumerate(value)]}
+    raise ValueError(
+        f"{where} is an array of type {value.dtype} with {value.ndim} axes: a model file holds "
+        "arrays of numbers, and lists of text."
+    )
+
+
+def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) -> Any:
+    """What `pack` was given; a ValueError in words for what it cannot have made.
+
+    >>> unpack({"C": {"$float": "inf"}, "folds": {"$tuple": [3, 5]}}, "parameters", {})
+    {'C': inf, 'folds': (3, 5)}
+    """
+    if depth > DEPTH:
+        raise ValueError(f"{where} is nested more than {DEPTH} levels deep.")
+
+    def inner(part: Any, name: Any) -> Any:
+        return unpack(part, f"{where}.{name}", arrays, depth + 1)
+
+    if isinstance(value, list):
+        return [inner(part, k) for k, part in enumerate(value)]
+    if isinstance(value, dict):
+        tag = next(iter(value), "")
+        if not tag.startswith("$"):
+            return {key: inner(part, key) for key, part in value.items()}
+        if tag not in _TAGS:
+            raise ValueError(f"{where} is a {tag!r}, which this version does not know.")
+        return _TAGS[tag](value, where, arrays, inner)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} is a number too large to be one.")
+    return value
+
+
+def _float(value: Any, where: str, *_: Any) -> float:
+    word = value["$float"]
+    if not isinstance(word, str) or word not in NOT_FINITE:
+        raise ValueError(f"{where} is the number {word!r}; it can be inf, -inf or nan.")
+    return NOT_FINITE[word]
+
+
+def _tuple(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+    parts = _require_list(value["$tuple"], where)
+    return tuple(inner(part, k) for k, part in enumerate(parts))
+
+
+def _pairs(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+    out = {}
+    for n, pair in enumerate(_require_list(value["$pairs"], where)):
+        key, part = _require_list(pair, where, length=2)
+        key = inner(key, "key")
+        try:
+            out[key] = inner(part, n)
+        except TypeError:
+            raise ValueError(f"{where} has a key that cannot be one.") from None
+    return out
+
+
+def _scalar(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+    name, number = _require_list(value["$scalar"], where, length=2)
+    number = inner(number, "scalar")
+    if name == "str" and isinstance(number, str):
+        return np.str_(number)
+    wanted = {"bool": bool, **dict.fromkeys(FLOATS, float)}.get(str(name), int)
+    if str(name) not in NUMBERS | FLOATS or type(number) is not wanted:
+        raise ValueError(f"{where} is no scalar of type {name!r}.")
+    try:
+        with np.errstate(over="ignore"):
+            out = np.dtype(name).type(number)
+    except OverflowError:
+        out = None
+    if out is None or not (out.item() == number or number != number):
+        raise ValueError(f"{where} is {number!r}, which the type {name} cannot hold.")
+    return out
+
+
+def _array(value: Any, where: str, arrays: Mapping[str, Array], *_: Any) -> Array:
+    name = value["$array"]
+    # Every array bears the name of its place, so that none can be in two.
+    if name != where or where not in arrays:
+        raise ValueError(f"{where} has no array.")
+    return arrays[where]
+
+
+def _strings(value: Any, where: str, *_: Any) -> Array:
+    texts, width = _require_list(value["$strings"], where), value.get("width")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{where} is a list of text, and some of it is not text.")
+    if type(width) is not int or width < 1:
+        raise ValueError(f"{where} is an array of text without a width.")
+    _require_room(width, len(texts), where)
+    out = np.array(texts, f"U{width}")
+    if out.tolist() != texts:  # longer than the width, or with zeros at the end, which are dropped
+        raise ValueError(f"{where} has text that an array of {width} characters cannot hold.")
+    return out
+
+
+def _objects(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Array:
+    parts = _require_list(value["$objects"], where)
+    out = np.empty(len(parts), object)
+    for k, part in enumerate(parts):
+        out[k] = inner(part, k)
+    return out
+
+
+_TAGS: dict[str, Callable[..., Any]] = {
+    "$float": _float,
+    "$tuple": _tuple,
+    "$pairs": _pairs,
+    "$scalar": _scalar,
+    "$array": _array,
+    "$strings": _strings,
+    "$objects": _objects,
+}
+
+
+def _require_room(width: int, length: int, where: str) -> None:
+    if width * max(length, 1) > CHARACTERS:
+        raise ValueError(
+            f"{where} is an array of {length} texts, each padded to {width} characters: more than "
+            f"{CHARACTERS} in all. Use a list."
+        )
+
+
+def _require_list(value: Any, where: str, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or length not in (None, len(value)):
+        of = "" if length is None else f" of {length}"
+        raise ValueError(f"{where} must be a list{of}.")
+    return value

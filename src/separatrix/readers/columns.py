@@ -1,0 +1,220 @@
+"""A table of named columns: numbers, categories and text.
+
+    numbers       float64, NaN where a value is missing
+    categories    object array of str, None where a value is missing
+    text          the same, but every value is a document
+
+A table of one kind only needs no frame library, and a frame of any library becomes one of these.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.readers.frames import date_words, is_arrow, named_columns, of_arrow
+
+Kind: TypeAlias = Literal["numbers", "categories", "text"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
+
+_CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
+_WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
+_LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a reader found: the table, the labels (or None), the names of the features, remarks.
+
+    `reading` has the options, as plain values, with which new rows are read in the same way.
+
+    >>> table, y, names, notes = Parts(np.eye(2), None, ["a", "b"], [])
+    """
+
+    table: Any
+    y: Array | None
+    feature_names: list[str]
+    notes: list[str]
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.table, self.y, self.feature_names, self.notes))
+
+
+class Columns:
+    """Named columns of equal length, in order.
+
+    >>> table = Columns({"age": [39, None], "job": ["clerk", "smith"]})
+    >>> table["age"], table.kind("age"), table.kind("job")
+    (array([39., nan]), 'numbers', 'categories')
+    >>> table.take([1])["job"].tolist(), table.shape
+    (['smith'], (2, 2))
+
+    `text` names the columns of documents. Without it, a column of words is text where most values
+    are different and have several words.
+
+    >>> Columns({"mail": ["win a free phone now", "are we still on for lunch"]}).kind("mail")
+    'text'
+    """
+
+    def __init__(self, columns: Mapping[str, Any], *, text: Collection[str] | None = None) -> None:
+        self._columns = {str(name): column_of(str(name), v) for name, v in columns.items()}
+        if len(self._columns) < len(columns):
+            raise ValueError(f"Two columns have the same name in {list(map(str, columns))}.")
+        lengths = {name: len(values) for name, values in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"All columns must have the same length. Got {lengths} instead.")
+        words = [name for name, values in self._columns.items() if values.dtype == object]
+        if text is None:
+            text = [name for name in words if looks_like_text(self._columns[name])]
+        for name in text:
+            require_column(name, self._columns, "a column of text")
+            if name not in words:
+                self._columns[name] = words_of(self._columns[name])
+        self._text = frozenset(text)
+
+    @classmethod
+    def of_frame(cls, frame: Any, *, text: Collection[str] | None = None) -> Columns:
+        """Make a table of a data frame of pandas, polars or any library with named columns."""
+        return cls(named_columns("The data frame", frame), text=text)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of columns."""
+        return len(self), len(self._columns)
+
+    def kind(self, name: str) -> Kind:
+        """Say what a column holds: 'numbers', 'categories' or 'text'."""
+        if name in self._text:
+            return "text"
+        return "numbers" if self[name].dtype == np.float64 else "categories"
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What every column holds."""
+        return {name: self.kind(name) for name in self._columns}
+
+    def take(self, rows: Any) -> Columns:
+        """The table of these rows: numbers, a mask or a slice."""
+        rows = rows if isinstance(rows, slice) else np.asarray(rows)
+        return self._same({name: values[rows] for name, values in self._columns.items()})
+
+    def select(self, names: Iterable[str]) -> Columns:
+        """The table of these columns, in this order."""
+        return self._same({name: self[name] for name in names})
+
+    def _same(self, columns: dict[str, Array]) -> Columns:
+        part = Columns({})
+        part._columns, part._text = columns, self._text & columns.keys()
+        return part
+
+    def __getitem__(self, name: str) -> Array:
+        require_column(name, self._columns, "a column")
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return next((len(values) for values in self._columns.values()), 0)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{name} ({kind})" for name, kind in self.kinds.items())
+        return f"Columns of {len(self):,} rows: {kinds}"
+
+
+def require_column(name: Any, names: Collection[str], what: str) -> None:
+    """Raise unless `name` is one of the columns; a dict of them is searched at once."""
+    if name not in names:
+        shown = ", ".join(map(repr, list(names)[:20])) + (", ..." if len(names) > 20 else "")
+        raise ValueError(f"There is no column {name!r} to be {what}. The columns are: {shown}.")
+
+
+def column_of(name: str, values: Any) -> Array:
+    """Make a column of any sequence: float64 with NaN, or an object array of str with None.
+
+    >>> column_of("x", [True, 2, None])
+    array([ 1.,  2., nan])
+    """
+    if is_arrow(values):
+        values = of_arrow(name, values)
+    plain = isinstance(values, np.ndarray)
+    categorical = not plain and str(getattr(values, "dtype", "")) in _CATEGORICAL
+    array = values if plain else _array(values)
+    if array.ndim != 1:
+        raise ValueError(f"Column {name!r} must be a vector. Got shape {array.shape} instead.")
+    if array.dtype.kind in "biuf" and not categorical:
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind == "M":
+        return date_words(array)
+    if array.dtype == object and str in (types := set(map(type, array))) <= {str, type(None)}:
+        return array
+    items = [None if _is_missing(value) else value for value in array.tolist()]
+    if categorical:
+        items = [value if value is None else str(value) for value in items]
+    types = {type(value) for value in items if value is not None}
+    if types and all(issubclass(kind, datetime.date | datetime.time) for kind in types):
+        return column_of(name, [value if value is None else str(value) for value in items])
+    if all(issubclass(kind, str) for kind in types) and (types or array.dtype.kind == "U"):
+        return np.fromiter(items, dtype=object, count=len(items))
+    if all(issubclass(kind, numbers.Real | np.bool_) for kind in types):
+        return np.array([math.nan if value is None else float(value) for value in items])
+    found = ", ".join(sorted(kind.__name__ for kind in types))
+    raise ValueError(
+        f"Column {name!r} must hold numbers, words or dates. Got {found} instead: "
+        f"turn the values into numbers or words, or leave the column out with drop={name!r}."
+    )
+
+
+def _array(values: Any) -> Array:
+    array = np.asarray(values) if hasattr(values, "dtype") else np.asarray(list(values), object)
+    return array if array.ndim == 1 else np.asarray(values)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def words_of(values: Array) -> Array:
+    """Write numbers as a file has them: 3.0 as '3'.
+
+    >>> words_of(np.array([3.0, 0.5, np.nan])).tolist()
+    ['3', '0.5', None]
+    """
+    if values.dtype == object:
+        return values
+    words = [
+        None if math.isnan(x) else str(int(x)) if x.is_integer() else repr(x)
+        for x in values.tolist()
+    ]
+    return np.fromiter(words, dtype=object, count=len(words))
+
+
+def looks_like_text(values: Array) -> bool:
+    """Say whether a column of words holds documents: mostly different, of several words."""
+    present = [text for text in values[:_LOOKED_AT] if text is not None and text not in MISSING]
+    n_words = sum(len(text.split()) for text in present)
+    return 2 * len(set(present)) > len(present) and n_words >= _WORDS_OF_TEXT * len(present)
+
+
+def count_missing(values: Array) -> int:
+    """The number of missing values of a column."""
+    if values.dtype == object:
+        return sum(value is None for value in values)
+    return int(np.isnan(values).sum())

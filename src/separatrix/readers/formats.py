@@ -1,0 +1,186 @@
+"""Which format a file or a folder has, and the reader for it.
+
+A known ending decides; otherwise the content does. `READERS` names all formats.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from separatrix.errors import ParameterError
+from separatrix.readers.columns import Parts
+from separatrix.readers.delimited import DELIMITERS
+from separatrix.readers.idx import is_idx_folder, looks_like_idx, read_idx_folder, read_idx_images
+from separatrix.readers.images import ENDINGS as IMAGES
+from separatrix.readers.images import read_images
+from separatrix.readers.label_column import Label
+from separatrix.readers.matrices import is_npy_folder, read_npy, read_npy_folder, read_npz
+from separatrix.readers.source import Read
+from separatrix.readers.svmlight import read_svmlight
+from separatrix.readers.tables import read_parquet, read_table
+from separatrix.readers.text import read_documents
+from separatrix.readers.unpacking.packed import ENDINGS as PACKED
+from separatrix.readers.unpacking.packed import beginning
+
+_LOOKED_AT = 1 << 16  # bytes of a file of unknown ending
+_SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
+
+
+def _svmlight(
+    path: Path,
+    *,
+    features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    label: Label = None,
+) -> Parts:
+    if label is not None and label is not False:
+        raise ValueError(
+            f"{path}: the label of an svmlight file is the first word of a line. It can be left "
+            f"out with label=False, and no more. Got {label!r} instead."
+        )
+    found = read_svmlight(path, features=features, zero_based=zero_based)
+    note = f"The first feature has index {found.first_index}."
+    if found.first_index and zero_based == "auto":
+        note = "The first feature has index 1: index 0 does not occur."
+    reading = {"zero_based": found.first_index == 0}
+    return Parts(found.X, found.y if label is None else None, [], [note], reading)
+
+
+def _idx(path: Path) -> Parts | Read:
+    return read_idx_folder(path) if path.is_dir() else read_idx_images(path)
+
+
+READERS: dict[str, Callable[..., Parts | Read]] = {
+    "svmlight": _svmlight,
+    "table": read_table,
+    "parquet": read_parquet,
+    "text": read_documents,
+    "images": read_images,
+    "npz": read_npz,
+    "npy": read_npy,
+    "arrays": read_npy_folder,
+    "idx": _idx,
+}
+
+_BY_ENDING = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "table",
+    ".tsv": "table",
+    ".tab": "table",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".idx": "idx",
+}
+
+
+# Files that are not documents, though many of them are text.
+_NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx", ".zip"])
+
+
+def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
+    """Read a file or a folder by the reader of its format."""
+    if format is None:
+        format = format_of(path)
+    elif format not in READERS:
+        raise ParameterError(
+            f"The 'format' parameter must be one of {', '.join(READERS)}. Got {format!r} instead."
+        )
+    known = options_of(format)
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"{path} is read as {format}, which has no option {name!r}. "
+                f"It has: {', '.join(known) or 'none'}. Formats that have it: "
+                f"{', '.join(other for other in READERS if name in options_of(other)) or 'none'}."
+            )
+    found = READERS[format](path, **options)
+    return Read(found) if isinstance(found, Parts) else found
+
+
+def options_of(format: str) -> tuple[str, ...]:
+    """The options of a format's reader.
+
+    >>> options_of("svmlight")
+    ('features', 'zero_based', 'label')
+    """
+    return tuple(inspect.signature(READERS[format]).parameters)[1:]
+
+
+def format_of(path: Path) -> str:
+    """Find out what a file or a folder holds.
+
+    >>> format_of(Path("rows.libsvm.gz"))
+    'svmlight'
+    """
+    if path.is_dir():
+        return _format_of_folder(path)
+    ending = _ending(path)
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    if path.exists() and not path.is_file():
+        raise ParameterError(
+            f"{path} is a pipe: it can be read once, which leaves no look at what it holds. Say it "
+            "with format='svmlight' (or another format), or write it to a file first."
+        )
+    return _format_of_content(beginning(path, _LOOKED_AT), is_text=ending == ".txt")
+
+
+def _format_of_folder(path: Path) -> str:
+    if is_idx_folder(path):
+        return "idx"
+    if is_npy_folder(path):
+        return "arrays"
+    folders = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
+    files = [file for folder in folders for file in sorted(folder.iterdir())]
+    if any(file.suffix.lower() in IMAGES for file in files):
+        return "images"
+    strange = next((file for file in files if _ending(file) in _NO_DOCUMENTS), None)
+    if strange is not None:
+        raise ValueError(
+            f"{path} is a folder with {strange.relative_to(path)}, which is no text of a class. "
+            "Give the file itself, or format='text' if all files in the folder are documents."
+        )
+    return "text"
+
+
+def _ending(path: Path) -> str:
+    """The last part of a file's name, as in .csv, whatever it was packed by."""
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def _format_of_content(start: bytes, *, is_text: bool) -> str:
+    for magic, format in ((b"\x93NUMPY", "npy"), (b"PK", "npz"), (b"PAR1", "parquet")):
+        if start.startswith(magic):
+            return format
+    if looks_like_idx(start):
+        return "idx"
+    lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(start) == _LOOKED_AT and len(lines) > 1:
+        lines.pop()  # may be cut in two
+    lines = [line.strip() for line in lines if line.strip()]
+    rows = [line for line in lines if not line.startswith(b"#")]
+    if b":" in start and rows and all(map(_SVMLIGHT.match, rows)):
+        return "svmlight"
+    return "text" if is_text or not _looks_delimited(lines) else "table"
+
+
+def _looks_delimited(lines: list[bytes]) -> bool:
+    """Say whether nine lines of ten have equally many delimiters of one kind."""
+    for delimiter in DELIMITERS:
+        counts = Counter(line.count(delimiter.encode()) for line in lines)
+        count, times = counts.most_common(1)[0] if counts else (0, 0)
+        if count and times >= 0.9 * len(lines):
+            return True
+    return False

@@ -1,0 +1,102 @@
+"""Data frames of pandas, polars and pyarrow as named columns, with dates and truth values as words.
+
+A date is the word that a CSV file has for it, so that a column means the same in every format.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from separatrix.matrix import Array
+
+
+def is_frame(source: Any) -> bool:
+    """Say whether this is a table of named columns, of whatever library."""
+    return hasattr(source, "columns") and not isinstance(source, np.ndarray)
+
+
+def named_columns(where: str, frame: Any) -> dict[str, Any]:
+    """The columns of a frame, or of a table of pyarrow, by their names.
+
+    >>> import pandas as pd
+    >>> list(named_columns("frame", pd.DataFrame({"size": [1, 2], 3: ["u", "v"]})))
+    ['size', '3']
+    """
+    arrow = hasattr(frame, "column_names")  # whose 'columns' are the values
+    keys = list(frame.column_names if arrow else frame.columns)
+    for name, times in Counter(map(str, keys)).items():
+        if times > 1:
+            raise ValueError(f"{where}: {times} columns have the name {name!r}. Rename them.")
+    return {str(key): frame[key] for key in keys}
+
+
+def date_words(days: Array) -> Array:
+    """Dates as words, to the day where all are whole days; None for those that are missing.
+
+    >>> date_words(np.array(["2024-01-31T00:00", "NaT"], "datetime64[ns]")).tolist()
+    ['2024-01-31', None]
+    >>> date_words(np.array(["2024-01-31T12:30"], "datetime64[ns]")).tolist()
+    ['2024-01-31 12:30:00']
+    """
+    present = days[~np.isnat(days)]
+    whole = [
+        unit for unit in ("D", "s") if (present == present.astype(f"datetime64[{unit}]")).all()
+    ]
+    texts = np.datetime_as_string(days.astype(f"datetime64[{whole[0]}]") if whole else days)
+    words = [
+        None if missing else text.replace("T", " ")
+        for text, missing in zip(texts.tolist(), np.isnat(days))
+    ]
+    return np.fromiter(words, dtype=object, count=len(words))
+
+
+def truth_words(values: Any) -> Array | None:
+    """Truth values as the words 'True' and 'False', as in a CSV file; None if they are not such.
+
+    >>> truth_words(np.array([True, False])).tolist(), truth_words([0, 1])
+    (['True', 'False'], None)
+    """
+    array = np.asarray(values)
+    if array.dtype != bool:
+        if array.dtype != object or not any(isinstance(value, bool) for value in array):
+            return None
+        if not all(isinstance(value, bool) or value is None for value in array):
+            return None
+    words = [None if value is None else str(value) for value in array.tolist()]
+    return np.fromiter(words, dtype=object, count=len(words))
+
+
+def is_arrow(values: Any) -> bool:
+    """Say whether this is a column of pyarrow."""
+    return type(values).__module__.partition(".")[0] == "pyarrow"
+
+
+def of_arrow(name: str, column: Any) -> Array:
+    """The values of a column of pyarrow."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_time(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None):
+        values = column.to_pylist()
+        return np.fromiter(values, dtype=object, count=len(values))
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64(), safe=False)
+    elif not (
+        pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+    ):
+        raise ValueError(
+            f"Column {name!r} must hold numbers, words or dates. Got {kind} instead: "
+            f"convert it, or leave the column out with drop={name!r}."
+        )
+    return np.asarray(column.to_numpy(zero_copy_only=False))

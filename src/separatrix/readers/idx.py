@@ -1,0 +1,131 @@
+"""IDX files, in which MNIST and its relatives come: images and labels, packed or not.
+
+read_idx(path)           the array of one file
+read_idx_images(path)    images and, beside them, their labels
+read_idx_folder(path)    train-images, train-labels, t10k-images, t10k-labels
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.readers.columns import Parts
+from separatrix.readers.source import Read
+from separatrix.readers.unpacking.packed import contents
+
+_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+_TRAINING, _TESTING = ("train",), ("t10k", "test")
+
+
+def read_idx(path: Path | str) -> Array:
+    """Read the array of an IDX file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "labels-idx1-ubyte"
+    >>> _ = path.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
+    >>> read_idx(path)
+    array([7, 2, 1], dtype=uint8)
+    """
+    path = Path(path)
+    content = contents(path)
+    if not looks_like_idx(content[:4].tobytes()):
+        raise ValueError(
+            f"{path} is not an IDX file: its first four bytes are none of that format."
+        )
+    kind, dimensions = np.dtype(_TYPES[int(content[2])]), int(content[3])
+    start = 4 + 4 * dimensions
+    shape = [int(size) for size in content[4:start].view(">u4")] if len(content) >= start else []
+    expected = start + math.prod(shape) * kind.itemsize
+    if len(shape) < dimensions or len(content) != expected:
+        said = " x ".join(map(str, shape)) or "a longer header"
+        raise ValueError(
+            f"{path} is damaged: its header says {said}, that is {expected:,} bytes, and it has "
+            f"{len(content):,}."
+        )
+    return content[start:].view(kind).reshape(shape).astype(kind.newbyteorder("="), copy=False)
+
+
+def looks_like_idx(start: bytes) -> bool:
+    """Say whether a file begins as an IDX file does: 0, 0, a known type, some dimensions."""
+    return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _TYPES and 1 <= start[3] <= 8
+
+
+def read_idx_images(path: Path | str) -> Parts:
+    """Read images of any size as rows, with the labels that lie beside them, if any."""
+    path = Path(path)
+    images = read_idx(path)
+    if images.ndim < 2:
+        raise ValueError(
+            f"{path} holds labels, one number a row: give the file of the images, or the folder."
+        )
+    X = images.reshape(len(images), -1)
+    size = " x ".join(map(str, images.shape[1:]))
+    beside = _labels_beside(path)
+    if beside is None:
+        return Parts(X, None, _pixels(images), [f"{len(X):,} images of {size}, without labels."])
+    y = read_idx(beside)
+    if y.shape != (len(X),):
+        raise ValueError(f"{path} has {len(X):,} images and {beside} {len(y):,} labels.")
+    return Parts(X, y, _pixels(images), [f"{len(X):,} images of {size}, labels in {beside.name}."])
+
+
+def read_idx_folder(path: Path | str) -> Read:
+    """Read the training images and the test images of a folder."""
+    path = Path(path)
+    train, test = (_only(path, begins) for begins in (_TRAINING, _TESTING))
+    first, second = read_idx_images(train), read_idx_images(test)
+    if first.y is None or second.y is None:
+        raise ValueError(f"{path} must hold a file of labels beside each file of images.")
+    if first.table.shape[1] != second.table.shape[1]:
+        raise ValueError(f"{train} and {test} hold images of different sizes.")
+    both = Parts(
+        np.concatenate([first.table, second.table]),
+        np.concatenate([first.y, second.y]),
+        first.feature_names,
+        [*first.notes, *second.notes],
+    )
+    rows, n = range(len(both.table)), len(first.table)
+    return Read(both, {"train": rows[:n], "test": rows[n:]})
+
+
+def is_idx_folder(path: Path) -> bool:
+    """Say whether a folder holds images in IDX files."""
+    return any(_is_images(file) for file in path.iterdir())
+
+
+def _is_images(file: Path) -> bool:
+    return "images" in file.name and "idx" in file.name
+
+
+def _only(folder: Path, begins: tuple[str, ...]) -> Path:
+    found = sorted(
+        file for file in folder.iterdir() if _is_images(file) and file.name.startswith(begins)
+    )
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise ValueError(
+            f"{folder} must hold one IDX file of images whose name begins with "
+            f"{' or '.join(map(repr, begins))}. Got {names} instead."
+        )
+    return found[0]
+
+
+def _labels_beside(path: Path) -> Path | None:
+    if "images" not in path.name:
+        return None
+    name = path.name.replace("images", "labels").replace("idx3", "idx1")
+    plain = name.removesuffix(".gz")
+    return next(
+        (p for n in (name, plain, plain + ".gz") if (p := path.with_name(n)).exists()), None
+    )
+
+
+def _pixels(images: Array) -> list[str]:
+    if images.ndim != 3:
+        return [f"number {j}" for j in range(1, math.prod(images.shape[1:]) + 1)]
+    h, w = images.shape[1:]
+    return [f"row {i}, column {j}" for i in range(1, h + 1) for j in range(1, w + 1)]

@@ -1,0 +1,156 @@
+"""Images: a folder of PNG or JPEG files for every class (needs Pillow, the extra 'images').
+
+An image of h x w pixels is a row of h w numbers from 0 to 255, or of 3 h w in colour, row by row:
+uint8, which `Preparation` divides by 255.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.errors import ParameterError
+from separatrix.matrix import Array
+from separatrix.readers.columns import Parts
+from separatrix.readers.text import class_folders, visible
+from separatrix.readers.unpacking.limits import require_room
+
+ENDINGS = (".png", ".jpg", ".jpeg")
+
+_GREY = {"1", "L", "LA"}
+_COLOUR = {"P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
+
+
+def read_images(
+    path: Path | str,
+    *,
+    size: tuple[int, int] | None = None,
+    colour: bool | None = None,
+    resize: bool = True,
+) -> Parts:
+    """Read a folder of images, with one folder for every class, or without labels.
+
+    All images must have one size, or are resized to `size`, (width, height); without `resize`, they
+    must have that size. `colour` keeps three numbers a pixel (True) or one (False); by default,
+    colour is kept where an image has it.
+
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name, grey in [("dark", 10), ("light", 250)]:
+    ...     (folder / name).mkdir()
+    ...     Image.new("L", (2, 2), grey).save(folder / name / "a.png")
+    >>> X, y, names, notes = read_images(folder)
+    >>> X.tolist(), y.tolist()
+    ([[10, 10, 10, 10], [250, 250, 250, 250]], ['dark', 'light'])
+    >>> names[1], notes
+    ('row 1, column 2', ['Greyscale images of 2 x 2 pixels, one folder a class: dark 1, light 1.'])
+    """
+    path = Path(path)
+    folders = {"": visible(path)}
+    if any(entry.is_dir() for entry in folders[""]):
+        folders = class_folders(path)
+    images = [(name, file) for name, files in folders.items() for file in _images_of(files)]
+    if size is not None and (len(size) != 2 or min(size) < 1):
+        raise ParameterError(f"'size' must be (width, height), both >= 1. Got {size!r} instead.")
+    size = None if size is None else (size[0], size[1])
+    if colour is None:
+        colour = any(_has_colour(file) for _, file in images)
+    resized = size is not None and resize
+    pixels, held = [], 0
+    for _, file in images:
+        pixels.append(_pixels(file, size if resized else None, colour))
+        held += pixels[-1].nbytes
+        require_room(path, 0, held)  # of all images together
+    h, w = _one_shape([file for _, file in images], pixels, size)
+    X = np.stack(pixels).reshape(len(pixels), -1)
+    found = f"{'Colour' if colour else 'Greyscale'} images of {w} x {h} pixels"
+    found += " (resized)" if resized else ""
+    names = _names(h, w, colour)
+    reading = {"size": [w, h], "resize": resized, "colour": colour}
+    if "" in folders:
+        return Parts(X, None, names, [f"{found}, without labels."], reading)
+    y = np.array([name for name, _ in images])
+    counts = ", ".join(f"{name} {int((y == name).sum()):,}" for name in folders)
+    return Parts(X, y, names, [f"{found}, one folder a class: {counts}."], reading)
+
+
+def _one_shape(
+    files: Sequence[Path], pixels: Sequence[Array], size: tuple[int, int] | None
+) -> tuple[int, int]:
+    """Height and width of all images, which must be the same, and those of `size` if given."""
+    shapes = [array.shape[:2] for array in pixels]
+    h, w = shapes[0] if size is None else (size[1], size[0])
+    odd = next((i for i, shape in enumerate(shapes) if shape != (h, w)), None)
+    if odd is None:
+        return h, w
+    whose = f"{files[0]} has" if size is None else "The model was trained on"
+    other_h, other_w = shapes[odd]
+    raise ValueError(
+        f"All images must have one size. {whose} {w} x {h} pixels and {files[odd]} has "
+        f"{other_w} x {other_h}: give size=({w}, {h}) to resize them."
+    )
+
+
+def _images_of(files: Sequence[Path]) -> list[Path]:
+    for file in files:
+        if file.suffix.lower() not in ENDINGS:
+            raise ValueError(
+                f"{file} is not an image: a folder of images must hold files that end in "
+                f"{', '.join(ENDINGS)} and nothing else."
+            )
+    return list(files)
+
+
+def _names(h: int, w: int, colour: bool) -> list[str]:
+    pixels = [f"row {i}, column {j}" for i in range(1, h + 1) for j in range(1, w + 1)]
+    if not colour:
+        return pixels
+    return [f"{pixel}, {part}" for pixel in pixels for part in ("red", "green", "blue")]
+
+
+def _open(file: Path) -> Any:
+    try:
+        from PIL.JpegImagePlugin import JpegImageFile
+        from PIL.PngImagePlugin import PngImageFile
+    except ImportError as error:
+        raise ImportError(
+            f"{file}: reading images needs Pillow: pip install 'separatrix[images]'."
+        ) from error
+    with file.open("rb") as opened:
+        png = opened.read(4) == b"\x89PNG"
+    try:  # the classes themselves: Image.open has a limit of its own, which a variable cannot raise
+        image = PngImageFile(file) if png else JpegImageFile(file)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} is not a PNG or JPEG file that can be read: {error}.") from error
+    try:
+        require_room(file, file.stat().st_size, image.width * image.height * len(image.getbands()))
+    except ValueError:
+        image.close()
+        raise
+    if image.mode not in _GREY | _COLOUR:
+        image.close()
+        raise ValueError(
+            f"{file} has pixels of the kind {image.mode!r}. Allowed are 8 bits a channel "
+            f"({', '.join(sorted(_GREY | _COLOUR))}): convert the image."
+        )
+    return image
+
+
+def _has_colour(file: Path) -> bool:
+    with _open(file) as image:
+        return image.mode in _COLOUR
+
+
+def _pixels(file: Path, size: tuple[int, int] | None, colour: bool) -> Array:
+    with _open(file) as image:
+        try:
+            if image.mode in ("P", "PA"):  # a palette may be partly transparent
+                image = image.convert("RGBA")
+            image = image.convert("RGB" if colour else "L")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ValueError(f"{file} is damaged: {error}.") from error
+        return np.asarray(image if size is None else image.resize(size))

@@ -1,0 +1,115 @@
+"""One function for every source of data: a name, a path, arrays or a frame."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from separatrix.errors import ParameterError
+from separatrix.readers.columns import Parts
+from separatrix.readers.data_sets import registry
+from separatrix.readers.formats import read_path
+from separatrix.readers.frames import is_frame
+from separatrix.readers.matrices import read_memory
+from separatrix.readers.source import Source
+from separatrix.readers.splits import Split, own_splits
+from separatrix.readers.tables import read_frame
+
+
+def load(
+    source: Any,
+    *,
+    label: str | int | bool | None = None,
+    text: str | list[str] | None = None,
+    drop: str | list[str] | None = None,
+    features: int | None = None,
+    format: str | None = None,
+    seed: int = 0,
+    split: Split = None,
+    **options: Any,
+) -> Source:
+    """Load data by name, from a file or a folder, or from memory.
+
+    Parameters
+    ----------
+    source : one of
+
+        - a registered name (`separatrix.readers.names()`): "iris", "a9a", "mnist", ...
+        - a file: svmlight, CSV, TSV, Parquet, npy, npz, IDX, or one document a line; plain or, for
+          text and IDX, packed
+        - a folder: images or documents in a folder for every class, IDX files, npy files
+        - a pair (X, y), X alone, or a data frame
+    label : of tables and frames, the column of the labels: its name, or its position from 0; False
+        if there is none. By default a column named label, target, class or y, else the last.
+    text : of tables and frames, the columns that hold documents
+    drop : of tables and frames, the columns that are left out
+    features : of svmlight files, the number of features
+    format : what the file is, if neither its ending nor its content says it: one of
+        `separatrix.readers.READERS`
+    seed : for the rows that are drawn for validation and for testing
+    split : three shares, or row numbers for "train", "validation" and "test". By default the data
+        set's own, or else 80/10/10, stratified.
+    **options : other options of the format's reader, such as `header` or `zero_based`
+
+    A registered name goes before a file of the same name: write "./a9a" for the file.
+
+    >>> source = load("iris")
+    >>> source
+    Source 'iris': 150 rows, 4 features; train 100, validation 25, test 25
+    >>> source.part("train").table.shape, source.feature_names[0], str(source.y[0])
+    ((100, 4), 'sepal length (cm)', 'setosa')
+    """
+    given = {"label": label, "text": text, "drop": drop, "features": features}
+    options |= {name: value for name, value in given.items() if value is not None}
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, str) and source in registry.names():
+        _refuse(options | ({"format": format} if format else {}), f"The data set {source!r} takes")
+        return registry.read(source, seed=seed, split=split)
+    if isinstance(source, str | os.PathLike):
+        path = _existing(source)
+        parts, own = read_path(path, format, options)
+        name = path.resolve().name
+    else:
+        parts, name = _from_memory(source, options)
+        own = None
+    notes = list(parts.notes)
+    splits = None if own is None or split is not None else own_splits(own, parts.y, seed, notes)
+    return Source.of_parts(
+        replace(parts, notes=notes), name=name, splits=splits, split=split, seed=seed
+    )
+
+
+def _existing(source: str | os.PathLike[str]) -> Path:
+    path = Path(source).expanduser()
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no file or folder {str(source)!r}, and no data set of this name."
+            f"{registry.suggestion(str(source))} Names: {', '.join(registry.names())}."
+        )
+    return path
+
+
+def _from_memory(source: Any, options: dict[str, Any]) -> tuple[Parts, str]:
+    if source is None:
+        raise ValueError("There is nothing to load: give a name, a path, arrays or a frame.")
+    if is_frame(source):
+        unknown = {name: value for name, value in options.items() if name not in _OF_FRAMES}
+        _refuse(unknown, "A data frame takes label, text and drop, and")
+        return read_frame(source, **options), "data frame"
+    _refuse(options, "Arrays in memory take")
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise ValueError(f"A tuple must be (X, y). Got {len(source)} parts instead.")
+        return read_memory(*source), "arrays"
+    return read_memory(source), "array"
+
+
+_OF_FRAMES = ("label", "text", "drop", "columns", "layout")
+
+
+def _refuse(options: dict[str, Any], who: str) -> None:
+    if options:
+        raise ParameterError(f"{who} no option {next(iter(options))!r}.")

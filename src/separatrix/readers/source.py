@@ -1,0 +1,189 @@
+"""Data as it came in: a raw table, labels, names, splits, and a fingerprint of the content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.matrix import Array
+from separatrix.readers.columns import Columns, Parts
+from separatrix.readers.label_column import class_labels
+from separatrix.readers.splits import SHARES, Split, Splits, given_rows, split_in_words, split_rows
+
+_ENTRIES_AT_ONCE = 1 << 20
+
+
+class Read(NamedTuple):
+    """What a reader found, and the rows of the parts that the data has of its own, if it has."""
+
+    parts: Parts
+    own: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table with its labels, before anything was learnt from it.
+
+    Attributes
+    ----------
+    name : of the file, the folder or the registered data set
+    table : (n, d) numpy array, scipy CSR, or `Columns`
+    y : (n,) labels as they were given, numbers or words; None if there are none
+    feature_names : d names, or None where the source has none
+    notes : sentences about what was decided when it was read
+    splits : row numbers for "train", "validation" and "test"
+    reading : options of the reader with which new rows are read in the same way, as plain values
+
+    >>> source = Source.of(np.eye(10), np.arange(10) % 2, name="ten rows")
+    >>> source
+    Source 'ten rows': 10 rows, 10 features; train 8, validation 1, test 1
+    >>> source.part("train").table.shape
+    (8, 10)
+    """
+
+    name: str
+    table: Any
+    y: Array | None
+    feature_names: list[str] | None = None
+    notes: list[str] = field(default_factory=list)
+    splits: Splits = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        y: Array | None = None,
+        *,
+        name: str,
+        feature_names: list[str] | None = None,
+        notes: list[str] | None = None,
+        splits: Splits | None = None,
+        split: Split = None,
+        seed: int = 0,
+        reading: dict[str, Any] | None = None,
+    ) -> Source:
+        """Make one whose rows are split as the caller says, or as the data set has it, or 80/10/10.
+
+        `splits` is the data set's own; `split` the caller's: three shares, or row numbers by part.
+        """
+        n = _n_rows(table)
+        if y is not None and len(y) != n:
+            raise ValueError(f"{name} has {n:,} rows and {len(y):,} labels.")
+        notes = list(notes or [])
+        y = y if y is None else class_labels(y, notes)
+        if isinstance(split, Mapping):
+            splits = given_rows(split, n)
+        elif split is not None or splits is None:
+            shares = SHARES if split is None else split
+            splits = split_rows(y, n, seed, shares)
+            notes.append(split_in_words(splits, shares, seed, by_label=y is not None))
+        return cls(name, table, y, feature_names or None, notes, splits, reading or {})
+
+    @classmethod
+    def of_parts(cls, parts: Parts, **options: Any) -> Source:
+        """Make one of what a reader found; the options are those of `of`."""
+        return cls.of(
+            parts.table,
+            parts.y,
+            feature_names=parts.feature_names,
+            notes=parts.notes,
+            reading=parts.reading,
+            **options,
+        )
+
+    def __len__(self) -> int:
+        return _n_rows(self.table)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {len(rows):,}" for part, rows in self.splits.items())
+        shape = f"{len(self):,} rows, {self.table.shape[1]:,} features"
+        return f"Source {self.name!r}: {shape}" + (f"; {parts}" if parts else "")
+
+    def rows(self, numbers: Any) -> Source:
+        """The source of these rows: numbers, a mask or a slice. It has no splits of its own."""
+        numbers = np.arange(len(self))[numbers]
+        by_name = isinstance(self.table, Columns)
+        table = self.table.take(numbers) if by_name else self.table[numbers]
+        y = None if self.y is None else self.y[numbers]
+        return Source(self.name, table, y, self.feature_names, self.notes)
+
+    def part(self, part: str) -> Source:
+        """The rows for "train", "validation" or "test"."""
+        if part not in self.splits:
+            raise ValueError(f"{self.name} has no part {part!r}. Got: {', '.join(self.splits)}.")
+        return self.rows(self.splits[part])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256 of values and labels, whatever file, packing or number type they came in.
+
+        >>> dense = Source.of(np.eye(3), name="a").fingerprint
+        >>> dense == Source.of(np.eye(3, dtype=np.uint8), name="b").fingerprint
+        True
+        """
+        digest = hashlib.sha256()
+        for piece in _content(self.table):
+            digest.update(piece)
+        for piece in _labels(self.y):
+            digest.update(piece)
+        return digest.hexdigest()
+
+
+def _n_rows(table: Any) -> int:
+    return int(table.shape[0])
+
+
+def _content(table: Any) -> Iterator[bytes]:
+    """The bytes that stand for a table: a sparse matrix is not the same as a dense one."""
+    if isinstance(table, Columns):
+        yield f"columns {table.shape} ".encode()
+        for name in table:
+            yield from _words([name, table.kind(name)])
+            yield from _labels(table[name])
+    elif sp.issparse(table):
+        yield f"sparse {table.shape} ".encode()
+        yield from _whole(table.indptr)
+        yield from _whole(table.indices)
+        yield from _floats(table.data)
+    else:
+        yield f"dense {table.shape} ".encode()
+        step = max(_ENTRIES_AT_ONCE // max(table.shape[1], 1), 1)
+        for start in range(0, len(table), step):
+            yield from _floats(table[start : start + step].ravel())
+
+
+def _labels(y: Array | None) -> Iterator[bytes]:
+    if y is None:
+        yield b"none"
+    elif y.dtype.kind in "biuf":
+        yield b"numbers"
+        yield from _floats(y)
+    else:
+        yield b"words"
+        yield from _words(y.tolist())
+
+
+def _floats(a: Array) -> Iterator[bytes]:
+    for start in range(0, len(a), _ENTRIES_AT_ONCE):
+        piece = a[start : start + _ENTRIES_AT_ONCE].astype("<f8")
+        piece[np.isnan(piece)] = np.nan  # there are many NaNs
+        yield piece.tobytes()
+
+
+def _whole(a: Array) -> Iterator[bytes]:
+    for start in range(0, len(a), _ENTRIES_AT_ONCE):
+        yield a[start : start + _ENTRIES_AT_ONCE].astype("<i8").tobytes()
+
+
+def _words(words: list[Any]) -> Iterator[bytes]:
+    """The lengths first, -1 for what is missing: then no two lists give the same bytes."""
+    texts = [None if word is None else str(word).encode("utf-8", "surrogatepass") for word in words]
+    yield np.array([-1 if text is None else len(text) for text in texts], "<i8").tobytes()
+    yield b"".join(text for text in texts if text is not None)

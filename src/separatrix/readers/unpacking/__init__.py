@@ -1,0 +1,1 @@
+"""Packed and encoded files, read within limits."""

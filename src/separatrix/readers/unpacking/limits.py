@@ -1,0 +1,91 @@
+"""How much a file may hold when it is unpacked: what stops a decompression bomb.
+
+A packed file may unpack to half of this machine's memory, and to 8 GiB at most. One that unpacks to
+more than 256 MiB may be at most 200 times as large as its packed form. Tables of real data are ten
+to fifty times as large. SEPARATRIX_MAX_UNPACKED sets another limit and lifts the one on the ratio.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+VARIABLE = "SEPARATRIX_MAX_UNPACKED"
+MOST_BYTES = 8 << 30
+MOST_RATIO = 200
+FREE_BYTES = 256 << 20  # any ratio is allowed up to here
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"(\d{1,18})\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+class UnpackLimitError(ValueError):
+    """A file holds more than may be unpacked."""
+
+
+def require_room(path: Path | str, packed: int, unpacked: int) -> None:
+    """Raise if `unpacked` bytes, from `packed` ones (0 if not known), are above the limits.
+
+    >>> require_room("big.csv.gz", 1 << 20, 1 << 30)
+    Traceback (most recent call last):
+        ...
+    separatrix.readers.unpacking.limits.UnpackLimitError: big.csv.gz unpacks to more than ...
+    """
+    own = _own_limit()
+    most = min(most_bytes(), MOST_BYTES) if own is None else own
+    if unpacked > most:
+        why = (
+            f"set by {VARIABLE}"
+            if own is not None
+            else "which is half of this machine's memory"
+            if most < MOST_BYTES
+            else "the limit for packed files"
+        )
+        raise UnpackLimitError(
+            f"{path} unpacks to more than {in_units(most)}, {why}. If you trust the file, set "
+            f"{VARIABLE} to a larger size, such as 32G, or unpack it first."
+        )
+    if own is None and packed and unpacked > max(FREE_BYTES, MOST_RATIO * packed):
+        raise UnpackLimitError(
+            f"{path} unpacks to more than {in_units(FREE_BYTES)}, and to more than {MOST_RATIO} "
+            f"times its size of {in_units(packed)}, as a decompression bomb does. If you trust the "
+            f"file, set {VARIABLE} to the size to allow, such as 4G, or unpack it first."
+        )
+
+
+def most_bytes() -> int:
+    """Half of the memory of this machine, or of the container that this runs in."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not told by this system
+        memory = 1 << 33
+    with contextlib.suppress(ValueError, OSError):  # "max", or no such limit
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return memory // 2
+
+
+def in_units(size: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> in_units(3 << 29), in_units(1000)
+    ('1.5 GiB', '1000 bytes')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
+
+
+def _own_limit() -> int | None:
+    """The bytes that the variable allows; None if it is not set."""
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return None
+    found = _SIZE.fullmatch(given)
+    if found is None or not int(found[1]):
+        raise ValueError(
+            f"{VARIABLE} must be a number of bytes, such as 2000000000, 500M or 4G. "
+            f"Got {given!r} instead."
+        )
+    return int(found[1]) * _UNITS[found[2].upper()]

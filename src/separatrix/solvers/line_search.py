@@ -1,0 +1,136 @@
+"""How far each model goes along its direction: shorter, until the objective falls enough."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.objective import Evaluation, Objective
+from separatrix.solvers.line_minimum import find_line_minimum
+
+ARMIJO = 1e-4
+TRIES = 24
+ROUNDING = 1e-13  # share of a value by which others cannot be told apart from it
+
+
+def gradient_at(objective: Objective, model: Model, found: Evaluation) -> Model:
+    """The gradient of the loss and the l2 terms, of what an evaluation of the model found."""
+    return Model(found.GW + objective.penalty.gradient(model.W), found.gb)
+
+
+def go_down(gradient: Model, direction: Model, upwards: Model) -> Array:
+    """The slope along each direction (B,), after those that rounding has spoilt are replaced.
+
+    `upwards` leads up for certain: the gradient, or the gradient in a metric.
+    """
+    slope = gradient.dot(direction)
+    spoilt = ~(slope < 0.0)
+    if spoilt.any():
+        down = upwards.times(np.full(len(slope), -1.0))
+        direction.put(spoilt, down.select(spoilt))
+        slope = gradient.dot(direction)
+    return slope
+
+
+def centre(objective: Objective, model: Model, direction: Model) -> None:
+    """Let directions lead to where the outputs have no common shift, which the loss does not see.
+
+    A penalty is lowest there. Without one, nothing would bring back what rounding adds to the
+    shift, until it drowns the digits of all scores.
+    """
+    if objective.loss.coupling(direction.n_outputs) != "differences":
+        return
+    l1, l2 = objective.strengths(direction.n_models)
+    shift = direction.W.mean(axis=2, keepdims=True)
+    shift += np.where((l2 > 0.0)[:, None], model.W.mean(axis=2, keepdims=True), 0.0)
+    direction.W -= np.where((l1 == 0.0)[:, None], shift, 0.0)
+    free = (objective.bias_curvature(direction.n_models) == 0.0)[:, None]
+    direction.b -= np.where(free, direction.b.mean(axis=1, keepdims=True), 0.0)
+
+
+def search(
+    objective: Objective,
+    model: Model,
+    found: Evaluation,
+    direction: Model,
+    slope: Array,
+    scores: bool = False,
+) -> tuple[Model, Evaluation, Array]:
+    """The models moved along their directions, what was found there, and the steps (B,).
+
+    The step is 1, or else the one that leads lowest, or if rounding spoils that a shorter one, ...
+    until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
+    With l1 > 0 the slope is g.p + l1 (|w + p|_1 - |w|_1), which P falls below at first.
+    Each model has its own; only models whose step was refused are looked at again. A model that
+    finds none stays where it is, with a step of 0. `scores` asks for those of models that all take
+    the whole step.
+    """
+    value = found.value
+    t = np.ones(len(value))
+    there = model.plus(direction)
+    seen = objective.evaluate(there, scores=scores)
+    moved = np.asarray(seen.value <= value + ARMIJO * slope)
+    if moved.all():
+        return there, seen, t
+    level = value + _rounding(objective, model, value)
+    moved |= _flat(objective, there, seen, direction, level, slope)
+    for number in range(TRIES):
+        if moved.all():
+            break
+        again = np.flatnonzero(~moved)
+        ahead, some, start = direction.select(again), objective.select(again), model.select(again)
+        if number == 0:
+            t[again] = find_line_minimum(some, start, ahead, slope[again])
+        else:
+            t[again] = 0.25 * t[again]
+        part = start.plus(ahead, t[again])
+        looked = some.evaluate(part)
+        there.put(again, part)
+        seen = seen.put(again, looked)
+        enough = looked.value <= value[again] + ARMIJO * t[again] * slope[again]
+        moved[again] = enough | _flat(some, part, looked, ahead, level[again], slope[again])
+    if not moved.all():
+        still = np.flatnonzero(~moved)
+        there.put(still, model.select(still))
+        seen = seen.put(still, found.select(still))
+    return there, seen, np.where(moved, t, 0.0)
+
+
+def gained(old: Evaluation, found: Evaluation, before: Model, after: Model) -> Array:
+    """Which models (B,) are better off than before: lower, or with a smaller gradient.
+
+    Of the others rounding is all that is left to gain.
+    """
+    lower = np.asarray(found.value < old.value)
+    return lower if lower.all() else lower | (after.dot(after) < before.dot(before))
+
+
+def _flat(
+    objective: Objective,
+    model: Model,
+    found: Evaluation,
+    direction: Model,
+    level: Array,
+    slope: Array,
+) -> Array:
+    """Which models (B,) are where P is all but flat: steps are good there that fall too little.
+
+    Near the optimum the fall is lost in the rounding of the values; then, below `level`, the slope
+    at the new point decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J.
+    Optim. 2005, (4.1).
+    """
+    after = _slope(objective, model, found, direction)
+    return np.asarray((found.value <= level) & (after <= (2.0 * ARMIJO - 1.0) * slope))
+
+
+def _rounding(objective: Objective, model: Model, value: Array) -> Array:
+    """By how much values can differ that mean the same (B,): more with features far from zero."""
+    parts = objective.frame(model.n_models).sizes(model).sum(axis=1)
+    return ROUNDING * np.abs(value) + np.finfo(np.float64).eps * parts
+
+
+def _slope(objective: Objective, model: Model, found: Evaluation, direction: Model) -> Array:
+    """The slope of P along the direction by which a model has come to where it is."""
+    slope = gradient_at(objective, model, found).dot(direction)
+    return slope + objective.penalty.l1_slope(model.W, direction.W)

@@ -1,0 +1,1 @@
+"""Where a study writes its epochs while it runs: CSV files, MLflow."""

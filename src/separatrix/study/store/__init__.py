@@ -1,0 +1,1 @@
+"""The file in which studies are kept."""

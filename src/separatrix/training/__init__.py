@@ -1,0 +1,22 @@
+"""From tasks to results: batches of models, the loop that trains them, and their history."""
+
+from separatrix.training.callbacks import Epoch, OnEpoch
+from separatrix.training.history import History
+from separatrix.training.loop import Interrupted, Progress, run
+from separatrix.training.result import Result
+from separatrix.training.stop import Stop
+from separatrix.training.task import Task
+from separatrix.training.train import train
+
+__all__ = [
+    "Epoch",
+    "History",
+    "Interrupted",
+    "OnEpoch",
+    "Progress",
+    "Result",
+    "Stop",
+    "Task",
+    "run",
+    "train",
+]

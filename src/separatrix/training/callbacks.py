@@ -1,0 +1,75 @@
+"""What is told of every epoch while training goes on: plain numbers, for people and for logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from separatrix.training.loop import Progress
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch of one configuration.
+
+    Attributes
+    ----------
+    epoch : from 1
+    number : of the configuration in its study, from 0; 0 for a single fit
+    seed : of the run; None for a single fit
+    parameters : those that the study varies, by name
+    measures : those of `History` after this epoch's update, by name; NaN where not measured
+    """
+
+    epoch: int
+    number: int
+    seed: int | None
+    parameters: Mapping[str, Any]
+    measures: Mapping[str, float]
+
+
+OnRecord: TypeAlias = Callable[[Progress], None]
+OnEpoch: TypeAlias = Callable[[Sequence[Epoch]], None]
+
+
+class Told(NamedTuple):
+    """A run as its epochs name it, and how many of them it has at most."""
+
+    number: int
+    seed: int | None
+    parameters: Mapping[str, Any]
+    epochs: int
+
+
+def epochs_of(progress: Progress, runs: Sequence[Told]) -> list[Epoch]:
+    """This epoch of every run of the batch that is still trained; `runs` are those of its tasks."""
+    columns = [values.tolist() for values in progress.records.values()]
+    out = []
+    for model, *values in zip(progress.running.tolist(), *columns):
+        measures = dict(zip(progress.records, values))
+        out += [
+            Epoch(progress.epoch, run.number, run.seed, run.parameters, measures)
+            for run in (runs[member] for member in progress.members[model])
+            if progress.epoch <= run.epochs
+        ]
+    return out
+
+
+def telling(on_epoch: OnEpoch | None) -> Callable[[Progress], None] | None:
+    """A callback of the training loop that tells a single fit epoch by epoch."""
+    if on_epoch is None:
+        return None
+    return lambda progress: on_epoch(epochs_of(progress, [Told(0, None, {}, progress.epochs)]))
+
+
+def renumbered(on_record: OnRecord | None, numbers: Sequence[int]) -> OnRecord | None:
+    """A callback that is told other numbers of the members of a batch."""
+    if on_record is None:
+        return None
+
+    def renumber(progress: Progress) -> None:
+        members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
+        on_record(replace(progress, members=members))
+
+    return renumber

@@ -1,0 +1,50 @@
+"""A second solver for models whose first one stalled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from separatrix.solvers import Newton
+from separatrix.solvers.dual import STALLED
+from separatrix.training.result import Result
+from separatrix.training.solver_choice import make_fallback
+from separatrix.training.task import Task
+
+STUCK = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
+
+
+def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict[int, Task]:
+    """By number, the tasks whose solver has stalled, as their fallback goes on with them."""
+    later: dict[int, Task] = {}
+    for t, result in results.items():
+        left, fallback = tasks[t].stop.epochs[0][0] - result.history.epochs, tasks[t].fallback
+        gap = result.certificate.relative_gap
+        short = gap is not None and gap > tasks[t].stop.tol[0]
+        if short and result.stop_reason in STUCK and fallback is not None and left > 0:
+            later[t] = replace(
+                tasks[t],
+                solver=make_fallback(fallback),
+                stop=replace(tasks[t].stop, epochs=((left,),)),
+                start=result.model,
+                fallback=None,
+            )
+    return later
+
+
+def join_results(first: Result, second: Result) -> Result:
+    """The result of a model that two solvers have trained, one after the other."""
+    gap = first.certificate.relative_gap
+    reached = "" if gap is None else f" at a relative {gap:.2g}"
+    steps = first.history.epochs
+    bound = -np.inf if first.certificate.dual is None else first.certificate.dual
+    return replace(
+        second,
+        history=first.history.followed_by(second.history),
+        best_epoch=steps + second.best_epoch if second.best_epoch else first.best_epoch,
+        certificate=second.certificate.raised_to(bound),
+        why=f"{first.why} Its duality gap stopped shrinking{reached} after {steps} steps, so "
+        f"{second.solver} took over.",
+    )

@@ -1,0 +1,61 @@
+"""Which solver accepts which loss and penalty, and the words in which the others refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from separatrix.errors import ParameterError
+from separatrix.losses import Loss
+from separatrix.solvers import SOLVERS
+from separatrix.solvers.dual import has_dual_form
+from separatrix.solvers.hinge_terms import has_terms
+
+
+def refuse_illegal(
+    solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
+) -> None:
+    """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
+    missing = illegal(solver, loss, l1, l2)
+    if not missing:
+        return
+    others = [name for name in among if not illegal(name, loss, l1, l2)]
+    raise ParameterError(
+        f"Loss '{loss.name}' {penalty_in_words(l1, l2)} cannot be used with solver '{solver}': "
+        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
+    )
+
+
+def penalty_in_words(l1: float, l2: float) -> str:
+    """A penalty in words: estimators make l1 and l2 of what their users call C and l1_ratio."""
+    kinds = [name for name, strength in (("L1", l1), ("L2", l2)) if strength > 0.0]
+    if not kinds:
+        return "without a penalty"
+    return f"with an {' and an '.join(kinds)} penalty (l1={l1:g}, l2={l2:g})"
+
+
+def illegal(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+    """What a solver needs that a loss and a penalty lack, in words; nothing if it takes them."""
+    held = {
+        "perceptron": loss.name == "perceptron",
+        "smooth": loss.smooth,
+        "hinge": has_terms(loss),
+        "convex": loss.convex,
+        "compiled": loss.compiled,
+        "dual": has_dual_form(loss),
+        "l1=0": l1 == 0.0,
+        "l2=0": l2 == 0.0,
+        "l2>0": l2 > 0.0,
+    }
+    words = {
+        "perceptron": "the perceptron loss",
+        "smooth": "a smooth loss",
+        "hinge": "the hinge or the Crammer-Singer loss",
+        "convex": "a convex loss",
+        "compiled": "a compiled loss, one of LOSSES",
+        "dual": "a compiled loss with a dual form",
+        "l1=0": "l1 = 0",
+        "l2=0": "l2 = 0",
+        "l2>0": "l2 > 0",
+    }
+    needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
+    return [words[need] for need, holds in held.items() if need in needs and not holds]

@@ -1,0 +1,165 @@
+"""From tasks to results: which models share a pass, and which solver takes over from which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.training.batching import batch_penalty, batch_start, share_passes
+from separatrix.training.fallback import fallback_tasks, join_results
+from separatrix.training.legality import refuse_illegal
+from separatrix.training.loop import Interrupted, Progress, run
+from separatrix.training.result import Result
+from separatrix.training.stop import Stop
+from separatrix.training.task import Task
+
+
+def train(
+    tasks: Sequence[Task],
+    data: Dataset,
+    validation: Dataset | None = None,
+    *,
+    on_record: Callable[[Progress], None] | None = None,
+    keep_state: bool = False,
+    whole: bool = True,
+    resume: Mapping[str, Array] | None = None,
+) -> list[Result]:
+    """Train all tasks over the same rows, as few batches as possible.
+
+    Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
+    one model, read off several times. `data` may hold weights (n, T), one column a task. `whole` is
+    False if the rows are only a part of the data. `resume` is a checkpoint of these very tasks,
+    which must be one batch. Models whose solver stalls go on with the fallback of their tasks.
+    """
+    for task in tasks:
+        refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
+    batches = share_passes(tasks, any(block.own() for block in data.blocks()))
+    if resume is not None and len(batches) != 1:
+        raise ValueError(
+            f"A checkpoint is of one batch, and these tasks make {len(batches)}. Resume the tasks "
+            "of one batch, as share_passes tells them."
+        )
+    results: dict[int, Result] = {}
+    on_record, ears = _listen(on_record)
+    for runs in batches:
+        first = [tasks[same[0]] for same in runs]
+        numbers = np.array([same[0] for same in runs])
+        epochs = [tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs]
+        loss, bias = first[0].loss, first[0].bias
+        rows = data.without_constants() if all(task.ignores_constants for task in first) else data
+        objective = Objective(rows.select(numbers), loss, batch_penalty(first), bias=bias)
+        held_out = None
+        if validation is not None:
+            held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
+        readings = run(
+            first[0].solver.join([task.solver for task in first]),
+            objective,
+            batch_start(first, objective),
+            Stop.join([task.stop for task in first], epochs),
+            validation=held_out,
+            on_record=_for_members(on_record, runs),
+            state=first[0].state,
+            keep_state=keep_state,
+            resume=resume,
+            whole=whole,
+        )
+        for k, (same, points, found) in enumerate(zip(runs, epochs, readings)):
+            for t in same:
+                reading = found[points.index(tasks[t].stop.epochs[0][0])]
+                if tasks[t].ignores_constants:
+                    reading = _without_constants(reading, objective, k)
+                results[t] = replace(reading, why=tasks[t].why)
+    if not ears.interrupted:
+        results |= _hand_over(tasks, results, data, on_record, whole)
+    return [results[t] for t in range(len(tasks))]
+
+
+def _without_constants(result: Result, objective: Objective, k: int) -> Result:
+    """The result of model k, with the weights of columns that are constant in its rows at 0.
+
+    What such a column adds to the scores is added to the bias: a fold may lack the rows in which
+    the column varies.
+    """
+    if all(block.s is None for block in objective.data.blocks()):
+        return result  # columns with one value in all rows have been left out already
+    own = objective.select(np.array([k]))
+    values, (W, b) = own.data.constants(), (result.model.W, result.model.b)
+    constant = np.isfinite(values) & W.any(axis=(1, 2))
+    if not constant.any():
+        return result
+    b = b + (values[constant, None, None] * W[constant]).sum(axis=0)
+    model = Model(np.where(constant[:, None, None], 0.0, W), b)
+    primal = float(own.value(model)[0])
+    return replace(result, model=model, certificate=result.certificate.of_objective(primal))
+
+
+def _hand_over(
+    tasks: Sequence[Task],
+    results: Mapping[int, Result],
+    data: Dataset,
+    on_record: Callable[[Progress], None] | None,
+    whole: bool,
+) -> dict[int, Result]:
+    """The results of the tasks whose solver has stalled, after their fallback has gone on."""
+    later = fallback_tasks(tasks, results)
+    if not later:
+        return {}
+    numbers = list(later)
+    done = max(results[t].history.epochs for t in numbers)
+    most = max(tasks[t].stop.epochs[0][0] for t in numbers)
+
+    def heard(progress: Progress) -> None:
+        assert on_record is not None
+        members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
+        on_record(replace(progress, epoch=progress.epoch + done, epochs=most, members=members))
+
+    found = train(
+        list(later.values()),
+        data.select(np.array(numbers)),
+        on_record=None if on_record is None else heard,
+        whole=whole,
+    )
+    return {t: join_results(results[t], second) for t, second in zip(numbers, found)}
+
+
+@dataclass
+class _Ears:
+    """Whether a callback has asked for the end of a run."""
+
+    interrupted: bool = False
+
+
+def _listen(
+    on_record: Callable[[Progress], None] | None,
+) -> tuple[Callable[[Progress], None] | None, _Ears]:
+    """The callback, and what tells whether it has raised `Interrupted`."""
+    ears = _Ears()
+    if on_record is None:
+        return None, ears
+    tell = on_record
+
+    def heard(progress: Progress) -> None:
+        try:
+            tell(progress)
+        except Interrupted:
+            ears.interrupted = True
+            raise
+
+    return heard, ears
+
+
+def _for_members(
+    on_record: Callable[[Progress], None] | None, runs: Iterable[Sequence[int]]
+) -> Callable[[Progress], None] | None:
+    """The callback, told which tasks each model of its batch is trained for."""
+    if on_record is None:
+        return None
+    members = tuple(tuple(same) for same in runs)
+    return lambda progress: on_record(replace(progress, members=members))

@@ -1,0 +1,1 @@
+"""How far a fit is from the optimum, how that is proven, and what is wrong with it."""

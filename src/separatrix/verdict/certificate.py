@@ -1,0 +1,240 @@
+"""How far from the optimum a model can be, proven.
+
+For duals U with sum_i s_i U_i = 0 (what a free bias demands),
+
+    D(U) = - sum_i s_i conjugate(U_i) / S - g*(X^T (s o U) / S)
+
+is a lower bound on the objective, so P - D bounds how much any model could still gain. (A penalised
+bias demands nothing of U and costs the conjugate of its own penalty.) U is the gradient of the loss
+at the scores, balanced, unless a solver has better duals. The arithmetic is float64 whatever the
+fit was made in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.data import Block
+from separatrix.matrix import Array, per_model, pick_models, sum_samples
+from separatrix.model import Model
+from separatrix.objective import Evaluation, Objective
+
+ENTRIES_AT_ONCE = 1 << 20
+# What rounding may have added to a dual value, as a share of its terms and of the mean |U| times
+# the parts of the scores that cancel: they are large where features are far from zero.
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+NEXT_TO_NOTHING = 1e-20  # squares of hinges below which their rounding counts
+CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof that goes with one fitted model.
+
+    Attributes
+    ----------
+    kind : "duality_gap", or "gradient_norm" where no useful lower bound exists (no penalty, or a
+        loss that is not convex); then dual, gap and relative_gap are None.
+    primal : the objective of the model
+    dual : a proven lower bound on the objective of every model
+    gap, relative_gap : primal - dual, and that divided by primal
+    gradient_norm : norm of the smallest subgradient at the model
+    """
+
+    kind: str
+    primal: float
+    dual: float | None
+    gap: float | None
+    relative_gap: float | None
+    gradient_norm: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether the model is proven to be as good as optimal: a relative gap of at most 1e-3."""
+        return self.relative_gap is not None and self.relative_gap <= CERTIFIED
+
+    def raised_to(self, bound: float) -> Certificate:
+        """The same with another lower bound on the objective, if that is the higher one."""
+        dual = -math.inf if self.dual is None else self.dual
+        return self if bound <= dual else _certificate(self.primal, bound, self.gradient_norm)
+
+    def of_objective(self, primal: float) -> Certificate:
+        """The same bound for a model with another objective."""
+        dual = -math.inf if self.dual is None else self.dual
+        return _certificate(primal, dual, self.gradient_norm)
+
+    def __str__(self) -> str:
+        if self.kind == "gradient_norm":
+            return (
+                f"objective {self.primal:.6g}, gradient norm {self.gradient_norm:.2e} "
+                "(no duality gap exists without a penalty and a convex loss)"
+            )
+        return (
+            f"objective {self.primal:.6g}, within {self.gap:.2e} of the optimum "
+            f"(relative gap {self.relative_gap:.2e}{'' if self.certified else ', not certified'})"
+        )
+
+
+def certify(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    found: Evaluation | None = None,
+    pull: Array | None = None,
+) -> list[Certificate]:
+    """Certify every model of a batch.
+
+    Parameters
+    ----------
+    objective, model : B models and what they minimise
+    duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
+        the gradient of the loss
+    found : what the objective found of the models, if they have been looked at already
+    pull : g*(X^T (s o U) / S) (B,), if that is known of the duals, and they are balanced
+
+    >>> import numpy as np
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of(np.eye(2), [0, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
+    >>> w = np.array([[[-0.2]], [[0.2]]])
+    >>> certify(objective, Model(w, np.zeros((1, 1))))[0].gap < 0.01
+    True
+    """
+    if found is None or model.W.dtype != np.float64:
+        model = model.astype(np.float64)
+        found = objective.evaluate(model)
+    l1, l2 = objective.strengths(model.n_models)
+    bounded = (l1 > 0.0) | (l2 > 0.0)
+    dual = np.full(model.n_models, -np.inf)
+    if objective.loss.convex:
+        for some in _batches(objective, model, np.flatnonzero(bounded)):
+            if len(some) == model.n_models:
+                dual = dual_values(objective, model, duals, pull)
+                continue
+            theirs = None if duals is None else [pick_models(U, some) for U in duals]
+            cost = None if pull is None else pull[some]
+            dual[some] = dual_values(objective.select(some), model.select(some), theirs, cost)
+    lost = _lost_beside_margins(objective, model, found)
+    return certificates_of(replace(found, loss=found.loss + lost), dual)
+
+
+def certificates_of(found: Evaluation, dual: Array) -> list[Certificate]:
+    """The certificates of models of which this was found, from lower bounds (B,)."""
+    each = zip(found.value, dual, found.gradient_norm)
+    return [_certificate(*(float(a) for a in numbers)) for numbers in each]
+
+
+def dual_values(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    pull: Array | None = None,
+) -> Array:
+    """The better of D(U) and D(0) of each model (B,); the parameters are those of `certify`."""
+    blocks = list(objective.data.blocks())
+    if duals is None:
+        duals = [objective.loss_gradient(block, model) for block in blocks]
+    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+    scale = objective.scale(model.n_models)
+    U, shrink = list(duals), np.ones(model.n_models)
+    if pull is None:
+        U = balanced(objective, [_usable(u, block) for block, u in zip(blocks, duals)])
+        V = objective.data.transpose_times(U, scale)
+        shrink = objective.penalty.dual_scale(V)
+        pull = objective.penalty.conjugate(_shrunk(V, shrink))
+    # At U = 0 the conjugate depends on the class alone.
+    classes = np.arange(objective.data.highest_label + 1)
+    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
+    cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
+    sizes = np.zeros(model.b.shape)
+    for block, u in zip(blocks, U):
+        sizes += block.weighted_sum(u, sizes=True) * scale[:, None]
+        each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
+        cost += block.weighted_sum(each[:, :, None])[:, 0] * scale
+        if of_class.any():
+            s = per_model(block.weights)
+            cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
+    dual = -cost - pull
+    if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
+        sums = objective.data.weighted_sums(U) * scale[:, None]
+        fixed = (model.b * sums).sum(axis=1) * shrink
+        penalised = -objective.penalty.bias_conjugate(sums)
+        dual += np.where(free, 0.0, penalised if objective.bias else fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A margin is one more part that cancels: beside it a tiny hinge has lost its digits.
+        parts = sizes * (objective.frame(model.n_models).sizes(model) + objective.loss.margin)
+        dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
+    return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
+    """What rounding may have taken from the squares of hinges (B,) that are next to nothing.
+
+    Rounding changes a score by up to e, and with it the distance to the margin. So the mean square
+    P of these distances may be as large as (sqrt(P) + e)^2.
+    """
+    loss, value = objective.loss, found.value
+    if not (loss.smooth and loss.margin > 0.0 and (value < NEXT_TO_NOTHING).any()):
+        return 0.0
+    mean, deviation = objective.data.moments()
+    size = (np.abs(mean) + deviation)[:, :, None]
+    parts = loss.margin + np.abs(model.b) + sum_samples(size * np.abs(model.W))
+    off = ROUNDING * np.sqrt(np.square(parts).sum(axis=1))
+    lost = np.square(np.sqrt(np.maximum(value, 0.0)) + off) - value
+    return np.where(value < NEXT_TO_NOTHING, lost, 0.0)
+
+
+def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
+    """So many models at a time that their duals stay within some ten megabytes."""
+    size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
+    return [models[start : start + size] for start in range(0, len(models), size)]
+
+
+def balanced(objective: Objective, U: Sequence[Array]) -> list[Array]:
+    """The duals of models with a free bias balanced over all rows: it is shared by all blocks."""
+    blocks, B = list(objective.data.blocks()), U[0].shape[1]
+    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+    if not free.any():
+        return list(U)
+
+    def wide(a: Array) -> Array:
+        return np.broadcast_to(per_model(a), (len(a), B))
+
+    if len(blocks) == 1:
+        even = [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
+    else:
+        y = np.concatenate([wide(block.y) for block in blocks])
+        s = np.concatenate([wide(block.weights) for block in blocks])
+        together = objective.loss.balance(y, np.concatenate(U), s)
+        even = np.split(together, np.cumsum([len(u) for u in U])[:-1])
+    return even if free.all() else [np.where(free[:, None], e, u) for e, u in zip(even, U)]
+
+
+def _certificate(primal: float, dual: float, norm: float) -> Certificate:
+    if not math.isfinite(dual) or not math.isfinite(primal):
+        return Certificate("gradient_norm", primal, None, None, None, norm)
+    gap = abs(primal - dual)
+    if dual > primal:  # by rounding, which may have been as large again
+        dual = primal - gap
+    relative = gap / primal if primal > 0.0 else 0.0
+    return Certificate("duality_gap", primal, dual, gap, relative, norm)
+
+
+def _shrunk(U: Array, shrink: Array) -> Array:
+    return U if (shrink == 1.0).all() else U * shrink[:, None]
+
+
+def _usable(U: Array, block: Block) -> Array:
+    """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
+    U = block.as_duals(U)
+    if _core.usable(U, block.s, block.whose):
+        return U
+    s = per_model(block.weights)
+    return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)

@@ -1,0 +1,139 @@
+"""A lower bound on the objective from what one evaluation has found, without another pass.
+
+The gradients U_i of the loss at the scores z_i are duals that need no conjugate: with them
+
+    conjugate(U_i) = <U_i, z_i> - loss(z_i),    so that    D(U) = loss - <W, G> - <b, g> - g*(G)
+
+where loss, G = X^T (s o U) / S and g = sum_i s_i U_i / S are what the evaluation found. A free bias
+demands g = 0. Near the optimum g is small, and a small share e of duals U0 that depend on the class
+alone makes up for it. Conjugates are convex: with V0 the sum over classes c of X_c^T s_c / S U0_c,
+
+    D >= (1 - e) (loss - <W, G> - <b, g>) - e conjugate(U0) - g*((1 - e) G + e V0)
+
+The bound loses e, which is as small as g itself, not as its square: it is a proof for models that
+are closer to the optimum than was asked. Far from it, `certificate` gives better ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.losses import Loss, OneVsRest
+from separatrix.losses.differences import ClassDifferences
+from separatrix.matrix import Array, sum_samples
+from separatrix.model import Model
+from separatrix.objective import Evaluation, Objective
+
+ROOM = 0.5  # share of their domain that the flows of U0 may use
+ROUNDING = 256.0 * np.finfo(np.float64).eps  # of a sum of many rows, for each of its terms
+
+
+def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array:
+    """A number (B,) that the objective of no model is below; -inf where there is none.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of(np.eye(2), [0, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
+    >>> model = Model(np.array([[[-0.2]], [[0.2]]]), np.zeros((1, 1)))
+    >>> found = objective.evaluate(model)
+    >>> (found.value - lower_bounds(objective, model, found)).round(4)
+    array([0.0006])
+    """
+    B, penalty = model.n_models, objective.penalty
+    l1, l2 = objective.strengths(B)
+    none = np.full(B, -np.inf)
+    if not objective.loss.convex or model.W.dtype != np.float64:
+        return none
+    curvature = objective.bias_curvature(B)
+    g = found.gb - curvature[:, None] * model.b if curvature.any() else found.gb
+    G, dual = found.GW, found.loss - model.dot(Model(found.GW, g))
+    if objective.bias and not curvature.all():
+        mixed = _balance(objective, model, g)
+        if mixed is None:
+            return none
+        share, cost, V = mixed
+        share = np.where(curvature == 0.0, share, 0.0)
+        kept = 1.0 - share
+        dual = kept * dual - share * cost
+        G = kept[:, None] * G + share[:, None] * V
+    shrink = penalty.dual_scale(G)
+    if (shrink < 1.0).any():
+        dual = shrink * dual - (1.0 - shrink) * _cost_of_zero(objective, model)
+        G, g = G * shrink[:, None], g * shrink[:, None]
+    dual = dual - penalty.conjugate(G) - penalty.bias_conjugate(g)
+    dual -= ROUNDING * (found.loss + _sizes(objective, model))
+    return np.where(np.isfinite(dual) & ((l1 > 0.0) | (l2 > 0.0)), dual, -np.inf)
+
+
+def _sizes(objective: Objective, model: Model) -> Array:
+    """What the scores may be made of (B,): large parts that cancel have been rounded."""
+    of_blocks = [block.X.largest() for block in objective.data.blocks()]
+    largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
+    parts = sum_samples(largest[:, None, None] * np.abs(model.W))
+    return np.asarray((parts + np.abs(model.b)).sum(axis=1))
+
+
+def _cost_of_zero(objective: Objective, model: Model) -> Array:
+    """sum_i s_i conjugate(0) / S of each model (B,)."""
+    B, K = model.b.shape
+    _, shares = objective.data.class_shares()
+    classes = np.arange(shares.shape[1])
+    cost = objective.loss.conjugate(classes, np.zeros((len(classes), 1, K)))[:, 0]
+    return np.broadcast_to((shares * cost).sum(axis=1), (B,))
+
+
+def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array, Array] | None:
+    """The share (B,) of U0 that balances the duals, its conjugate (B,), and V0 (d, B, K)."""
+    means, shares = objective.data.class_shares()  # (d, 1 or B, C), (1 or B, C)
+    found = _class_duals(objective.loss, shares, g)
+    if found is None:
+        return None
+    e, U = found  # U (C, B, K)
+    with np.errstate(invalid="ignore"):
+        each = objective.loss.conjugate(np.arange(len(U)), U)  # (C, B)
+        cost = (shares * each.T).sum(axis=1)
+    V = means[:, :, 0, None] * U[0]
+    for c in range(1, len(U)):
+        V += means[:, :, c, None] * U[c]
+    return e, cost, V
+
+
+def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | None:
+    """A share e (B,) and duals U0 (C, B, K) of the classes with (1 - e) g + e sum U0 = 0.
+
+    None for losses whose duals are no flows between classes. A class without weight can give
+    nothing: where it would have to, U0 is NaN.
+    """
+    C = shares.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if isinstance(loss, OneVsRest):
+            if not isinstance(loss.base, ClassDifferences):
+                return None
+            own = np.arange(C)[:, None, None] == np.arange(g.shape[1])  # (C, 1, K)
+            giving = np.where(g > 0.0, shares, 1.0 - shares)
+            flows = np.where(g == 0.0, 0.0, np.abs(g) / giving)  # (B, K), before they are scaled
+            e, scale = _share(flows)
+            return e, np.where(own == (g > 0.0), np.where(g > 0.0, -1.0, 1.0) * flows * scale, 0.0)
+        if not isinstance(loss, ClassDifferences):
+            return None
+        lifted = g if g.shape[1] == C else np.concatenate([-g.sum(axis=1)[:, None], g], axis=1)
+        if lifted.shape[1] != C:
+            return None
+        out = np.maximum(lifted, 0.0)  # what each class has to give
+        into = np.maximum(-lifted, 0.0)
+        given = np.where(out > 0.0, out / shares, 0.0)  # (B, C)
+        e, scale = _share(given)
+        whole = into.sum(axis=1, keepdims=True)
+        part = np.divide(into, whole, out=np.zeros_like(into), where=whole > 0.0)
+        flows = (given * scale)[:, :, None] * part[:, None]  # (B, C from, C to)
+    flows[:, np.arange(C), np.arange(C)] = -flows.sum(axis=2)
+    U = np.ascontiguousarray(flows.transpose(1, 0, 2))
+    return e, U[:, :, C - g.shape[1] :]
+
+
+def _share(flows: Array) -> tuple[Array, Array]:
+    """e (B,) and the factor (1 - e) / e (B, 1) by which flows use the room they have."""
+    most = flows.max(axis=1)
+    return most / (most + ROOM), np.where(most > 0.0, ROOM / most, 0.0)[:, None]

@@ -1,0 +1,280 @@
+"""Whether a plane separates the classes, so that a cross-entropy has no finite optimum.
+
+A direction (W, b) separates if, with D = X W + b, every row that counts has D_y >= D_j for every
+other class j, and some row has more: along it no row's loss rises, some row's falls for ever, and
+no weights are the best. If all rows have more, the separation is complete. Without such a direction
+there is an optimum. See A. Albert and J. Anderson, On the existence of maximum likelihood estimates
+in logistic regression models, Biometrika 1984.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.data import Block
+from separatrix.losses import OneVsRest
+from separatrix.matrix import Array, Matrix
+from separatrix.model import Model
+from separatrix.objective import Objective
+
+PROGRAMME_SIZE = 50_000  # entries of the linear programme that is worth solving
+NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
+DENOMINATOR = 1000  # of the fractions among which the corners of a linear programme are looked for
+FULL_RANK = 1e-10  # of the largest square of a singular value: below, it may be rounding
+ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a slope, for each unit of weight
+ON_THE_PLANE = 1e-12  # of the largest margin: nearer than this to the plane a row lies on it
+LARGEST_WHOLE = 2**53  # up to which floats hold every whole number
+
+
+def separating_directions(objective: Objective, model: Model) -> list[Model | None]:
+    """For each model that minimises a cross-entropy without a penalty, a separating direction.
+
+    Proven for each by the model itself, where it puts every row strictly on its side; by one of the
+    features alone; and for small data by a linear programme. Never by another model, so that a
+    model is told the same in every company. None says only that nothing was proven.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of([[1.0], [2.0], [4.0]], [0, 0, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    >>> found = separating_directions(objective, Model.zeros(1, 1, 1))[0]
+    >>> found.W.item(), found.b.item()
+    (1.0, -3.0)
+    """
+    B, loss = model.n_models, objective.loss
+    out: list[Model | None] = [None] * B
+    l1, l2 = objective.strengths(B)
+    free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
+    # Of the convex losses only the cross-entropies fall for ever on separable data.
+    if not len(free) or not loss.convex or loss.probabilities(model.b[None]) is None:
+        return out
+    own_rows = any(block.own() for block in objective.data.blocks())
+    searched, found = False, None
+    for m in free:
+        one = np.array([m])
+        alone = objective.select(one)
+        out[m] = _own_direction(alone, model.select(one))
+        if out[m] is not None:
+            continue
+        if own_rows and has_optimum(alone, model.select(one)):
+            continue
+        if own_rows or not searched:
+            searched, found = True, _search(alone, model.n_outputs)
+        out[m] = found
+    return out
+
+
+def has_optimum(objective: Objective, model: Model) -> bool:
+    """Whether the slope at the one model is too small for any direction to separate.
+
+    Along D with margins m_ij = D_y - D_j >= 0 of the rows over the other classes, the slope is
+    -sum_ij s_i p_ij m_ij / S. With [X, 1] of smallest singular value r, and D summing to 0 over the
+    classes, sum m >= |m| >= r |D|: a gradient below min(s_i p_ij) r / S leaves room for none.
+    """
+    block, *more = objective.data.blocks()
+    P = objective.loss.probabilities(model.scores(block.X).astype(np.float64))
+    if more or P is None or isinstance(objective.loss, OneVsRest):
+        return False
+    s = block.weights.reshape(len(block.y), -1)[:, 0]
+    counts = s > 0.0
+    H = block.X.gram(counts[:, None].astype(np.float64))[0]
+    squares = np.linalg.eigvalsh(H if objective.bias else H[:-1, :-1])
+    if not squares[0] > FULL_RANK * squares[-1]:
+        return False
+    np.put_along_axis(P, block.y.reshape(len(s), 1, 1).astype(int), np.inf, axis=2)
+    least = (s * P.min(axis=(1, 2)))[counts].min()
+    found = objective.evaluate(model)
+    slope = np.sqrt((found.GW**2).sum() + (found.gb**2).sum()) * s.sum()
+    slope += ROUNDING * s.sum() * np.sqrt(squares[-1])
+    # Where a class's score is fixed at 0 the sum over classes is not 0, which costs a factor.
+    return bool(slope < 0.5 * least * np.sqrt(squares[0] / P.shape[2]))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What a separating direction does: the loss of `falling` of `rows` falls for ever along it.
+
+    `complete` says whether every row is strictly ahead of every other class; `classes` are the
+    numbers of those of which every row is, and of which every other row is.
+    """
+
+    falling: int
+    rows: int
+    complete: bool
+    classes: list[int]
+
+
+def how_far_apart(objective: Objective, direction: Model) -> Apart:
+    """Count the rows that are strictly on their side along the direction of one model.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> data = Dataset.of([[0.0], [0.0], [1.0]], [0, 1, 1])
+    >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    >>> how_far_apart(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
+    Apart(falling=1, rows=3, complete=False, classes=[])
+    """
+    parts = [_margins(objective, direction, block) for block in objective.data.blocks()]
+    y, ahead, other = (np.concatenate(part) for part in zip(*parts))
+    strict = ahead > ON_THE_PLANE * np.abs(ahead).max(initial=0.0)
+    whole = (strict | ~other).all(axis=1)
+    # Of one-vs-rest a class is a plane of its own, which all rows are on a side of.
+    apart = [
+        k
+        for k in range(ahead.shape[1])
+        if (whole[y == k].all() or other.all()) and strict[other[:, k], k].all()
+    ]
+    falling = int((strict & other).any(axis=1).sum())
+    return Apart(falling, len(y), bool(whole.all()), apart)
+
+
+def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Array, Array, Array]:
+    """Classes (n,) of the rows that count, how far they are ahead (n, C), and where that counts."""
+    n = len(block.y)
+    counts = block.weights.reshape(n, -1)[:, 0] > 0.0
+    y = block.y.reshape(n, -1)[counts, 0].astype(int)
+    Z = direction.scores(block.X)[counts, 0].astype(np.float64)
+    if Z.shape[1] < max(len(objective.data.classes), 2):  # less the score of the first class
+        Z = np.column_stack([np.zeros(len(Z)), Z])
+    own = _one_hot(y, Z.shape[1]) > 0.0
+    if isinstance(objective.loss, OneVsRest):
+        return y, np.where(own, Z, -Z), np.ones_like(own)
+    return y, Z[own][:, None] - Z, ~own
+
+
+def _own_direction(objective: Objective, model: Model) -> Model | None:
+    """The one model itself, if it puts every row that counts strictly on its side."""
+    # With one-vs-rest a single plane is enough, and the rows need not all be right.
+    if not isinstance(objective.loss, OneVsRest):
+        _, accuracy = objective.loss_and_accuracy(model)
+        if not accuracy[0] > NEARLY_ALL:
+            return None
+    if not objective.bias:  # a bias that is fixed does not grow with the weights
+        model = Model(model.W, np.zeros_like(model.b))
+    parts = [_strict(objective, model, block) for block in objective.data.blocks()]
+    planes = np.logical_and.reduce(parts)
+    return Model(model.W * planes, model.b * planes).astype(np.float64) if planes.any() else None
+
+
+def _strict(objective: Objective, model: Model, block: Block) -> Array:
+    """Whether every row that counts has its own class strictly ahead, for each plane of a model."""
+    loss, y, Z = objective.loss, block.y, model.scores(block.X).astype(np.float64)
+    if isinstance(loss, OneVsRest):
+        y, Z = loss.split(y, Z)
+        loss = loss.base
+    P = loss.probabilities(Z)
+    assert P is not None
+    true = np.broadcast_to(y if y.ndim == 2 else y[:, None], P.shape[:2]).astype(int)[:, :, None]
+    own = np.take_along_axis(P, true, axis=2)[:, :, 0]
+    np.put_along_axis(P, true, -1.0, axis=2)
+    counts = np.broadcast_to(block.weights.reshape(len(y), -1)[:, :1] > 0.0, own.shape)
+    return np.asarray(((own > P.max(axis=2)) | ~counts).all(axis=0))
+
+
+def _search(objective: Objective, n_outputs: int) -> Model | None:
+    """A direction for the one model of this objective, from its rows alone."""
+    block, *more = objective.data.blocks()
+    n = len(block.y)
+    counts = block.weights.reshape(n, -1)[:, 0] > 0.0
+    if more or not counts.any():
+        return None
+    X = block.X if counts.all() else block.X.take(counts)
+    y, C = block.y.reshape(n, -1)[counts, 0], max(len(objective.data.classes), 2)
+    if not isinstance(objective.loss, OneVsRest):
+        D = _direction(X, y, C, objective.bias)
+        if D is None:
+            return None
+        # One output is the score of the second class less that of the first, which is 0.
+        D = D[:, 1:] - D[:, :1] if n_outputs < C else D
+    else:
+        planes = [_direction(X, (y == k).astype(int), 2, objective.bias) for k in range(C)]
+        if all(plane is None for plane in planes):
+            return None
+        nothing = np.zeros(X.shape[1] + 1)
+        D = np.stack([nothing if p is None else p[:, 1] - p[:, 0] for p in planes], axis=1)
+    return Model(np.ascontiguousarray(D[:-1, None, :]), D[-1:].copy())
+
+
+def _direction(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """The scores of every class along a separating direction, (d + 1, C) with the bias last."""
+    found = _by_one_feature(X, y, n_classes, bias)
+    if found is None and X.shape[0] * (n_classes - 1) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE:
+        found = _by_programme(X.X, y, n_classes, bias)
+    return found
+
+
+def _by_one_feature(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """A feature whose values in one class all lie on one side of those in the others.
+
+    This compares values and computes nothing, so that it is exact. A category that occurs in one
+    class only is such a feature.
+    """
+    present = np.flatnonzero(np.bincount(y, minlength=n_classes))
+    low, high = (bounds[present] for bounds in X.bounds(y, n_classes))
+    for i, k in enumerate(present if len(present) > 1 else []):
+        rest = np.arange(len(present)) != i
+        for sign, (below, above) in (
+            (1.0, (high[rest].max(axis=0), low[i])),
+            (-1.0, (high[i], low[rest].min(axis=0))),
+        ):
+            moves = low.min(axis=0) < high.max(axis=0)
+            apart = below <= above if bias else (below <= 0.0) & (above >= 0.0)
+            good = np.flatnonzero(apart & moves)
+            if len(good):
+                j = good[np.argmax(above[good] - below[good])]
+                D = np.zeros((X.shape[1] + 1, n_classes))
+                D[j, k] = sign
+                D[-1, k] = -sign * (below[j] + 0.5 * (above[j] - below[j])) if bias else 0.0
+                return D
+    return None
+
+
+def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
+    """Solve for D_y - D_j >= 1 for every row and other class, else for some > 0 and none < 0."""
+    X = sp.csr_array(X, dtype=np.float64).toarray()
+    X = np.column_stack([X, np.full(len(X), float(bias))])
+    others = np.arange(n_classes) != y[:, None]
+    row, j = np.nonzero(others)
+    ahead = _one_hot(y[row], n_classes) - _one_hot(j, n_classes)
+    # Row r is the Kronecker product of ahead[r] and of its row of X.
+    A = (X[row][:, :, None] * ahead[:, None, :]).reshape(len(row), -1)
+    w = _solve(np.zeros(A.shape[1]), A, 1.0, np.inf)
+    if w is None or not (A @ w > 0.5).all():
+        w = _solve(-A.sum(axis=0), A, 0.0, 1.0)
+        w = None if w is None else _exact(A, w)
+    return None if w is None else w.reshape(X.shape[1], n_classes)
+
+
+def _solve(cost: Array, A: Array, low: float, high: float) -> Array | None:
+    """w that minimises cost.w with low <= A w <= high, if there is one."""
+    from scipy.optimize import linprog  # it takes long to import, and few need it
+
+    upper = [-np.full(len(A), low)] + ([np.full(len(A), high)] if np.isfinite(high) else [])
+    sides = np.concatenate([-A, A][: len(upper)])
+    found = linprog(cost, A_ub=sp.csr_array(sides), b_ub=np.concatenate(upper), bounds=(None, None))
+    return np.asarray(found.x) if found.status == 0 else None
+
+
+def _exact(A: Array, w: Array) -> Array | None:
+    """w in whole numbers, if they are proven in exact arithmetic: on the plane rounding decides."""
+    fractions = [Fraction(float(v)).limit_denominator(DENOMINATOR) for v in w]
+    common = math.lcm(*(f.denominator for f in fractions))
+    whole = [int(f * common) for f in fractions]
+    if max(map(abs, whole)) > LARGEST_WHOLE:
+        return None
+    used = np.flatnonzero(whole)
+    margins = [sum(Fraction(float(row[k])) * whole[k] for k in used if row[k]) for row in A]
+    proven = min(margins) >= 0 and max(margins) > 0
+    return np.array(whole, np.float64) if proven else None
+
+
+def _one_hot(classes: Array, n_classes: int) -> Array:
+    return (classes[:, None] == np.arange(n_classes)).astype(np.float64)

@@ -1,0 +1,166 @@
+"""Names and texts from files, printed by every command in a real terminal and in every encoding."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from separatrix.cli.app import app
+from separatrix.cli.terminal import readable
+from separatrix.text import printable
+from separatrix.workflow.inputs import open_model
+from support.terminal import MANY, PROGRAM, run, run_many, split_many
+
+# It would set the title of the window, clear the screen, ring, move up, and write backwards.
+OBEYED = "\x1b]0;PWNED\x07\x1b[2J\x07\x9b1A\x1bP\u202e\u2066\x7f\u200b[bold]x[/bold][link=http://a]"
+NAMES = [f"{OBEYED}{k}" for k in range(3)]
+CLASSES = [f"yes{OBEYED}", f"no{OBEYED}", f"\x1b[31mmay\rbe\n{OBEYED}"]
+FILE = "ro\x1b[31mws[bold].csv"
+# Codes that Rich itself writes: styles, the cursor, and lines to draw again.
+OWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[2K|\x1b\[1A|\r\n|\r|\n")
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]")
+COMMANDS = [
+    ["fit", FILE],
+    ["fit", FILE, "--json"],
+    ["search", FILE, "--folds", "2"],
+    ["compare", FILE],
+    ["show", "m.sx"],
+    ["show", "m.sx", "--json"],
+    ["predict", "m.sx", FILE],
+    ["predict", "m.sx", FILE, "--proba", "--out", "answers.csv"],
+    ["evaluate", "m.sx", FILE],
+    ["explain", "m.sx", FILE],
+    ["explain", "m.sx", FILE, "--step"],
+    ["graph", "1/(1+exp(-w*x))", "w=2", "x=-1"],
+    ["study", FILE, "--epochs", "3", "--name", "again"],
+    ["studies", "list"],
+    ["studies", "show"],
+    ["studies", "table"],
+    ["studies", "export", "--format", "csv"],
+    ["studies", "export", "--format", "json"],
+    ["studies", "report"],
+    ["studies", "delete", "again"],
+    ["data", "list"],
+    ["data", "show", "iris"],
+    ["data", "fetch", "iris"],
+]
+ERRORS = [
+    ["fit", f"none{FILE}"],
+    ["fit", FILE, "--label", "nothing"],
+    ["predict", "m.sx", "other.csv"],
+    ["show", FILE],
+    ["fit", "bad.svm"],
+    ["fit", "bad.svm", "--debug"],
+]
+
+
+def verbs():
+    """All commands of the program, in words."""
+    single = {command.callback.__name__.rstrip("_") for command in app.registered_commands}
+    groups = {
+        f"{group.name} {(command.name or command.callback.__name__).rstrip('_')}"
+        for group in app.registered_groups
+        for command in group.typer_instance.registered_commands
+    }
+    return single | groups
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a table and a model of it, all of whose names are hostile."""
+    place = tmp_path_factory.mktemp("hostile")
+    quoted = [f'"{name}"' for name in [*NAMES, "la\x1b[31mbel"]]
+    rows = [
+        f'{k % 7 + 9 * (k % 3)},{k % 5},"text{OBEYED}{k % 2}","{CLASSES[k % 3]}"' for k in range(60)
+    ]
+    (place / FILE).write_text("\n".join([",".join(quoted), *rows]) + "\n", encoding="utf-8")
+    (place / "other.csv").write_text(f'"{OBEYED}z"\n1\n2\n', encoding="utf-8")
+    (place / "bad.svm").write_text(f"1 1:2\n0 7:{OBEYED}\n", encoding="utf-8")
+    made = subprocess.run(
+        [PROGRAM, "fit", FILE, "--out", "m.sx"], cwd=place, capture_output=True, text=True
+    )
+    assert made.returncode in (0, 3), made.stderr
+    return place
+
+
+def test_every_command_is_among_those_tried():
+    tried = {
+        " ".join(words[:2]) if words[0] in ("studies", "data") else words[0] for words in COMMANDS
+    }
+    assert tried == verbs()
+
+
+def test_the_names_are_hostile_in_the_model(folder):
+    assert any("\x1b]0;PWNED" in str(name) for name in open_model(str(folder / "m.sx")).classes_)
+
+
+def test_no_name_reaches_a_terminal_as_a_control_character(folder):
+    for words, shown, code in run_many([*COMMANDS, *ERRORS], folder):
+        assert code in ((0, 3) if words in COMMANDS else (1, 2)), (words, shown)
+        left = OWN.sub("", shown)
+        found = UNSEEN.search(left)
+        assert not found, (words, left[max(found.start() - 60, 0) : found.end() + 60])
+        if "--debug" not in words:
+            assert "Traceback" not in shown, words
+
+
+def test_names_are_told_in_full_and_markup_is_literal(folder):
+    shown, _ = run(["explain", "m.sx", FILE], folder, columns=200)
+    plain = OWN.sub("", shown)
+    assert r"ro\x1b[31mws[bold]" in plain
+    assert r"\x1b]0;PWNED\x07" in plain
+    assert "[bold]x[/bold]" in plain
+
+
+def test_a_newline_in_a_name_does_not_break_a_table(folder):
+    shown, _ = run(["evaluate", "m.sx", FILE], folder, columns=200)
+    plain = OWN.sub(lambda code: "\n" if "\n" in code[0] else "", shown)
+    lines = [line for line in plain.splitlines() if line.startswith(r"\x1b[31mmay")]
+    assert lines
+    assert all(re.search(r"\d", line) for line in lines)  # the numbers are in the same line
+
+
+def test_json_means_the_same_though_nothing_in_it_is_obeyed(folder):
+    found = subprocess.run([PROGRAM, "show", "m.sx", "--json"], cwd=folder, capture_output=True)
+    text = found.stdout.decode()
+    assert not UNSEEN.search(text.rstrip("\n"))
+    assert sorted(json.loads(text)["classes"]) == sorted(CLASSES)
+
+
+def test_predictions_in_a_pipe_are_exact_and_in_a_terminal_printable(folder):
+    words = ["predict", "m.sx", FILE, "--quiet"]
+    piped = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True).stdout.decode()
+    assert CLASSES[0] in piped
+    shown, _ = run(words, folder)
+    assert CLASSES[0] not in shown
+    assert printable(CLASSES[0]) in shown
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1"])
+def test_no_command_ends_for_an_encoding_that_lacks_a_character(folder, encoding):
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONUTF8", "COLUMNS")}
+    env |= {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    commands = [*COMMANDS, ["--help"], ["fit", "--help"], *ERRORS]
+    program = [sys.executable, "-c", MANY, json.dumps(commands)]
+    found = subprocess.run(program, cwd=folder, capture_output=True, env=env)
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert b"UnicodeEncodeError" not in found.stderr
+    for words, shown, code in split_many(found.stdout.decode(encoding), commands):
+        assert code in ((1, 2) if words in ERRORS else (0, 3)), (words, shown)
+        if words[0] == "compare":
+            assert re.search(r"(?m)^\* ", shown)  # for the dot before the best model
+
+
+def test_a_terminal_without_unicode_shows_the_live_line_too(folder):
+    shown, code = run(["compare", FILE], folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert code == 0
+    assert shown.isascii()
+    assert "Traceback" not in shown
+
+
+def test_letters_that_an_encoding_has_are_left_as_they_are():
+    assert readable("·café ●", "cp1252") == "·café *"
+    assert readable("·café ●", "ascii") == r"-caf\xe9 *"

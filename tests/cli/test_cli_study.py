@@ -1,0 +1,448 @@
+"""The commands study and studies: what they print, keep and refuse."""
+
+import csv
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from separatrix import load
+from separatrix.cli.command_decorator import UsageError
+from separatrix.cli.grid_options import Sweep
+from separatrix.study import Between, Store
+from support.command import call, facts
+from support.course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
+from support.studies import without_seconds
+from support.terminal import CONTROL, PROGRAM, run
+
+QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0", "--no-report")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
+    return tmp_path
+
+
+def assert_course_table(rows, expected):
+    found = {(row["learning_rate"], row["epochs"], row["momentum"]): row for row in rows}
+    assert len(found) == 32
+    for key, (loss, accuracy, val_loss, val_accuracy) in expected.items():
+        row = found[key]
+        assert abs(row["train_loss"] - loss) < 6e-5, key
+        assert abs(row["val_loss"] - val_loss) < 6e-5, key
+        assert abs(100 * row["train_accuracy"] - accuracy) < 0.005, key
+        assert abs(100 * row["val_accuracy"] - val_accuracy) < 0.005, key
+
+
+def test_the_homework_on_iris_is_one_command_without_any_files(folder):
+    assert_course_table(facts("study", "iris")["rows"], IRIS)
+    assert_course_table(facts("studies", "table"), IRIS)
+
+
+@pytest.mark.data(*IRIS_FILES)
+def test_the_homework_on_the_courses_iris_files_is_one_command(folder, data_dir):
+    assert_course_table(facts("study", "cs725/iris")["rows"], IRIS)
+
+
+@pytest.mark.data(*BINARY_FILES)
+def test_the_homework_on_the_courses_binary_files_is_one_command(folder, data_dir):
+    assert_course_table(facts("study", "cs725/binary")["rows"], BINARY)
+
+
+def test_a_study_prints_its_table_verdict_and_what_was_seen_in_80_columns(folder):
+    text = call("study", "iris").stdout
+    for words in ("● 0.1 ", "Best: learning rate", "Validation accuracy", "Oscillates because"):
+        assert words in text
+    assert "mean cross-entropy" in text
+    for words in ("wine", *QUICK), ("wine",), ("wine", "--loss", "hinge,softmax", "--seeds", "2"):
+        assert max(map(len, call("study", *words).stdout.splitlines())) <= 80
+    for verb in ("list", "show", "table"):
+        assert max(map(len, call("studies", verb).stdout.splitlines())) <= 80
+
+
+def test_equal_studies_have_equal_tables_but_for_seconds(folder):
+    for _ in range(2):
+        call("study", "wine", *QUICK, "--quiet")
+    a, b = (facts("studies", "table", name) for name in ("wine", "wine-2"))
+    assert without_seconds(a) == without_seconds(b)
+    assert a != []
+
+
+def test_the_command_that_is_told_makes_the_study_again(folder):
+    first = facts("study", "wine", *QUICK, "--seeds", "2", "--seed", "3", "--split", "60/40/0")
+    program, verb, *words = first["command"].split()
+    assert (program, verb) == ("separatrix", "study")
+    again = facts(verb, *words)
+    assert without_seconds(first["rows"]) == without_seconds(again["rows"])
+    assert first["data"] == again["data"]
+
+
+def test_a_study_of_a_file_chooses_a_grid_from_the_data_and_says_so(folder):
+    wine = load("wine")
+    rows = ["a,b,kind", *(f"{r[0]},{r[1]},{k}" for r, k in zip(wine.table, wine.y))]
+    (folder / "two.csv").write_text("\n".join(rows) + "\n")
+    found = facts("study", "two.csv")
+    assert found["name"] == "two"
+    assert set(found["grid"]) == {"learning_rate", "momentum", "l2", "epochs"}
+    assert any("times the stable rate 2/L" in note for note in found["notes"])
+    assert any("Penalties l2" in note for note in found["notes"])
+
+
+def test_seeds_start_at_random_and_say_so(folder):
+    found = facts("study", "wine", *QUICK, "--seeds", "3")
+    assert any("start at random weights" in note for note in found["notes"])
+    assert found["rows"][0]["val_loss_deviation"] > 0
+    found = facts("study", "wine", *QUICK, "--seeds", "3", "--batch-size", "16,all")
+    assert not any("start at random weights" in note for note in found["notes"])
+
+
+def test_draws_and_ranges(folder):
+    found = facts("study", "wine", "--learning-rate", "1e-3..1", "--draws", "7", "--epochs", "5")
+    assert len(found["rows"]) == 7
+    found = facts("study", "wine", "--learning-rate", "1e-3..1/4", "--epochs", "5", "--l2", "0",
+                  "--momentum", "0.5")  # fmt: skip
+    assert found["grid"]["learning_rate"] == [0.001, 0.01, 0.1, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "grid"),
+    [
+        ({"learning_rate": "0.1, 1e-2"}, {"learning_rate": [0.1, 0.01]}),
+        ({"batch_size": "1,all"}, {"batch_size": [1, None]}),
+        ({"epochs": "1e3"}, {"epochs": [1000]}),
+        ({"loss": "hinge,logistic"}, {"loss": ["hinge", "logistic"]}),
+        ({"l2": "1e-4..1", "draws": 3}, {"l2": Between(1e-4, 1.0)}),
+    ],
+)
+def test_the_words_of_a_grid(options, grid):
+    assert Sweep(**options).grid() == grid
+
+
+@pytest.mark.parametrize(
+    "options", [{"learning_rate": "fast"}, {"epochs": "1.5"}, {"epochs": "1..9/3"}, {"l2": "1..2"}]
+)
+def test_words_that_are_no_grid_are_refused(options):
+    with pytest.raises(UsageError):
+        Sweep(**options).grid()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--epochs", "0"), "The 'epochs' parameter must be a whole number >= 1"),
+        (("--epochs", "5,0"), "epochs 0: The 'epochs' parameter must be a whole number >= 1"),
+        (("--loss", "nonsense"), "--loss must be one of"),
+        (("--learning-rate", "1..0.1/3"), "--learning-rate 1..0.1/3: A range needs 0 < low < high"),
+        (("--learning-rate", "0.1..1/1"), "--learning-rate 0.1..1/1: A range needs at least 2"),
+        (("--patience", "3", "--split", "100/0/0"), "this study has none"),
+        (("--name", ""), "Got '' instead"),
+        (("--name", "a/b"), "Got 'a/b' instead"),
+        (("--name", "ü" * 60), "has at most 100 bytes"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_sentence_and_exit_code_2(folder, words, said):
+    assert said in call("study", "wine", *words, code=2).stderr
+    for store in folder.glob("*.db"):
+        with Store(store) as opened:
+            assert opened.names() == []
+
+
+def test_a_study_of_another_model_varies_its_penalty(folder):
+    found = facts("study", "iris", "--model", "logistic", "--no-report")
+    assert found["estimator"] == "LogisticRegression"
+    assert found["grid"] == {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
+    assert "Features were standardised." in found["data"]["notes"]  # the homework's do without
+    words = ["--model", "svm", "--C", "0.1..10/3", "--l1", "0", "--loss", "hinge,squared_hinge"]
+    found = facts("study", "wine", *words, "--no-report")
+    assert [(row["C"], row["loss"]) for row in found["rows"]] == [
+        (C, loss) for loss in ("hinge", "squared_hinge") for C in (0.1, 1.0, 10.0)
+    ]
+    assert found["command"].startswith("separatrix study wine --loss hinge,squared_hinge --C 0.1,1")
+    again = facts(*found["command"].split()[1:], "--no-report")
+    assert without_seconds(again["rows"]) == without_seconds(found["rows"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--C", "1"), "The model 'gradient' has no --C. It has --loss, --rule"),
+        (("--model", "logistic", "--momentum", "0"), "has no --momentum. It has --C, --l1."),
+        (("--model", "svm", "--init", "random"), "The model 'svm' has no --init."),
+        (("--model", "tree"), "--model is one of gradient, auto, logistic"),
+    ],
+)
+def test_what_a_model_does_not_have_is_refused(folder, words, said):
+    assert said in call("study", "wine", *words, code=2).stderr
+    assert not list(folder.iterdir())
+
+
+def test_names_and_files_may_have_letters_of_any_alphabet(folder):
+    words = [word for word in QUICK if word != "--no-report"]
+    call("study", "wine", *words, "--name", "Übung 1")
+    assert (folder / "reports" / "Übung 1.html").exists()
+    assert facts("studies", "show", "Übung 1")["name"] == "Übung 1"
+    rows = "".join(f"{k},{k % 3},{'ja' if k % 2 else 'nein'}\n" for k in range(40))
+    (folder / "données.csv").write_text(f"länge,breite,süß\n{rows}", encoding="utf-8")
+    found = facts("study", "données.csv", "--label", "süß", *QUICK)
+    assert found["name"] == "données"
+    assert found["data"]["classes"] == ["ja", "nein"]
+
+
+def test_fewer_configurations_than_were_to_be_drawn_are_told(folder):
+    found = facts("study", "wine", *QUICK, "--draws", "50", "--l2", "0")
+    assert any("fewer than 50 different configurations: 4 were drawn" in n for n in found["notes"])
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_study_fits_into_the_width_of_the_terminal(folder, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words = ("--loss", "hinge,softmax", "--seeds", "2", "--batch-size", "16,all", "--l2", "0,0.1")
+    shown = call("study", "wine", *QUICK, *words).stdout
+    for verb in ("list", "show", "table"):
+        shown += call("studies", verb).stdout
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+# the store
+
+
+def test_resume_begins_goes_on_and_leaves_alone(folder):
+    first = facts("study", "wine", *QUICK, "--resume")
+    assert first["name"] == "wine"
+    again = facts("study", "wine", *QUICK, "--resume")
+    assert again == first  # seconds too: nothing was done
+    other = call("study", "wine", "--name", "wine", "--resume", code=1)
+    assert "with another grid" in other.stderr
+    twice = call("study", "wine", *QUICK, "--name", "wine", code=1)
+    assert "already, finished" in twice.stderr
+    assert [row["name"] for row in facts("studies", "list")] == ["wine"]
+
+
+def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
+    def write(first):
+        rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(1, 40))
+        (folder / "a.csv").write_text(f"x,z,y\n{first},0,1\n{rows}")
+
+    words = ("study", "a.csv", "--label", "y", *QUICK, "--l2", "0")
+    write(5)
+    call(*words)
+    assert call(*words, "--resume").stderr == ""
+    write(6)
+    warned = " ".join(call(*words, "--resume").stderr.split())
+    assert warned.startswith("Warning: This study is not there to be resumed, and is begun: a has ")
+    assert "other data (fingerprint" in warned
+    assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
+
+
+def test_a_killed_command_goes_on_by_resume(folder):
+    words = ["study", "wine", "--learning-rate", "1e-3..1/8", "--epochs", "1000,5000", "--l2", "0",
+             "--batch-size", "16", "--momentum", "0,0.9"]  # fmt: skip
+    store = folder / "separatrix.db"
+    child = subprocess.Popen([PROGRAM, *words, "--quiet"])
+    began = time.monotonic()
+    while time.monotonic() - began < 60 and child.poll() is None:
+        time.sleep(0.05)
+        if store.exists():
+            try:
+                with Store(store) as opened:
+                    if opened.rows("SELECT 1 FROM checkpoints"):
+                        break
+            except OSError:  # being made
+                continue
+    assert child.poll() is None
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    resumed = facts(*words, "--resume")
+    assert resumed["finished"]
+    undisturbed = facts(*words, "--store", "other.db")
+    assert without_seconds(resumed["rows"]) == without_seconds(undisturbed["rows"])
+
+
+def test_the_store_is_where_it_is_said_to_be(folder, monkeypatch):
+    call("study", "wine", *QUICK, "--store", "a.db")
+    monkeypatch.setenv("SEPARATRIX_STORE", "b.db")
+    call("study", "wine", *QUICK)
+    assert sorted(p.name for p in folder.iterdir()) == ["a.db", "b.db"]
+    assert len(facts("studies", "list", "--store", "a.db")) == 1
+
+
+def test_without_a_name_the_latest_study_is_meant(folder):
+    call("study", "wine", *QUICK, "--name", "first")
+    call("study", "iris", *QUICK, "--name", "second")
+    assert facts("studies", "show")["name"] == "second"
+    assert facts("studies", "show", "first")["name"] == "first"
+    call("studies", "delete", "second")
+    assert facts("studies", "show")["name"] == "first"
+    assert "Studies there: first." in call("studies", "table", "second", code=1).stderr
+
+
+def test_exports(folder):
+    call("study", "iris", *QUICK)
+    call("studies", "export", "--out", "a.csv")
+    rows = list(csv.DictReader((folder / "a.csv").read_text().splitlines()))
+    assert [float(row["val_loss"]) for row in rows] == [
+        row["val_loss"] for row in facts("studies", "table")
+    ]
+    found = json.loads(call("studies", "export", "--format", "json").stdout)
+    assert [row["epochs"] for row in found["rows"]] == [5, 20, 5, 20]
+    markdown = call("studies", "export", "--format", "markdown").stdout
+    assert markdown.count("\n|") == 5
+    assert "| **0.1** |" in markdown
+    latex = call("studies", "export", "--format", "latex").stdout
+    assert latex.count(r"\\") == 5
+    assert r"train \%" in latex
+    call("studies", "export", "--out", "a.xyz", code=2)
+    assert json.loads(call("studies", "export", "--json").stdout) == found
+    refused = call("studies", "export", "--json", "--format", "csv", code=2)
+    assert "--json prints JSON, and --format csv something else" in refused.stderr
+    assert facts("studies", "export", "--format", "csv", "--out", "b.csv") == {"out": "b.csv"}
+
+
+@pytest.mark.parametrize("verb", ["list", "show", "table", "export", "delete"])
+def test_no_store_is_a_sentence_and_no_file(folder, verb):
+    more = ("--format", "csv") if verb == "export" else ()
+    found = call("studies", verb, *more, code=1)
+    assert "There is no store" in found.stderr
+    assert not list(folder.iterdir())
+
+
+def test_a_damaged_store_is_a_sentence(folder):
+    (folder / "separatrix.db").write_bytes(b"nonsense" * 1000)
+    for words in ("studies", "list"), ("study", "iris"):
+        assert "is damaged, or is no store" in call(*words, code=1).stderr
+
+
+def test_all_diverged_is_exit_code_3(folder):
+    call("study", "wine", "--learning-rate", "1e6", "--l2", "1", "--epochs", "50", "--momentum",
+         "0", code=3)  # fmt: skip
+
+
+# in a terminal
+
+
+def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
+    words = ["study", "digits", "--learning-rate", "0.01,0.02", "--epochs", "1000000", "--momentum",
+             "0", "--l2", "0"]  # fmt: skip
+    shown, code = run(words, folder, interrupt_at="best ")
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert re.search(r"left · 0 of 2 runs, best \d+\.\d %: rate 0\.0[12]\b", plain)
+    assert "Interrupted: what is done is kept. Go on with: separatrix study digits" in " ".join(
+        plain.split()
+    )
+    assert "Traceback" not in shown
+    connection = sqlite3.connect(folder / "separatrix.db")
+    assert connection.execute("SELECT epoch > 0 FROM checkpoints").fetchall() == [(1,)]
+    assert connection.execute("SELECT count(*) FROM writers").fetchone() == (0,)
+    connection.close()
+
+
+def test_help_of_a_study_is_quick_to_import():
+    """What the help needs does not import scikit-learn."""
+    code = "import sys, separatrix.cli.app; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_study_ends_with_the_path_of_its_report(folder):
+    words = [word for word in QUICK if word != "--no-report"]
+    assert call("study", "wine", *words).stdout.splitlines()[-1] == "Report: reports/wine.html"
+    assert "Best: learning rate" in (folder / "reports" / "wine.html").read_text(encoding="utf-8")
+    assert (
+        facts("study", "wine", *words, "--name", "again", "--report", "a.html")["report"]
+        == "a.html"
+    )
+    told = facts("studies", "report", "wine", "--out", "b.html")
+    assert told == {"report": "b.html"}
+    assert (folder / "b.html").read_text() == (folder / "reports" / "wine.html").read_text()
+
+
+def test_a_report_that_cannot_be_written_costs_nothing_else(folder):
+    (folder / "reports").write_text("a file, not a folder")
+    failed = call("study", "wine", *[word for word in QUICK if word != "--no-report"], code=1)
+    assert "Best: learning rate" in failed.stdout
+    assert "reports" in failed.stderr
+    assert facts("studies", "list")[0]["finished"]
+
+
+def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "100"]
+    found = facts("study", "wine", *words, "--batch-size", "all,8,16", "--no-report")
+    assert [row["batch_size"] for row in found["rows"]] == [None, 8, 16]
+    assert found["verdict"]["best"] is not None
+    text = call("studies", "table").stdout + call("studies", "show").stdout
+    for form in ("csv", "markdown", "latex"):
+        text += call("studies", "export", "--format", form).stdout
+    call("studies", "report", "--out", "a.html")
+    page = (folder / "a.html").read_text()
+    assert "None" not in text
+    assert all(words in text for words in ("batch size all", "\nall,", "| all |", "\nall &"))
+    assert "<td>all</td>" in page
+    assert "<td>None</td>" not in page
+
+
+def test_no_two_columns_of_a_table_have_the_same_head(folder):
+    words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
+    call("study", "wine", *words, "--epochs", "3", "--no-report")
+    head = call("studies", "table").stdout.split("\n")[0].split()
+    assert head == ["loss", "t.loss", "t.right", "v.loss", "v.right", "best", "b.loss", "b.right",
+                    "end"]  # fmt: skip
+    table = call("studies", "export", "--format", "markdown").stdout.split("\n")[0]
+    names = [name.strip() for name in table.strip("|").split("|")]
+    assert len(set(names)) == len(names)
+
+
+def test_the_python_that_is_told_makes_the_same_study(folder):
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--batch-size", "8"]
+    words += ["--epochs", "3", "--seed", "3", "--split", "60/20/20", "--no-report"]
+    made = facts("study", "wine", *words)
+    assert_told_again(made)
+
+
+def assert_told_again(made):
+    exec(made["python"].replace(f"Study({made['name']!r}, ", "Study('again', "), {})
+    again = facts("studies", "show", "again")
+    assert without_seconds(again["rows"]) == without_seconds(made["rows"])
+    assert again["data"] == made["data"]
+
+
+def test_the_python_that_is_told_prepares_the_rows_in_the_same_way(folder):
+    rows = "".join(
+        f"{k % 7 or ''},{'good' if k % 2 else 'bad'} day {k % 5},{k % 2}\n" for k in range(60)
+    )
+    (folder / "days.csv").write_text(f"x,said,y\n{rows}")
+    words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "3"]
+    words += ["--label", "y", "--text", "said", "--missing", "median", "--words", "counts"]
+    words += ["--ngrams", "2", "--min-documents", "2", "--word-list", "nice=good,fine", "--as-is"]
+    assert_told_again(facts("study", "days.csv", *words, "--no-report"))
+
+
+def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):
+    call("study", "wine", *QUICK)
+    assert "or say --yes for the latest, 'wine'." in call("studies", "delete", code=2).stderr
+    call("studies", "delete", "--yes")
+    assert facts("studies", "list") == []
+
+
+def test_columns_that_have_no_room_are_named_under_the_table(folder):
+    words = ["study", "iris", "--l2", "0,0.1", "--learning-rate", "0.1", "--epochs", "5"]
+    words += ["--momentum", "0.5,0.25", "--batch-size", "all,50", "--schedule", "constant,inverse"]
+    text = call(*words).stdout
+    assert "Not shown: b.right" in text
+    assert "separatrix studies export iris --out table.csv" in " ".join(text.split())
+    text = " ".join(call(*words, "--name", "two rates").stdout.split())
+    assert "separatrix studies export 'two rates' --out table.csv" in text
+    assert "separatrix studies show 'two rates'" in text
+    said = call("study", "wine", "--name", "two rates", code=1).stderr
+    assert "separatrix studies delete 'two rates'" in " ".join(said.split())
+    assert (
+        "Not shown" not in call("study", "iris", "--learning-rate", "0.1", "--epochs", "5").stdout
+    )

@@ -1,0 +1,85 @@
+"""The command line in a real terminal: width, colours, the live line, Ctrl-C."""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+
+from separatrix import load_model
+from separatrix.cli.output import Screen
+from separatrix.cli.progress import watching
+from support.terminal import CONTROL, run
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """A file whose classes no plane separates: a perceptron never ends."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.random((2, 500)), rng.choice([*"xy"], 500))
+    ]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,label", *rows]) + "\n")
+    return tmp_path
+
+
+def test_a_fit_has_a_live_line_colours_and_80_columns(tmp_path):
+    shown, code = run(["fit", "digits", "--model", "softmax"], tmp_path)
+    assert code == 0
+    assert "Fitting" in shown
+    assert "gap " in shown
+    assert " left" in CONTROL.sub("", shown)  # time
+    assert "\x1b[1;32mOptimal" in shown
+    plain = CONTROL.sub("", shown)
+    after = plain[plain.index("digits ·") :]
+    lines = after.replace("\r", "").split("\n")
+    assert max(map(len, lines)) <= 80
+    assert "true \\ predicted" in after
+
+
+def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
+    words = ["fit", "noise.csv", "--model", "perceptron", "--max-iter", "1000000000"]
+    shown, code = run([*words, "--out", "m.sx"], noise, interrupt_at="iteration")
+    assert code == 130
+    assert "Interrupted: " in CONTROL.sub("", shown)
+    assert "Saved to m.sx." in shown
+    assert "Traceback" not in shown
+    assert load_model(noise / "m.sx").estimator.stop_reason_ == "interrupted"
+
+
+def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
+    words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--out", "m.sx"]
+    shown, code = run(words, tmp_path, interrupt_at="5 of 26 fits")
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert " left" in plain  # time
+    assert "folds done" in plain
+    assert re.search(r"\n +0.01 +0\.\d{5} +\d\.\d{5} +[1-4] of 5", plain)
+    assert "of the 25 fits on folds were done." in " ".join(plain.split())
+    assert "Traceback" not in shown
+    assert not (tmp_path / "m.sx").exists()
+
+
+def test_ctrl_c_before_there_is_anything_to_keep_does_not_wait():
+    with watching(Screen(quiet=True), "Fitting", 1e-6) as watch, pytest.raises(KeyboardInterrupt):
+        watch.ask(signal.SIGINT, None)
+
+
+def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
+    words = ["compare", "noise.csv", "--max-iter", "1000000000"]
+    shown, code = run(words, noise, interrupt_at="% right")  # of its first iterations
+    plain = CONTROL.sub("", shown)
+    assert code == 130
+    assert "● logistic" in plain  # whatever the perceptron's accuracy was when it was interrupted
+    assert re.search(r"\n  perceptron .* interrupted", plain)
+    assert "Interrupted: the table has the models that were done." in plain
+
+
+def test_ctrl_c_while_reading_writes_nothing(tmp_path):
+    rows = "".join(f"{k},{k * k % 97},{'xyz'[k % 3]}\n" for k in range(300_000))
+    (tmp_path / "long.csv").write_text(rows)
+    shown, code = run(["fit", "long.csv", "--out", "m.sx"], tmp_path, interrupt_at="Reading")
+    assert code == 130
+    assert "Interrupted: nothing was written." in CONTROL.sub("", shown)
+    assert not (tmp_path / "m.sx").exists()
+    assert "Traceback" not in shown

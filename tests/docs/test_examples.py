@@ -1,0 +1,30 @@
+"""The study that a newcomer runs first does what the README shows."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_first_study_prints_what_the_readme_shows_in_80_columns(tmp_path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "$(BIN)/separatrix study iris\n" in makefile
+    done = subprocess.run(
+        [sys.executable, "-m", "separatrix", "study", "iris"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not done.stderr
+    printed = done.stdout.splitlines()
+    assert max(len(line) for line in printed) <= 80
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
+    lines = [line for line in shown.splitlines() if line.strip(" .")]
+    assert len(lines) >= 10
+    told = "\n".join(line.rstrip() for line in printed)
+    assert not [line for line in lines if line.removesuffix(" ...") not in told]
+    assert (tmp_path / printed[-1].removeprefix("Report: ")).is_file()

@@ -1,0 +1,69 @@
+"""A study that is killed at any moment ends as if it had not been."""
+
+import random
+import time
+
+import pytest
+
+from separatrix.study import Store
+from support.studies import assert_same, facts_of, iris, make, run_in_process, study_of
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The store of a study that nothing disturbed, and how long it took."""
+    path = tmp_path_factory.mktemp("undisturbed") / "a.db"
+    began = time.monotonic()
+    study_of(path).run(*iris())
+    return path, time.monotonic() - began
+
+
+def test_a_study_killed_twenty_times_ends_with_the_same_bits(undisturbed, tmp_path):
+    path, seconds = undisturbed
+    rng = random.Random(0)
+    kills, studies = 0, 0
+    while kills < KILLS:
+        studies += 1
+        store = tmp_path / f"{studies}.db"
+        while True:
+            child = run_in_process(make, store)
+            child.join(rng.uniform(0.0, seconds / 2) if kills < KILLS else None)
+            if child.exitcode is not None:
+                assert child.exitcode == 0
+                break
+            child.kill()
+            child.join()
+            kills += 1
+        facts = facts_of(store)
+        assert facts.finished
+        assert_same(facts_of(path), facts)
+        assert study_of(store).run(*iris(), resume=True).facts().seconds == facts.seconds
+
+
+def test_checkpoints_are_stored_and_used(tmp_path, undisturbed):
+    """Ended in the middle of a batch, a study goes on from there and not from its start."""
+    store = tmp_path / "a.db"
+
+    class EnoughError(Exception):
+        pass
+
+    seen = []
+
+    def end(standing):
+        seen.append(standing.share)
+        if standing.share > 0.3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        study_of(store).run(*iris(), on_standing=end)
+    with Store(store) as opened:
+        assert opened.rows("SELECT epoch FROM checkpoints")[0]["epoch"] > 1
+    later = []
+    study_of(store).run(*iris(), resume=True, on_standing=lambda s: later.append(s.share))
+    assert later[0] > seen[-1]
+    assert_same(facts_of(undisturbed[0]), facts_of(store))
+    with Store(store) as opened:
+        assert not opened.rows("SELECT 1 FROM checkpoints")
+        assert not opened.rows("SELECT 1 FROM writers")

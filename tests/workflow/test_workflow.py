@@ -1,0 +1,226 @@
+"""From sources to judged models, below the command line."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from separatrix import GridSearchCV, LogisticRegression, load
+from separatrix.readers import Columns, Source
+from separatrix.training import Interrupted
+from separatrix.workflow.comparing import BASELINE, compare, families_for, naive_bayes
+from separatrix.workflow.families import FAMILIES, OptionError, Options, build, family_of
+from separatrix.workflow.fitting import fit_source, prepare
+from separatrix.workflow.inputs import held_out
+from separatrix.workflow.preparing import settings_for
+from separatrix.workflow.scoring import SCORINGS
+from separatrix.workflow.searching import PreparedRows, search_source
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("data", ["iris", "breast-cancer"])
+def test_every_family_fits_two_and_three_classes(name, data):
+    trained = fit_source(load(data), name)
+    assert trained.facts["metrics"]["train"]["accuracy"] > 0.9
+    assert trained.facts["verdict"]["converged"] or name == "perceptron"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_option_of_a_family_is_a_parameter_of_its_estimator(name):
+    family = FAMILIES[name]
+    known = build(family, Options()).get_params()
+    assert set(family.takes.values()) <= set(known)
+    for bias in family.biases:
+        build(family, Options(bias=bias))
+
+
+def test_options_that_a_family_has_not_are_refused_by_name():
+    with pytest.raises(OptionError, match="'perceptron' has no option 'l1'"):
+        build(FAMILIES["perceptron"], Options(l1=1.0))
+    with pytest.raises(OptionError, match="bias of the model 'logistic' is one of free, none"):
+        build(FAMILIES["logistic"], Options(bias="penalised"))
+    with pytest.raises(OptionError, match="loss is one of hinge, squared_hinge"):
+        build(FAMILIES["svm"], Options(loss="log"))
+    with pytest.raises(OptionError, match="one of auto, logistic"):
+        family_of("forest", 2)
+
+
+def test_numbers_are_standardised_except_in_sparse_matrices_and_images():
+    assert settings_for(Columns({"a": [1.0, 2.0]})).standardise
+    assert settings_for(X).standardise
+    assert not settings_for(sp.csr_array(X)).standardise
+    assert not settings_for(X.astype(np.uint8)).standardise
+    assert not settings_for(X, standardise=False).standardise
+
+
+def test_only_training_rows_are_learnt_from():
+    source = load((X, Y))
+    prepared = prepare(source)
+    np.testing.assert_allclose(prepared.X["train"].mean(axis=0), 0.0, atol=1e-12)
+    other = X.copy()
+    other[source.splits["test"]] += 100.0
+    changed = prepare(load((other, Y)))
+    np.testing.assert_array_equal(prepared.X["train"], changed.X["train"])
+
+
+def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
+    table = Columns({"a": [1, None, 3, None, 5.0], "b": ["u", "v", "u", "w", "v"]})
+    rows = {"train": np.arange(3), "validation": np.arange(0), "test": np.arange(3, 5)}
+    source = Source("five", table, np.array(list("xyxyx")), splits=rows)
+    notes = prepare(source).notes
+    assert sum("missing, filled" in note for note in notes) == 1
+    assert [note for note in notes if note.startswith("In test")] == [
+        "In test: Column 'b': 1 value not seen in training ('w'), taken as none of the known."
+    ]
+
+
+@pytest.mark.parametrize("value", ["", "inf"])
+@pytest.mark.parametrize("learn", [fit_source, search_source])
+def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
+    path = tmp_path / "bad.csv"
+    rows = [f"{k % 7},{value if k == 50 else k},{'uv'[k % 2]}\n" for k in range(60)]
+    path.write_text("a,b,label\n" + "".join(rows))
+    source = load(path)
+    assert 50 in source.splits["train"]
+    settings = settings_for(source.table, missing="refuse")
+    with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' is (missing|inf)[,.]"):
+        learn(source, settings=settings)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_a_bad_value_of_a_sparse_file_is_told_by_its_row(tmp_path, value):
+    path = tmp_path / "bad.svm"
+    path.write_text("".join(f"{k % 2} 1:{k} 2:{value if k == 50 else 1}\n" for k in range(60)))
+    with pytest.raises(ValueError, match=r"^bad.svm, row 51: column 'feature 2' is (missing|inf)"):
+        fit_source(load(path))
+
+
+def test_infinity_in_new_rows_is_told_by_its_column():
+    bundle = fit_source(load("iris")).bundle
+    X = np.ones((3, 4))
+    X[2, 1] = np.inf
+    with pytest.raises(ValueError, match=r"^Row 3: column 'sepal width \(cm\)' is inf"):
+        bundle.predict(X)
+
+
+def test_more_features_than_the_memory_holds_are_refused(tmp_path):
+    path = tmp_path / "wide.svm"
+    path.write_text("".join(f"{k % 2} 1:{k} 2000000000:1\n" for k in range(40)))
+    for learn in (fit_source, search_source):
+        with pytest.raises(ValueError, match=r"wide.svm has 2,000,000,000 features: a model of"):
+            learn(load(path))
+
+
+def test_every_fold_is_prepared_by_its_own_training_rows():
+    source = load((X, Y))
+    settings = settings_for(X)
+    rows = np.arange(0, 150, 2)
+    step = PreparedRows(source, settings).fit(rows[:, None])
+    inside = step.transform(rows[:, None])
+    np.testing.assert_allclose(inside.mean(axis=0), 0.0, atol=1e-12)
+    assert abs(step.transform(np.arange(1, 150, 2)[:, None]).mean(axis=0)).max() > 1e-3
+
+
+def test_a_search_of_a_sparse_matrix_is_that_of_the_library():
+    S = sp.csr_array(X)
+    source = load((S, Y))
+    found = search_source(source, Cs=[0.01, 1.0], folds=3, settings=settings_for(S)).facts
+    rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
+    model = LogisticRegression(multiclass="softmax", tol=1e-6)
+    wanted = GridSearchCV(model, {"C": [0.01, 1.0]}, cv=3).fit(S[rows], Y[rows])
+    means = wanted.cv_results_["mean_test_score"].tolist()
+    assert [trial["mean"] for trial in found["trials"]] == means
+
+
+def test_a_best_value_at_the_end_of_the_grid_is_told():
+    facts = search_source(load("iris"), Cs=[1e-4, 1e-3], folds=3).facts
+    assert facts["best"] == {"C": 1e-3}
+    assert facts["advice"] == "The best C is the largest tried: extend the grid upwards, to 0.01."
+    with pytest.raises(OptionError, match="no penalty to search for"):
+        search_source(load("iris"), "perceptron")
+
+
+@pytest.mark.parametrize("sparse", [True, False], ids=["one batch", "by fold"])
+def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
+    source = load((sp.csr_array(X) if sparse else X, Y))
+    whole = search_source(source, Cs=[1e-4, 1e4], folds=3)
+    assert whole.facts["interrupted"] is False
+
+    def end(progress):
+        if len(progress.running) < len(progress.members):
+            raise Interrupted
+
+    found = search_source(source, Cs=[1e-4, 1e4], folds=3, on_record=end)
+    assert found.bundle is None
+    assert found.facts["interrupted"] is True
+    assert 0 < sum(trial["folds_done"] for trial in found.facts["trials"]) < 6
+    for trial, wanted in zip(found.facts["trials"], whole.facts["trials"]):
+        done = [score for score in trial["scores"] if score is not None]
+        assert len(done) == trial["folds_done"]
+        assert trial["mean"] == (pytest.approx(np.mean(done)) if done else None)
+        assert all(a in (None, b) for a, b in zip(trial["scores"], wanted["scores"]))
+    full = [t["parameters"] for t in found.facts["trials"] if t["folds_done"] == 3]
+    assert found.facts["best"] in (full or [None])
+
+
+def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
+    two = load((np.arange(40.0)[:, None], np.array(["ham", "spam"] * 20)))
+    for scoring in SCORINGS:
+        facts = search_source(two, Cs=[1.0], folds=2, scoring=scoring).facts
+        assert np.isfinite(facts["trials"][0]["mean"])
+    with pytest.raises(OptionError, match="must be one of accuracy, balanced_accuracy, f1_macro"):
+        search_source(two, scoring="r2")
+    with pytest.raises(OptionError, match="scoring='f1' is of two classes, and these data have 3"):
+        search_source(load("iris"), scoring="f1")
+    with pytest.raises(OptionError, match="the model 'svm' has none unless they are calibrated"):
+        search_source(two, "svm", scoring="neg_log_loss")
+    search_source(two, "svm", Options(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss")
+    with pytest.raises(OptionError, match="folds=100 is more than the rows of any class"):
+        search_source(load("iris"), folds=100)
+
+
+def test_a_class_that_is_too_rare_for_the_folds_is_told_without_a_warning(recwarn):
+    y = np.array(["often"] * 20 + ["seldom"] * 4)
+    source = load((np.arange(24.0)[:, None], y), split=(1.0, 0.0, 0.0))
+    notes = search_source(source, Cs=[1.0], folds=5).facts["notes"]
+    assert "The class seldom has 4 rows to learn from: not every one of 5 folds tests it." in notes
+    assert not list(recwarn)
+
+
+def test_l1_is_searched_along_with_c():
+    facts = search_source(load("iris"), Cs=[0.1, 1.0], l1s=[0.0, 1.0], folds=3).facts
+    assert len(facts["trials"]) == 4
+    assert set(facts["best"]) == {"C", "l1"}
+
+
+def test_models_are_measured_on_rows_they_have_not_seen():
+    wine = load("wine", seed=3)
+    bundle = fit_source(wine).bundle
+    for part in ("validation", "test"):  # of a source that was drawn with another seed
+        rows = held_out(bundle, load("wine"), part)
+        np.testing.assert_array_equal(rows.table, wine.part(part).table)
+    assert held_out(bundle, load("iris")) is None
+    chosen = search_source(wine, Cs=[1.0], folds=2).bundle
+    assert held_out(chosen, wine, "validation") is None
+    assert len(held_out(chosen, wine)) == 17
+
+
+def test_families_that_are_the_same_for_two_classes_are_compared_once():
+    assert families_for(2) == ["logistic", "svm", "perceptron"]
+    found = list(compare(prepare(load("iris")), Options(C=0.5, loss="hinge", bias="penalised")))
+    assert [row["model"] for row in found] == [*FAMILIES, BASELINE]
+
+
+def test_the_baseline_suits_the_data():
+    counts = load((sp.csr_array(np.round(X)), Y))
+    assert naive_bayes(prepare(counts))["about"] == "scikit-learn's MultinomialNB"
+    assert naive_bayes(prepare(load((X, Y))))["about"] == "scikit-learn's GaussianNB"
+    mixed = load((sp.csr_array(X - 3.0), Y))
+    assert naive_bayes(prepare(mixed))["about"] == "scikit-learn's GaussianNB"
+
+
+def test_a_source_without_labels_cannot_be_learnt():
+    with pytest.raises(ValueError, match="array has no labels"):
+        fit_source(load(X))
