@@ -1,0 +1,56 @@
+// What every file of the Python module shares: the types of arrays, the settings, and labels.
+//
+// Shapes are checked by the Python that calls, types by nanobind, which must not convert: it would
+// write results into a copy. Here arrays become pointers, and the GIL is released.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "engine/engine.hpp"
+#include "objective/labels.hpp"
+
+namespace sx {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Any = nb::ndarray<nb::numpy, nb::ro>;
+template <class T>
+using In = nb::ndarray<nb::numpy, const T, nb::c_contig>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
+template <class T>
+using Maybe = std::optional<T>;
+
+template <class Array>
+auto pointer(const Maybe<Array>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// The threads and kernels of one call, as the user has set them.
+Engine engine();
+
+// The weights of the rows, with a factor of every model.
+Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& whose,
+                  const double* scale = nullptr);
+
+Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale,
+                 const Maybe<In<std::int32_t>>& whose = {});
+
+// Each adds its group of functions and classes to the module.
+void bind_settings(nb::module_& m);
+void bind_matrix(nb::module_& m);
+void bind_models(nb::module_& m);
+void bind_objective(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_gradient(nb::module_& m);
+void bind_coordinate(nb::module_& m);
+void bind_dual(nb::module_& m);
+void bind_gram(nb::module_& m);
+void bind_svmlight(nb::module_& m);
+
+}  // namespace sx

@@ -1,0 +1,83 @@
+// Losses of scores, their conjugates, and duals by pairs of classes.
+#include "bind/arrays.hpp"
+#include "engine/buffer.hpp"
+#include "losses/flows.hpp"
+
+namespace sx {
+namespace {
+
+template <class T>
+void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
+                 Out<T> Z, Out<double> value, Out<double> hits) {
+    nb::gil_scoped_release release;
+    const index_t outputs = Z.shape(2);
+    const Labels labels = labels_of(y, s, scale);
+    const LossForm form(loss, margin);
+    const index_t rows = Z.shape(0), models = Z.shape(1), N = models * outputs;
+    const Engine here = engine();
+    for_slabs(here, rows, 16.0 * rows * N, [&](index_t, index_t i0, index_t i1) {
+        Buffer<T> scratch;
+        T* space = scratch.reserve(loss_scratch<T>(outputs));
+        LossBlock<T> block =
+            block_of(labels, form, i0, i1 - i0, models, outputs, Z.data() + i0 * N, space);
+        block.value = value.data() + i0 * models;
+        block.hit = hits.data() + i0 * models;
+        block.gradient = true;
+        here.kernels<T>().loss(form.loss, block);
+    });
+}
+
+Duals duals_of(bool lifted, const In<std::int32_t>& y, const In<double>& U) {
+    const bool own = y.ndim() == 2;
+    const index_t width = own ? y.shape(1) : 1;
+    return {index_t(U.shape(0)),
+            index_t(U.shape(1)),
+            index_t(U.shape(2)),
+            lifted,
+            y.data(),
+            width,
+            own ? 1 : 0,
+            U.data()};
+}
+
+template <class T>
+void bind_type(nb::module_& m) {
+    m.def("loss_values", &loss_values<T>, "loss"_a, "margin"_a, "y"_a.noconvert(),
+          "s"_a.none().noconvert(), "scale"_a.noconvert(), "Z"_a.noconvert(), "value"_a.noconvert(),
+          "hits"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_losses(nb::module_& m) {
+    bind_type<float>(m);
+    bind_type<double>(m);
+    m.def(
+        "flow_sums",
+        [](bool lifted, In<std::int32_t> y, In<double> s, In<double> U, Out<double> A) {
+            nb::gil_scoped_release release;
+            const bool each = s.ndim() == 2;
+            flow_sums(engine(), duals_of(lifted, y, U), s.data(), each ? s.shape(1) : 1,
+                      each ? 1 : 0, A.data());
+        },
+        "lifted"_a, "y"_a.noconvert(), "s"_a.noconvert(), "U"_a.noconvert(), "A"_a.noconvert());
+    m.def(
+        "scale_flows",
+        [](bool lifted, In<std::int32_t> y, In<double> U, In<double> F, Out<double> out) {
+            nb::gil_scoped_release release;
+            scale_flows(engine(), duals_of(lifted, y, U), F.data(), out.data());
+        },
+        "lifted"_a, "y"_a.noconvert(), "U"_a.noconvert(), "F"_a.noconvert(), "out"_a.noconvert());
+    m.def(
+        "conjugate_costs",
+        [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,
+           Out<double> cost) {
+            nb::gil_scoped_release release;
+            conjugate_costs(engine(), duals_of(lifted, y, U), LossForm(loss, margin).loss, margin,
+                            tolerance, cost.data());
+        },
+        "loss"_a, "margin"_a, "lifted"_a, "tolerance"_a, "y"_a.noconvert(), "U"_a.noconvert(),
+        "cost"_a.noconvert());
+}
+
+}  // namespace sx

@@ -1,0 +1,27 @@
+// X as Python holds it: a view, and the arrays it is a view of.
+#pragma once
+
+#include <vector>
+
+#include "bind/arrays.hpp"
+#include "matrix/data.hpp"
+
+namespace sx {
+
+struct Matrix {
+    Data data;
+    std::vector<Any> kept;
+
+    static Matrix dense(Any X);
+    static Matrix sparse(index_t rows, index_t columns);
+
+    // Whether all entries of a sparse X are known to be 1.
+    bool ones() const { return (data.has_samples ? data.by_sample : data.by_feature).ones; }
+
+    // Whether the entries of every row of X by samples are sorted.
+    bool ordered() const { return !data.sparse || data.by_sample.ordered; }
+
+    void set(bool by_feature, Any start, Any index, Any value, bool ordered);
+};
+
+}  // namespace sx

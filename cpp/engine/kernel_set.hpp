@@ -1,0 +1,52 @@
+// The kernels of one instruction set, as a table of functions: the only thing that crosses from the
+// files built for a particular instruction set to the rest.
+#pragma once
+
+#include "coordinate/kernels.hpp"
+#include "dual/task.hpp"
+#include "gradient/rule_step.hpp"
+#include "gram/cholesky_kernels.hpp"
+#include "gram/gram_kernels.hpp"
+#include "losses/curvature_kernels.hpp"
+#include "matrix/views.hpp"
+#include "objective/loss_block.hpp"
+
+namespace sx {
+
+template <class T>
+struct Kernels {
+    index_t lanes;       // columns of one vector
+    index_t panel;       // columns of one full panel
+    index_t block_rows;  // rows of one call of multiply
+    index_t scratch;     // bytes of scratch for multiply
+    void (*pack)(const T* B, index_t ldb, index_t depth, index_t N, index_t c0, index_t c1, T* out);
+    void (*multiply)(const DenseOperand& A, index_t i0, index_t i1, index_t depth, const T* panels,
+                     index_t N, T* C, index_t ldc, void* scratch);
+    void (*gather)(const CompressedOperand& P, index_t i0, index_t i1, const T* B, index_t ldb,
+                   index_t c0, index_t c1, index_t N, T* C, index_t ldc);
+    void (*scatter)(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
+                    index_t c1, index_t N, T* C, index_t ldc);
+    void (*loss)(Loss loss, const LossBlock<T>& block);
+    void (*sum_columns)(const T* A, index_t rows, index_t width, double* out);
+    void (*step)(const RuleStep<T>& p, index_t j0, index_t j1);
+    void (*measure)(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
+                    double* norm);
+    void (*times_log)(T* x, index_t count);
+    double (*largest)(const T* x, index_t count);
+
+    index_t padded(index_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
+};
+
+struct KernelSet {
+    const char* name;
+    Kernels<float> f32;
+    Kernels<double> f64;
+    const GramKernels* gram;
+    const CoordinateKernels* coordinate;
+    const CurvatureKernels* curvature;
+    const CholeskyKernels* cholesky;
+    const DualKernels<float>* dual_f32;
+    const DualKernels<double>* dual_f64;
+};
+
+}  // namespace sx

@@ -1,0 +1,29 @@
+// What one step of a gradient rule works on; shared by the kernels of all instruction sets.
+#pragma once
+
+#include "matrix/views.hpp"
+
+namespace sx {
+
+// Columns that are measured at a time.
+constexpr index_t measured_columns = 16;
+
+enum class Rule : int { plain = 0, momentum = 1, nesterov = 2, adam = 3 };
+
+template <class T>
+struct RuleStep {
+    Rule rule;
+    index_t columns;  // models x outputs
+    T* W;             // (rows, columns)
+    T* V;             // (rows, columns): v, or adam's m; null for plain
+    T* M;             // (rows, columns): adam's s; null for the others
+    const T* G;       // (rows, ldg): gradient of the loss
+    index_t ldg;
+    const T *rate, *momentum, *l1, *l2;  // (columns)
+    const T* factors;                    // null, (rows) or (rows, columns)
+    index_t factor_row, factor_column;
+    T beta1, beta2, epsilon;
+    T correction1, correction2;  // 1 / (1 - beta^t)
+};
+
+}  // namespace sx

@@ -1,0 +1,147 @@
+// One step of a gradient rule for many models, and what a step is judged by.
+//
+// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, F smooth with gradient g, in the
+// scaled
+//            variables f w (f = 1 without factors), by one of
+//              plain     u = prox(w - rate g)                      w = u
+//              momentum  u = prox(w + mu v - rate g)  v = u - w    w = u
+//              nesterov  u = prox(w - rate g)         w = u + mu (u - v)   v = u
+//              adam      m = b1 m + (1 - b1) g  s = b2 s + (1 - b2) g^2
+//                        D = rate / (sqrt(s / (1 - b2^t)) + eps)   w = prox_D(w - D m / (1 - b1^t))
+//            with prox the soft threshold at rate l1 (adam: at D l1, its own metric), g including
+//            the gradient of the l2 term. Without l1, momentum is exactly v = mu v - rate g,
+//            w = w + v.
+// Given      per-column parameters, so that every model has its own; a row of W is a feature.
+// See        Polyak 1964; Nesterov 1983; Beck and Teboulle 2009; Kingma and Ba 2015.
+#pragma once
+
+#include <cmath>
+
+#include "gradient/rule_step.hpp"
+#include "matrix/views.hpp"
+#include "simd/vector.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+// sign(x) max(|x| - t, 0). NaN comes through: a model that has diverged must not look like zeros.
+template <class T>
+SX_INLINE vec<T> soft_threshold(vec<T> x, vec<T> t) {
+    return select(x > t, x - t, select(x < -t, x + t, x - x));
+}
+
+template <class T>
+SX_INLINE vec<T> square_root(vec<T> x) {
+    for (int i = 0; i < lanes<T>; ++i) x[i] = std::sqrt(x[i]);
+    return x;
+}
+
+// The lanes are neighbouring columns of one row or, of a single column (`lone`), neighbouring rows.
+template <bool lone, class T>
+SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const T* g_at,
+                          const T* f_at, index_t c, int count) {
+    const auto read = [&](const T* at, T rest) {
+        return count == lanes<T> ? load<T>(at) : load_partial<T>(at, count, rest);
+    };
+    const auto write = [&](T* at, vec<T> x) {
+        count == lanes<T> ? store<T>(at, x) : store_partial<T>(at, x, count);
+    };
+    const auto parameter = [&](const T* of) {
+        return lone ? broadcast<T>(*of) : read(of + c, T(0));
+    };
+    const vec<T> rate = parameter(p.rate), l1 = parameter(p.l1);
+    const vec<T> l2 = parameter(p.l2), mu = parameter(p.momentum);
+    vec<T> f = broadcast<T>(T(1)), inverse = f;
+    if (f_at) {
+        f = lone || p.factor_column ? read(f_at, T(1)) : broadcast<T>(*f_at);
+        inverse = T(1) / f;
+    }
+    const vec<T> w = read(w_at, T(0)) * f;
+    const vec<T> g = read(g_at, T(0)) * inverse + l2 * w;
+    switch (p.rule) {
+        case Rule::plain:
+            write(w_at, soft_threshold<T>(w - rate * g, rate * l1) * inverse);
+            break;
+        case Rule::momentum: {
+            const vec<T> v = mu * read(v_at, T(0)) - rate * g;
+            const vec<T> u = soft_threshold<T>(w + v, rate * l1);
+            write(v_at, select(l1 > T(0), u - w, v));
+            write(w_at, u * inverse);
+            break;
+        }
+        case Rule::nesterov: {
+            const vec<T> u = soft_threshold<T>(w - rate * g, rate * l1);
+            write(w_at, (u + mu * (u - read(v_at, T(0)))) * inverse);
+            write(v_at, u);
+            break;
+        }
+        case Rule::adam: {
+            const vec<T> m = p.beta1 * read(v_at, T(0)) + (T(1) - p.beta1) * g;
+            const vec<T> s = p.beta2 * read(m_at, T(0)) + (T(1) - p.beta2) * g * g;
+            const vec<T> metric = rate / (square_root<T>(s * p.correction2) + p.epsilon);
+            write(v_at, m);
+            write(m_at, s);
+            write(w_at, soft_threshold<T>(w - metric * (m * p.correction1), metric * l1) * inverse);
+            break;
+        }
+    }
+}
+
+// Steps rows [j0, j1) of W, in place.
+template <class T>
+void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
+    const auto step = [&]<bool lone>(index_t j, index_t c, index_t left) {
+        const int count = left < lanes<T> ? int(left) : lanes<T>;
+        const index_t at = j * p.columns + c;
+        const T* f = p.factors ? p.factors + j * p.factor_row + c * p.factor_column : nullptr;
+        step_lanes<lone, T>(p, p.W + at, p.V ? p.V + at : nullptr, p.M ? p.M + at : nullptr,
+                            p.G + j * p.ldg + c, f, c, count);
+    };
+    if (p.columns == 1 && p.ldg == 1) {
+        for (index_t j = j0; j < j1; j += lanes<T>) step.template operator()<true>(j, 0, j1 - j);
+        return;
+    }
+    for (index_t j = j0; j < j1; ++j)
+        for (index_t c = 0; c < p.columns; c += lanes<T>)
+            step.template operator()<false>(j, c, p.columns - c);
+}
+
+// Adds, per column, the penalty and the squared norm of the smallest subgradient, in double:
+//   penalty += l1 f |w| + l2/2 f^2 w^2, NaN where w is not finite even without a penalty: such a
+//              model has diverged
+//   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or the part of |g| above l1 f where w = 0
+// At most measured_columns columns at a time: their sums stay in registers.
+template <class T>
+void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
+                     double* norm) {
+    const index_t width = c1 - c0;
+    double l1[measured_columns] = {}, l2[measured_columns] = {};
+    double strength[measured_columns] = {}, square[measured_columns] = {};
+    for (index_t c = 0; c < width; ++c) {
+        l1[c] = p.l1[c0 + c];
+        l2[c] = p.l2[c0 + c];
+    }
+    for (index_t j = 0; j < rows; ++j) {
+        const T* W = p.W + j * p.columns + c0;
+        const T* G = p.G + j * p.ldg + c0;
+        const T* F = p.factors ? p.factors + j * p.factor_row + c0 * p.factor_column : nullptr;
+        for (index_t c = 0; c < width; ++c) {
+            const double f = F ? double(F[c * p.factor_column]) : 1.0;
+            const double w = W[c], m1 = l1[c] * f, m2 = l2[c] * f * f;
+            const double slope = double(G[c]) + m2 * w;
+            const double outside = std::fabs(slope) - m1;
+            // Written without branches, so that it becomes vector code; NaN is not below 0.
+            const double inside = outside <= 0 ? 0.0 : outside;
+            const double least = w > 0 ? slope + m1 : (w < 0 ? slope - m1 : inside);
+            strength[c] += m1 * std::fabs(w) + 0.5 * m2 * w * w;
+            square[c] += least * least;
+        }
+    }
+    for (index_t c = 0; c < width; ++c) {
+        penalty[c0 + c] += strength[c];
+        norm[c0 + c] += square[c];
+    }
+}
+
+}  // namespace SX_ISA
+}  // namespace sx

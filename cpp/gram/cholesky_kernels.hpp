@@ -1,0 +1,15 @@
+// Factors of symmetric systems, the same for every instruction set.
+#pragma once
+
+#include "matrix/views.hpp"
+
+namespace sx {
+
+struct CholeskyKernels {
+    index_t (*numbers)(index_t m);  // doubles of space that a factor of order m needs
+    index_t scratch;                // and bytes of scratch
+    void (*factor)(double* A, index_t m, double* space, void* scratch);
+    void (*solve)(const double* L, index_t m, double* x);
+};
+
+}  // namespace sx

@@ -1,0 +1,15 @@
+// Built once for every instruction set, with SX_ISA naming it.
+#include "gram/gram.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+extern const GramKernels gram_kernels;
+const GramKernels gram_kernels = {
+    .widest = 4 * lanes<double>,
+    .sparse = gram_sparse,
+    .weigh = weigh_panels,
+};
+
+}  // namespace SX_ISA
+}  // namespace sx

@@ -1,0 +1,59 @@
+// The labels and weights of the rows of X, and the loss that judges the scores against them.
+#pragma once
+
+#include "matrix/views.hpp"
+#include "objective/loss_block.hpp"
+
+namespace sx {
+
+struct Labels {
+    const std::int32_t* y;
+    index_t y_row, y_model;
+    const double* s;  // null: all ones
+    index_t s_row, s_model;
+    const std::int32_t* whose;  // (models) the column of s; null: s_model times the model
+    const double* scale;        // (models)
+
+    bool same_weights() const { return !s || (!whose && s_model == 0); }
+    double weight(index_t i, index_t m) const {
+        return s ? s[i * s_row + (whose ? index_t(whose[m]) : m * s_model)] : 1.0;
+    }
+};
+
+// A loss as it is asked for: which, its margin, and whether one class against the rest.
+struct LossForm {
+    Loss loss;
+    double margin;
+    bool one_vs_rest;
+
+    LossForm(int number, double margin)
+        : loss(Loss(number % sx::one_vs_rest)),
+          margin(margin),
+          one_vs_rest(number >= sx::one_vs_rest) {}
+};
+
+// `rows` rows from `first` on, with their scores Z (rows, models, outputs), as the kernels of the
+// losses take them; what these are to leave is for the caller to add.
+template <class T>
+LossBlock<T> block_of(const Labels& labels, const LossForm& form, index_t first, index_t rows,
+                      index_t models, index_t outputs, T* Z, T* scratch) {
+    LossBlock<T> out{};
+    out.rows = rows;
+    out.models = models;
+    out.outputs = outputs;
+    out.y = labels.y + first * labels.y_row;
+    out.y_row = labels.y_row;
+    out.y_model = labels.y_model;
+    out.s = labels.s ? labels.s + first * labels.s_row : nullptr;
+    out.s_row = labels.s_row;
+    out.s_model = labels.s_model;
+    out.whose = labels.whose;
+    out.scale = labels.scale;
+    out.margin = form.margin;
+    out.one_vs_rest = form.one_vs_rest;
+    out.Z = Z;
+    out.scratch = scratch;
+    return out;
+}
+
+}  // namespace sx

@@ -1,0 +1,25 @@
+// x log x of many numbers: what a cross-entropy's duals cost.
+#pragma once
+
+#include "matrix/views.hpp"
+#include "simd/vector.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+// Given      x in [0, 1].
+// On return  x log x in its place, within some ulp; 0 for what is too small to count.
+template <class T>
+void times_log(T* x, index_t count) {
+    constexpr T smallest = sizeof(T) == 8 ? T(1e-300) : T(1e-35f);
+    for (index_t i = 0; i < count; i += lanes<T>) {
+        const int here = count - i < lanes<T> ? int(count - i) : lanes<T>;
+        const vec<T> p = load_partial<T>(x + i, here, T(1));
+        const vec<T> safe = select(p > smallest, p, broadcast<T>(T(1)));
+        const Split<T> u = split<T>(safe);
+        store_partial<T>(x + i, safe * log_near_one<T>(u.m - T(1), u.k), here);
+    }
+}
+
+}  // namespace SX_ISA
+}  // namespace sx
