@@ -43,9 +43,8 @@ struct Coordinates {
                     int loss, In<double> values, In<double> least, In<double> origin,
                     Maybe<In<std::int32_t>> whose) {
         nb::gil_scoped_release release;
-        const RowValues from{values.data(),      least.data(), X.data.rows,
-                             step.models,        step.outputs, labels_of(y, s, scale, whose),
-                             LossForm(loss, 0.0)};
+        const RowValues from(values.data(), least.data(), X.data.rows, step.models, step.outputs,
+                             labels_of(y, s, scale, whose), LossForm(loss, 0.0));
         step_by_columns(engine(), X.data, from, step, origin.data());
     }
 

@@ -1,74 +1,121 @@
-// The dual solver: its working copy of X, and its steps.
-#include "dual/dual.hpp"
-
+// The dual solver: its working copy of X, what a step is asked for, and the steps.
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "bind/matrix.hpp"
+#include "dual/step.hpp"
 
 namespace sx {
 namespace {
 
-// The working copy of X for the dual solver, and what is done with it.
-template <class T>
-struct Dual {
-    DualCopy<T> copy;
+// What the models of a batch minimise, and the arrays it is a view of.
+struct BoundProblem {
+    int loss;
+    double margin;
+    In<std::int32_t> y;
+    Maybe<In<double>> s;
+    In<double> strength;     // (models): 1 / (S l2)
+    In<double> bias_square;  // (models)
+    Maybe<In<std::int32_t>> whose;
 
-    static DualCopy<T> copy_of(const std::vector<Matrix*>& parts, const In<std::int64_t>& order,
-                               const Maybe<In<double>>& origin) {
+    DualProblem view(const Out<double>& b) const {
+        return {.loss = LossForm(loss, margin),
+                .models = index_t(b.shape(0)),
+                .outputs = index_t(b.shape(1)),
+                .labels = labels_of(y, s, strength, whose),
+                .bias_square = bias_square.data()};
+    }
+};
+
+struct BoundOptions {
+    std::uint64_t seed;
+    index_t max_epochs;
+    bool first_step, from_zero;
+    In<double> limit;  // (units)
+    double loss_share;
+
+    DualOptions view() const {
+        return {.seed = seed,
+                .max_epochs = max_epochs,
+                .first_step = first_step,
+                .from_zero = from_zero,
+                .limit = limit.data(),
+                .loss_share = loss_share};
+    }
+};
+
+template <class T>
+struct BoundCopy {
+    WorkingCopy<T> copy;
+
+    static WorkingCopy<T> copy_of(const std::vector<Matrix*>& parts, const In<std::int64_t>& order,
+                                  const Maybe<In<double>>& origin) {
         std::vector<const Data*> data;
         for (const Matrix* part : parts) data.push_back(&part->data);
         nb::gil_scoped_release release;
-        return {engine(), data, order.data(), index_t(order.size()),
-                origin ? origin->data() : nullptr};
+        return {engine(), data, order.data(), index_t(order.size()), pointer(origin)};
     }
 
-    Dual(std::vector<Matrix*> parts, In<std::int64_t> order, Maybe<In<double>> origin)
+    BoundCopy(std::vector<Matrix*> parts, In<std::int64_t> order, Maybe<In<double>> origin)
         : copy(copy_of(parts, order, origin)) {}
 
-    void step(int form, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<double> strength,
-              In<double> bias_square, Maybe<In<T>> steps, std::uint64_t key, index_t epochs,
-              bool fresh, bool blank, In<double> limit, double share, Maybe<Out<T>> W,
-              Out<double> b, Out<double> U, Out<double> estimate, Maybe<In<std::int32_t>> whose) {
+    void step(const BoundProblem& problem, const BoundOptions& options,
+              Maybe<In<T>> inverse_squares, Maybe<Out<T>> W, Out<double> b, Out<double> U,
+              Out<double> estimate) {
         nb::gil_scoped_release release;
-        dual_step<T>(engine(), copy,
-                     {.form = DualForm(form),
-                      .margin = margin,
-                      .models = index_t(b.shape(0)),
-                      .outputs = index_t(b.shape(1)),
-                      .labels = labels_of(y, s, strength, whose),
-                      .bias_square = bias_square.data(),
-                      .steps = steps ? steps->data() : nullptr,
-                      .key = key,
-                      .epochs = epochs,
-                      .fresh = fresh,
-                      .blank = blank,
-                      .limit = limit.data(),
-                      .share = share,
-                      .W = pointer(W),
-                      .b = b.data(),
-                      .U = U.data(),
-                      .estimate = estimate.data()});
+        const DualStep<T> step{
+            problem.view(b),
+            options.view(),
+            {pointer(inverse_squares), pointer(W), b.data(), U.data(), estimate.data()}};
+        const auto form = dual_form<T>(step.problem.loss, step.problem.outputs);
+        if (!form) throw std::invalid_argument("the dual solver does not take this loss");
+        dual_step<T>(engine(), copy, step, *form);
     }
 };
 
 template <class T>
 void bind_type(nb::module_& m, const char* name) {
-    nb::class_<Dual<T>>(m, name, nb::is_weak_referenceable())
+    using Copy = BoundCopy<T>;
+    nb::class_<Copy>(m, name, nb::is_weak_referenceable())
         .def(nb::init<std::vector<Matrix*>, In<std::int64_t>, Maybe<In<double>>>(), "parts"_a,
              "order"_a.noconvert(), "origin"_a.none().noconvert())
-        .def("step", &Dual<T>::step, "form"_a, "margin"_a, "y"_a.noconvert(),
-             "s"_a.none().noconvert(), "strength"_a.noconvert(), "bias_square"_a.noconvert(),
-             "steps"_a.none().noconvert(), "key"_a, "epochs"_a, "fresh"_a, "blank"_a,
-             "limit"_a.noconvert(), "share"_a, "W"_a.none().noconvert(), "b"_a.noconvert(),
-             "U"_a.noconvert(), "estimate"_a.noconvert(),
-             "whose"_a.none().noconvert() = nb::none());
+        .def("step", &Copy::step, "problem"_a, "options"_a, "inverse_squares"_a.none().noconvert(),
+             "W"_a.none().noconvert(), "b"_a.noconvert(), "U"_a.noconvert(),
+             "estimate"_a.noconvert());
 }
 
 }  // namespace
 
 void bind_dual(nb::module_& m) {
+    using Form = DualForm<double>;
+    nb::class_<Form>(m, "DualForm")
+        .def_ro("coupled", &Form::coupled)
+        .def_ro("entropy", &Form::entropy)
+        .def_ro("shift_invariant", &Form::shift_invariant);
+    m.def(
+        "dual_form",
+        [](int loss, index_t outputs) { return dual_form<double>(LossForm(loss, 0.0), outputs); },
+        "loss"_a, "outputs"_a);
+    nb::class_<BoundProblem>(m, "DualProblem")
+        .def(
+            "__init__",
+            [](BoundProblem* self, int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s,
+               In<double> strength, In<double> bias_square, Maybe<In<std::int32_t>> whose) {
+                new (self) BoundProblem{loss, margin, y, s, strength, bias_square, whose};
+            },
+            nb::kw_only(), "loss"_a, "margin"_a, "y"_a.noconvert(), "s"_a.none().noconvert(),
+            "strength"_a.noconvert(), "bias_square"_a.noconvert(), "whose"_a.none().noconvert());
+    nb::class_<BoundOptions>(m, "DualOptions")
+        .def(
+            "__init__",
+            [](BoundOptions* self, std::uint64_t seed, index_t max_epochs, bool first_step,
+               bool from_zero, In<double> limit, double loss_share) {
+                new (self) BoundOptions{seed, max_epochs, first_step, from_zero, limit, loss_share};
+            },
+            nb::kw_only(), "seed"_a, "max_epochs"_a, "first_step"_a, "from_zero"_a,
+            "limit"_a.noconvert(), "loss_share"_a);
     bind_type<float>(m, "DualF32");
     bind_type<double>(m, "DualF64");
 }

@@ -1,7 +1,7 @@
 // Losses of scores, their conjugates, and duals by pairs of classes.
 #include "bind/arrays.hpp"
 #include "engine/buffer.hpp"
-#include "losses/flows.hpp"
+#include "losses/conjugate.hpp"
 
 namespace sx {
 namespace {
@@ -23,7 +23,7 @@ void loss_values(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> 
         block.value = value.data() + i0 * models;
         block.hit = hits.data() + i0 * models;
         block.gradient = true;
-        here.kernels<T>().loss(form.loss, block);
+        here.set->loss->evaluate(form.loss, block);
     });
 }
 
@@ -57,15 +57,15 @@ void bind_losses(nb::module_& m) {
         [](bool lifted, In<std::int32_t> y, In<double> s, In<double> U, Out<double> A) {
             nb::gil_scoped_release release;
             const bool each = s.ndim() == 2;
-            flow_sums(engine(), duals_of(lifted, y, U), s.data(), each ? s.shape(1) : 1,
-                      each ? 1 : 0, A.data());
+            class_pair_sums(engine(), duals_of(lifted, y, U), s.data(), each ? s.shape(1) : 1,
+                            each ? 1 : 0, A.data());
         },
         "lifted"_a, "y"_a.noconvert(), "s"_a.noconvert(), "U"_a.noconvert(), "A"_a.noconvert());
     m.def(
         "scale_flows",
         [](bool lifted, In<std::int32_t> y, In<double> U, In<double> F, Out<double> out) {
             nb::gil_scoped_release release;
-            scale_flows(engine(), duals_of(lifted, y, U), F.data(), out.data());
+            scale_class_pairs(engine(), duals_of(lifted, y, U), F.data(), out.data());
         },
         "lifted"_a, "y"_a.noconvert(), "U"_a.noconvert(), "F"_a.noconvert(), "out"_a.noconvert());
     m.def(
@@ -73,8 +73,8 @@ void bind_losses(nb::module_& m) {
         [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,
            Out<double> cost) {
             nb::gil_scoped_release release;
-            conjugate_costs(engine(), duals_of(lifted, y, U), LossForm(loss, margin).loss, margin,
-                            tolerance, cost.data());
+            conjugate_values(engine(), duals_of(lifted, y, U), LossForm(loss, margin).loss, margin,
+                             tolerance, cost.data());
         },
         "loss"_a, "margin"_a, "lifted"_a, "tolerance"_a, "y"_a.noconvert(), "U"_a.noconvert(),
         "cost"_a.noconvert());

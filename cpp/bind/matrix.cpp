@@ -60,7 +60,7 @@ void sum_rows(In<T> A, Out<double> out) {
 template <class T>
 double largest_size(In<T> x) {
     nb::gil_scoped_release release;
-    return largest_of_all<T>(engine(), x.data(), index_t(x.size()));
+    return max_abs_of_all<T>(engine(), x.data(), index_t(x.size()));
 }
 
 // Memory is touched on all threads, in order: where it is new, that is what takes time.

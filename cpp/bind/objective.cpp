@@ -39,7 +39,7 @@ void bend(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s, In<d
     const LossForm form(loss, margin);
     const Engine machine = engine();
     constexpr index_t block = 256, cost = 16;  // multiply-adds that an exponential is worth
-    const index_t need = curvature_scratch<T>(outputs), N = models * outputs;
+    const index_t need = hessian_scratch<T>(outputs), N = models * outputs;
     Buffer<T> scratch;
     T* space = scratch.reserve(need * machine.threads);
     machine.loop(

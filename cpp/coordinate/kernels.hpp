@@ -1,6 +1,7 @@
 // What the kernels of the coordinate solver are given, the same for every instruction set.
 #pragma once
 
+#include "losses/loss.hpp"
 #include "matrix/views.hpp"
 
 namespace sx {
@@ -12,16 +13,11 @@ struct ColumnsView {
     DenseView dense;  // row_stride 1, values f32 or f64
 };
 
-// How a row's second derivative couples its outputs:
-//   shares   diag(c) - c c^T, with c the probabilities
-//   star     twice the Laplacian of a star that joins the true output to the outputs with c = 1
-enum class Coupling : int { shares, star };
-
 // The second derivative of the loss, row by row. With one output it is c itself, weighed; with
 // more, weight times what `coupling` says.
 struct RowCurvature {
-    Coupling coupling;
-    bool shifts;  // whether a common shift of all outputs changes nothing
+    HessianCoupling coupling;
+    bool shift_invariant;  // whether a common shift of all outputs changes nothing
     index_t rows, outputs;
     const double* weight;     // (rows)
     const double* c;          // (rows, outputs)

@@ -19,7 +19,7 @@ class ColumnForm {
           rows_(H),
           p_(p),
           ridge_(ridge),
-          shifts_(H.shifts),
+          shift_invariant_(H.shift_invariant),
           K_(H.outputs),
           n_(H.rows),
           u_(H.rows * H.outputs),
@@ -46,7 +46,7 @@ class ColumnForm {
 
     // Whether a common shift of all outputs of a feature leaves the rows alone, and the slope and
     // the curvature of the quadratic along such a shift.
-    bool shifts() const { return shifts_; }
+    bool shift_invariant() const { return shift_invariant_; }
     void shift_slope(index_t block, double* slope, double* curved) const {
         *slope = *curved = 0;
         for (index_t c = block * width(); c < (block + 1) * width(); ++c) {
@@ -245,7 +245,7 @@ class ColumnForm {
     Rows rows_;
     const Subproblem& p_;
     const double* ridge_;
-    bool shifts_;
+    bool shift_invariant_;
     index_t K_, n_;
     Scratch<double> u_, piece_;
 };
@@ -269,7 +269,7 @@ class HessianForm {
         *diagonal = *bound = H_[c * m_ + c];
     }
     void slopes(index_t c, double* out) const { *out = slope_[c]; }
-    static constexpr bool shifts() { return false; }
+    static constexpr bool shift_invariant() { return false; }
     static void shift_slope(index_t, double*, double*) {}
     void move(index_t c, const double* delta) {
         add_multiple(*delta, H_ + c * m_, slope_.get(), m_);

@@ -78,7 +78,7 @@ class SingleOutput {
 
 // Several outputs, coupled. H_i is the weighted Laplacian of a graph, or a part of one: no larger
 // than twice its diagonal, by which all outputs of a feature are stepped at once.
-template <Coupling coupling>
+template <HessianCoupling coupling>
 class ManyOutputs {
   public:
     explicit ManyOutputs(const RowCurvature& H)
@@ -94,7 +94,7 @@ class ManyOutputs {
             const index_t i = column.row(e);
             const double x = column.at(e), by = x * x * H_.weight[i];
             const double* c = H_.c + i * K_;
-            if constexpr (coupling == Coupling::shares) {
+            if constexpr (coupling == HessianCoupling::softmax) {
                 for (index_t k = 0; k < K_; ++k) out[k] += by * c[k] * (1 - c[k]);
             } else {
                 double leaves = 0;
@@ -171,7 +171,7 @@ class ManyOutputs {
                             double* __restrict out) const {
         const double* __restrict c = H_.c + i * K_;
         const double by = x * H_.weight[i];
-        if constexpr (coupling == Coupling::shares) {
+        if constexpr (coupling == HessianCoupling::softmax) {
             double mean = 0;
             for (index_t k = 0; k < K_; ++k) mean += c[k] * v[k];
             for (index_t k = 0; k < K_; ++k) out[k] += by * c[k] * (v[k] - mean);

@@ -133,7 +133,7 @@ class CoordinateSearch {
                     next != 0 || __builtin_fabs(slope_[k]) >= close_to_threshold * p_.threshold[c];
             }
             if (moves) form_.move(block, delta_.get());
-            if (form_.shifts()) stays |= shift(block);
+            if (form_.shift_invariant()) stays |= shift(block);
             if (stays) active_[n_active_++] = block;
         }
         return change;
@@ -323,10 +323,10 @@ void search_by_columns(const Columns& X, const RowCurvature& H, const double* ri
     };
     if (H.outputs == 1)
         search.template operator()<SingleOutput>();
-    else if (H.coupling == Coupling::shares)
-        search.template operator()<ManyOutputs<Coupling::shares>>();
+    else if (H.coupling == HessianCoupling::softmax)
+        search.template operator()<ManyOutputs<HessianCoupling::softmax>>();
     else
-        search.template operator()<ManyOutputs<Coupling::star>>();
+        search.template operator()<ManyOutputs<HessianCoupling::star>>();
 }
 
 inline void minimise_by_columns(const ColumnsView& X, const double* origin, const RowCurvature& H,

@@ -1,33 +1,21 @@
 // The kernels of the dual solver, built once for every instruction set.
-#include "dual/columns.hpp"
-#include "dual/models.hpp"
+#include "dual/column_epoch.hpp"
+#include "dual/coupled_epoch.hpp"
 #include "dual/newton_step.hpp"
-#include "engine/kernel_set.hpp"
+#include "losses/dispatch.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
 template <class T>
 void dual_epoch(const DualTask<T>& task, const std::int32_t* order, index_t blocks,
-                const DualFound<T>& found) {
-    switch (task.form) {
-        case DualForm::hinge:
-            return column_epoch<HingeColumns>(task, order, blocks, found);
-        case DualForm::squared_hinge:
-            return column_epoch<SquaredHingeColumns>(task, order, blocks, found);
-        case DualForm::logistic:
-            return column_epoch<LogisticColumns>(task, order, blocks, found);
-        case DualForm::sum_of_hinges:
-            return model_epoch<MarginOutputs<false>>(task, order, blocks, found);
-        case DualForm::sum_of_squared_hinges:
-            return model_epoch<MarginOutputs<true>>(task, order, blocks, found);
-        case DualForm::crammer_singer:
-            return model_epoch<CrammerSingerOutputs>(task, order, blocks, found);
-        case DualForm::softmax:
-            return model_epoch<SoftmaxOutputs<false>>(task, order, blocks, found);
-        case DualForm::softmax_reference:
-            return model_epoch<SoftmaxOutputs<true>>(task, order, blocks, found);
-    }
+                const EpochResult<T>& found) {
+    with_dual(task.loss, task.coupled, [&]<class L, class Dual>(L, Dual) {
+        if constexpr (std::is_same_v<Dual, typename L::CoupledDual>)
+            coupled_epoch<L, Dual>(task, order, blocks, found);
+        else
+            column_epoch<Dual>(task, order, blocks, found);
+    });
 }
 
 // to = f(from), in the type of `to`: whole vectors at a time, and what is left.
@@ -44,24 +32,35 @@ SX_INLINE void apply(const From* from, index_t count, To* to, const F& f) {
     store_partial<To>(to + k, f(load<To>(x)), int(count - k));
 }
 
+// sigma(-logit)
 template <class T, class To>
-void flows(const T* kept, index_t count, To* a) {
-    apply(kept, count, a, [](vec<To> u) { return LogisticColumns<To, vec<To>>::flow(u); });
+void alphas_of(const T* logits, index_t count, To* alpha) {
+    apply(logits, count, alpha, [](vec<To> u) { return LogisticDual::alpha_of<To, vec<To>>(u); });
+}
+
+// log(1 + exp(-logit))
+template <class T>
+void losses_of(const T* logits, index_t count, T* loss) {
+    apply(logits, count, loss,
+          [](vec<T> u) { return positive_part(-u) + log1p<T>(exp<T>(-abs<T>(u))); });
 }
 
 template <class T>
-void losses(const T* kept, index_t count, T* loss) {
-    apply(kept, count, loss, [](vec<T> u) { return positive(-u) + log1p<T>(exp<T>(-abs<T>(u))); });
+constexpr DualKernels<T> dual_table() {
+    return {.lanes = lanes<T>,
+            .scratch = coupled_scratch<T>,
+            .epoch = dual_epoch<T>,
+            .newton_step = newton_step<T>,
+            .scores = row_scores<T>,
+            .alphas = alphas_of<T, T>,
+            .alphas_f64 = alphas_of<T, double>,
+            .losses = losses_of<T>};
 }
 
 extern const DualKernels<float> dual_f32;
 extern const DualKernels<double> dual_f64;
-const DualKernels<float> dual_f32 = {lanes<float>,         dual_scratch<float>, dual_epoch<float>,
-                                     leap<float>,          row_scores<float>,   flows<float, float>,
-                                     flows<float, double>, losses<float>};
-const DualKernels<double> dual_f64 = {
-    lanes<double>,      dual_scratch<double>,  dual_epoch<double>,    leap<double>,
-    row_scores<double>, flows<double, double>, flows<double, double>, losses<double>};
+const DualKernels<float> dual_f32 = dual_table<float>();
+const DualKernels<double> dual_f64 = dual_table<double>();
 
 }  // namespace SX_ISA
 }  // namespace sx

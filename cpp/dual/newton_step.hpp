@@ -9,48 +9,50 @@
 //            diagonal, and the other way round.
 // Given      a DualTask with a sparse copy. V is a vector of columns, or T for one that stands
 //            alone; no column sees another.
-// On return  u has moved towards m + t (x p + c), by no more than `farthest`, and W with it; not at
+// On return  u has moved towards m + t (x p + c), by no more than `trust_radius`, and W with it;
+// not at
 //            all where that would be next to nothing.
 #pragma once
 
 #include <cstring>
 
-#include "dual/columns.hpp"
+#include "dual/column_epoch.hpp"
+#include "losses/logistic.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
 template <class T, class V>
-class ColumnLeap {
-    static constexpr index_t step = is_alone<T, V> ? 1 : lanes<T>;
-    static constexpr index_t most = is_alone<T, V> ? 1 : dual_units / step;
-    static constexpr index_t run = 64;         // terms that are summed before they are added up
-    static constexpr index_t most_turns = 30;  // of the conjugate gradients
-    static constexpr double exact = 0.05;      // share of the residual that may be left
-    static constexpr double farthest = 2.0;    // that a dual moves
-    static constexpr double worth = 0.05;      // share of the way that is worth going
+class ColumnNewtonStep {
+    static constexpr index_t lane_step = is_scalar<T, V> ? 1 : lanes<T>;
+    static constexpr index_t most = is_scalar<T, V> ? 1 : most_units / lane_step;
+    static constexpr index_t chunk = 64;  // terms that are summed in T before they go to a double
+    static constexpr index_t most_iterations = 30;  // of the conjugate gradients
+    static constexpr double tolerance = 0.05;     // share of the residual's length that may be left
+    static constexpr double trust_radius = 2.0;   // the farthest that a dual moves: u is a logit
+    static constexpr double least_length = 0.05;  // shorter steps are not worth taking
 
-    using Row = RowColumns<LogisticColumns, T, V>;
-    using Sums = double[dual_units];
+    using Row = RowColumns<LogisticDual, T, V>;
+    using Sums = double[most_units];
 
   public:
-    ColumnLeap(const DualTask<T>& task, const DualLeap<T>& leap)
+    ColumnNewtonStep(const DualTask<T>& task, const NewtonStep<T>& step)
         : p_(task),
-          leap_(leap),
+          step_(step),
           rows_(task.X.rows),
           features_(task.X.features),
-          vectors_(task.width / step),
-          stride_(is_alone<T, V> ? 1 : 2 * task.width),
-          way_(leap.space),
-          product_(way_ + (is_alone<T, V> ? features_ : task.width)),
-          left_(way_ + 2 * features_ * task.width),
-          solution_(left_ + features_ * task.width),
-          inverse_(solution_ + features_ * task.width),
-          bent_(inverse_ + features_ * task.width),
-          off_(bent_ + rows_ * task.width) {}
+          vectors_(task.width / lane_step),
+          stride_(is_scalar<T, V> ? 1 : 2 * task.width),
+          direction_(step.scratch),
+          product_(direction_ + (is_scalar<T, V> ? features_ : task.width)),
+          residual_(direction_ + 2 * features_ * task.width),
+          solution_(residual_ + features_ * task.width),
+          preconditioner_(solution_ + features_ * task.width),
+          curvature_(preconditioner_ + features_ * task.width),
+          off_(curvature_ + rows_ * task.width) {}
 
-    void run_all() {
-        set_out();
+    void run() {
+        start();
         solve();
         move();
     }
@@ -64,15 +66,15 @@ class ColumnLeap {
     // Calls term(c, v) for the vectors of columns; c is where one begins.
     template <class Term>
     SX_INLINE void each(const Term& term) const {
-        for (index_t v = 0; v < vectors_; ++v) term(v * step, v);
+        for (index_t v = 0; v < vectors_; ++v) term(v * lane_step, v);
     }
 
     // sums[c] = the sum over the weights of what term(where, where of the pairs, c) returns.
     template <class Term>
     SX_INLINE void over_weights(double* sums, const Term& term) const {
         clear(sums, p_.width);
-        for (index_t first = 0; first < features_; first += run) {
-            const index_t last = first + run < features_ ? first + run : features_;
+        for (index_t first = 0; first < features_; first += chunk) {
+            const index_t last = first + chunk < features_ ? first + chunk : features_;
             V part[most] = {};
             for (index_t j = first; j < last; ++j)
                 each([&](index_t c, index_t v) {
@@ -96,12 +98,12 @@ class ColumnLeap {
                              double* other, const Term& term, const Then& then) {
         clear(one, p_.width);
         clear(other, p_.width);
-        alignas(64) T z[dual_units] = {};
-        for (index_t first = 0; first < rows_; first += run) {
-            const index_t last = first + run < rows_ ? first + run : rows_;
+        alignas(64) T z[most_units] = {};
+        for (index_t first = 0; first < rows_; first += chunk) {
+            const index_t last = first + chunk < rows_ ? first + chunk : rows_;
             V ones[most] = {}, others[most] = {};
             for (index_t i = first; i < last; ++i) {
-                if (!(p_.active[i] & leap_.units)) continue;
+                if (!(p_.active[i] & step_.units)) continue;
                 if (to) fetch_row(i, to->W, to->stride);
                 if (from) row_scores(*from, i, z);
                 each([&](index_t c, index_t v) {
@@ -124,9 +126,9 @@ class ColumnLeap {
 
     SX_INLINE void add_up(const V* part, double* sums) const {
         each([&](index_t c, index_t v) {
-            alignas(64) T lane[step];
+            alignas(64) T lane[lane_step];
             store_as<T, V>(lane, part[v]);
-            for (index_t l = 0; l < step; ++l) sums[c + l] += double(lane[l]);
+            for (index_t l = 0; l < lane_step; ++l) sums[c + l] += double(lane[l]);
         });
     }
 
@@ -135,62 +137,65 @@ class ColumnLeap {
         DualTask<T> task = p_;
         task.W = W;
         task.stride = stride;
-        task.steps = nullptr;
+        task.inverse_squares = nullptr;
         return task;
     }
 
     SX_INLINE mask_of<V> here(index_t i, index_t c) const {
-        return mask_from<T, V>((p_.active[i] & leap_.units) >> c);
+        return mask_from<T, V>((p_.active[i] & step_.units) >> c);
     }
 
     // f^2 times a weight.
-    SX_INLINE V stiff(index_t at, V w) const {
-        return p_.steps ? w / load_as<T, V>(p_.steps + at) : w;
+    SX_INLINE V ridge_times(index_t at, V w) const {
+        return p_.inverse_squares ? w / load_as<T, V>(p_.inverse_squares + at) : w;
     }
 
     // The right-hand sides, the diagonals, and the first direction.
-    void set_out() {
-        clear(way_, 2 * features_ * p_.width);
-        clear(bent_, 2 * rows_ * p_.width);
-        Sums pulls, bends, start;
-        const DualTask<T> residual = with(way_, stride_);
-        const auto set_row = [&](index_t i, V z, index_t c, V& one, V& other) {
+    void start() {
+        clear(direction_, 2 * features_ * p_.width);
+        clear(curvature_, 2 * rows_ * p_.width);
+        Sums pulls, bends, squared;
+        const DualTask<T> residual = with(direction_, stride_);
+        const auto start_row = [&](index_t i, V z, index_t c, V& one, V& other) {
             const Row row(p_, i, c);
             const mask_of<V> mine = here(i, c);
-            const V bent = select(mine, row.C * row.rule.curved, V{});
+            const V h = select(mine, row.C * row.rule.curved, V{});
             const V margin = row.t * (z + load_as<T, V>(p_.bias + c));
-            const V off = select(mine, margin - row.rule.dual, V{}), pull = -row.t * bent * off;
-            store_as<T, V>(bent_ + i * p_.width + c, bent);
+            const V off = select(mine, margin - row.rule.dual, V{}), pull = -row.t * h * off;
+            store_as<T, V>(curvature_ + i * p_.width + c, h);
             store_as<T, V>(off_ + i * p_.width + c, off);
             store_as<T, V>(change_ + c, pull);
             one += pull;
-            other += bent;
+            other += h;
         };
-        over_rows(&p_, &residual, pulls, bends, set_row, [&](index_t i) { add_both(i); });
-        over_weights(start, [&](index_t at, index_t pair, index_t) {
-            const V one = spread<T, V>(1), r = load_as<T, V>(way_ + pair);
-            const V inverse = one / (stiff(at, one) + load_as<T, V>(product_ + pair));
-            store_as<T, V>(left_ + at, r);
-            store_as<T, V>(inverse_ + at, inverse);
+        over_rows(&p_, &residual, pulls, bends, start_row,
+                  [&](index_t i) { add_right_side_and_diagonal(i); });
+        over_weights(squared, [&](index_t at, index_t pair, index_t) {
+            const V one = broadcast_as<T, V>(1), r = load_as<T, V>(direction_ + pair);
+            const V inverse = one / (ridge_times(at, one) + load_as<T, V>(product_ + pair));
+            store_as<T, V>(residual_ + at, r);
+            store_as<T, V>(preconditioner_ + at, inverse);
             store_as<T, V>(solution_ + at, V{});
-            store_as<T, V>(way_ + pair, V{});
+            store_as<T, V>(direction_ + pair, V{});
             return r * (r * inverse);
         });
         for (index_t c = 0; c < p_.width; ++c) {
-            const double stiff = bends[c] + leap_.pull[c];  // infinite for a bias that stays
-            bias_inverse_[c] = stiff > 0.0 ? 1.0 / stiff : 0.0;
-            bias_left_[c] = bias_inverse_[c] > 0.0 ? pulls[c] + leap_.due[c] : 0.0;
-            bias_way_[c] = bias_solution_[c] = 0.0;
+            const double diagonal =
+                bends[c] + step_.bias_ridge[c];  // infinite for a bias that stays
+            bias_preconditioner_[c] = diagonal > 0.0 ? 1.0 / diagonal : 0.0;
+            bias_residual_[c] =
+                bias_preconditioner_[c] > 0.0 ? pulls[c] + step_.bias_residual[c] : 0.0;
+            bias_direction_[c] = bias_solution_[c] = 0.0;
             share_[c] = T(0);
-            size_[c] = start[c] + bias_left_[c] * bias_left_[c] * bias_inverse_[c];
-            goal_[c] = exact * exact * size_[c];
-            turns_[c] = size_[c] > 0.0;
+            size_[c] = squared[c] + bias_residual_[c] * bias_residual_[c] * bias_preconditioner_[c];
+            goal_[c] = tolerance * tolerance * size_[c];
+            open_[c] = size_[c] > 0.0;
         }
     }
 
-    // way_ += x_i (change), of which the right-hand sides are made, and product_ += h x_i^2, of
-    // which the diagonals are.
-    SX_INLINE void add_both(index_t i) {
+    // direction_ += x_i (change), of which the right-hand sides are made, and product_ += h x_i^2,
+    // of which the diagonals are.
+    SX_INLINE void add_right_side_and_diagonal(index_t i) {
         const auto add = [](T* to, V x, V by) __attribute__((always_inline)) {
             store_as<T, V>(to, load_as<T, V>(to) + x * by);
         };
@@ -198,80 +203,83 @@ class ColumnLeap {
             const index_t at = index_t(p_.X.index[k]) * stride_;
             const T x = p_.X.value[k];
             each([&](index_t c, index_t) {
-                add(way_ + at + c, spread<T, V>(x), load_as<T, V>(change_ + c));
-                add(product_ + at + c, spread<T, V>(x * x),
-                    load_as<T, V>(bent_ + i * p_.width + c));
+                add(direction_ + at + c, broadcast_as<T, V>(x), load_as<T, V>(change_ + c));
+                add(product_ + at + c, broadcast_as<T, V>(x * x),
+                    load_as<T, V>(curvature_ + i * p_.width + c));
             });
         }
     }
 
-    // The next direction, and f^2 times it; adds to `bend` how it bends the penalty.
-    void turn(double* bend) {
-        over_weights(bend, [&](index_t at, index_t pair, index_t c) {
-            const V z = load_as<T, V>(left_ + at) * load_as<T, V>(inverse_ + at);
-            const V q = z + load_as<T, V>(share_ + c) * load_as<T, V>(way_ + pair);
-            const V stiff_q = stiff(at, q);
-            store_as<T, V>(way_ + pair, q);
-            store_as<T, V>(product_ + pair, stiff_q);
-            return q * stiff_q;
+    // The next direction of the conjugate gradients, and f^2 times it; `curvature` is that of the
+    // penalty along it.
+    void next_direction(double* curvature) {
+        over_weights(curvature, [&](index_t at, index_t pair, index_t c) {
+            const V z = load_as<T, V>(residual_ + at) * load_as<T, V>(preconditioner_ + at);
+            const V q = z + load_as<T, V>(share_ + c) * load_as<T, V>(direction_ + pair);
+            const V ridge_q = ridge_times(at, q);
+            store_as<T, V>(direction_ + pair, q);
+            store_as<T, V>(product_ + pair, ridge_q);
+            return q * ridge_q;
         });
         for (index_t c = 0; c < p_.width; ++c) {
-            const double z = bias_left_[c] * bias_inverse_[c];
-            bias_way_[c] = z + double(share_[c]) * bias_way_[c];
-            if (bias_inverse_[c] > 0.0) bend[c] += leap_.pull[c] * bias_way_[c] * bias_way_[c];
+            const double z = bias_residual_[c] * bias_preconditioner_[c];
+            bias_direction_[c] = z + double(share_[c]) * bias_direction_[c];
+            if (bias_preconditioner_[c] > 0.0)
+                curvature[c] += step_.bias_ridge[c] * bias_direction_[c] * bias_direction_[c];
         }
     }
 
     void solve() {
-        const DualTask<T> along = with(way_, stride_), result = with(product_, stride_);
-        alignas(64) T bias[dual_units], ahead[dual_units];
-        for (index_t number = 0; number < most_turns && goes_on(); ++number) {
-            Sums bend, pulled, bent, next;
-            turn(bend);
-            for (index_t c = 0; c < p_.width; ++c) bias[c] = T(bias_way_[c]);
+        const DualTask<T> along = with(direction_, stride_), result = with(product_, stride_);
+        alignas(64) T bias[most_units], length[most_units];
+        for (index_t number = 0; number < most_iterations && any_open(); ++number) {
+            Sums curvature, pulled, bent, next;
+            next_direction(curvature);
+            for (index_t c = 0; c < p_.width; ++c) bias[c] = T(bias_direction_[c]);
             over_rows(&along, &result, pulled, bent,
                       [&](index_t i, V z, index_t c, V& one, V& other) {
                           const V score = z + load_as<T, V>(bias + c);
-                          const V pull = load_as<T, V>(bent_ + i * p_.width + c) * score;
+                          const V pull = load_as<T, V>(curvature_ + i * p_.width + c) * score;
                           store_as<T, V>(change_ + c, pull);
                           one += pull;
                           other += pull * score;
                       });
             for (index_t c = 0; c < p_.width; ++c) {
-                bend[c] += bent[c];
-                turns_[c] = turns_[c] && bend[c] > 0.0;
-                ahead[c] = T(turns_[c] ? size_[c] / bend[c] : 0.0);
-                bias_solution_[c] += double(ahead[c]) * bias_way_[c];
-                if (bias_inverse_[c] > 0.0)
-                    bias_left_[c] -= double(ahead[c]) * (pulled[c] + leap_.pull[c] * bias_way_[c]);
+                curvature[c] += bent[c];
+                open_[c] = open_[c] && curvature[c] > 0.0;
+                length[c] = T(open_[c] ? size_[c] / curvature[c] : 0.0);
+                bias_solution_[c] += double(length[c]) * bias_direction_[c];
+                if (bias_preconditioner_[c] > 0.0)
+                    bias_residual_[c] -=
+                        double(length[c]) * (pulled[c] + step_.bias_ridge[c] * bias_direction_[c]);
             }
             over_weights(next, [&](index_t at, index_t pair, index_t c) {
-                const V a = load_as<T, V>(ahead + c);
-                const V x = load_as<T, V>(solution_ + at) + a * load_as<T, V>(way_ + pair);
-                const V r = load_as<T, V>(left_ + at) - a * load_as<T, V>(product_ + pair);
+                const V a = load_as<T, V>(length + c);
+                const V x = load_as<T, V>(solution_ + at) + a * load_as<T, V>(direction_ + pair);
+                const V r = load_as<T, V>(residual_ + at) - a * load_as<T, V>(product_ + pair);
                 store_as<T, V>(solution_ + at, x);
-                store_as<T, V>(left_ + at, r);
-                return r * (r * load_as<T, V>(inverse_ + at));
+                store_as<T, V>(residual_ + at, r);
+                return r * (r * load_as<T, V>(preconditioner_ + at));
             });
             for (index_t c = 0; c < p_.width; ++c) {
-                next[c] += bias_left_[c] * bias_left_[c] * bias_inverse_[c];
-                share_[c] = T(turns_[c] ? next[c] / size_[c] : 0.0);
+                next[c] += bias_residual_[c] * bias_residual_[c] * bias_preconditioner_[c];
+                share_[c] = T(open_[c] ? next[c] / size_[c] : 0.0);
                 size_[c] = next[c];
-                turns_[c] = turns_[c] && next[c] > goal_[c];
+                open_[c] = open_[c] && next[c] > goal_[c];
             }
         }
     }
 
-    bool goes_on() const {
+    bool any_open() const {
         bool any = false;
-        for (index_t c = 0; c < p_.width; ++c) any |= turns_[c];
+        for (index_t c = 0; c < p_.width; ++c) any |= open_[c];
         return any;
     }
 
     void move() {
         const DualTask<T> end = with(solution_, p_.width);
-        alignas(64) T bias[dual_units], share[dual_units], far[dual_units] = {},
-                                                           odd[dual_units] = {};
+        alignas(64) T bias[most_units], share[most_units], far[most_units] = {},
+                                                           odd[most_units] = {};
         for (index_t c = 0; c < p_.width; ++c) bias[c] = T(bias_solution_[c]);
         Sums changed, none;
         over_rows(&end, nullptr, none, none, [&](index_t i, V z, index_t c, V&, V&) {
@@ -284,47 +292,47 @@ class ColumnLeap {
             store_as<T, V>(odd + c, load_as<T, V>(odd + c) + (moves - moves));  // NaN for good
         });
         for (index_t c = 0; c < p_.width; ++c) {
-            leap_.share[c] = far[c] > farthest ? farthest / double(far[c]) : 1.0;
-            if (!(odd[c] == T(0)) || leap_.share[c] < worth) leap_.share[c] = 0.0;
-            share[c] = T(leap_.share[c]);
+            step_.length[c] = far[c] > trust_radius ? trust_radius / double(far[c]) : 1.0;
+            if (!(odd[c] == T(0)) || step_.length[c] < least_length) step_.length[c] = 0.0;
+            share[c] = T(step_.length[c]);
         }
         over_rows(nullptr, &p_, changed, none, [&](index_t i, V, index_t c, V& one, V&) {
             const Row row(p_, i, c);
             const V part = load_as<T, V>(share + c), off = load_as<T, V>(off_ + i * p_.width + c);
             const mask_of<V> mine = here(i, c) & (part > T(0));
             const V to = row.rule.dual + part * off;
-            const V flow = LogisticColumns<T, V>::flow(to), rise = flow - row.rule.a;
+            const V alpha = LogisticDual::alpha_of<T, V>(to), rise = alpha - row.rule.a;
             const V change = rounded(select(mine, row.C * row.t * rise, V{}));
             store_as<T, V>(p_.duals + i * p_.width + c, select(mine, to, row.rule.dual));
-            store_as<T, V>(p_.flows + i * p_.width + c, select(mine, flow, row.rule.a));
+            store_as<T, V>(p_.alphas + i * p_.width + c, select(mine, alpha, row.rule.a));
             store_as<T, V>(change_ + c, change);
             one += change;
         });
         for (index_t c = 0; c < p_.width; ++c) {
-            leap_.change[c] -= changed[c];
-            if (share[c] > T(0)) leap_.bias[c] += double(share[c]) * bias_solution_[c];
+            step_.change[c] -= changed[c];
+            if (share[c] > T(0)) step_.bias[c] += double(share[c]) * bias_solution_[c];
         }
     }
 
     const DualTask<T>& p_;
-    const DualLeap<T>& leap_;
+    const NewtonStep<T>& step_;
     index_t rows_, features_, vectors_, stride_;
-    T *way_, *product_;               // (features, width), side by side: rows need both at once
-    T *left_, *solution_, *inverse_;  // (features, width)
-    T *bent_, *off_;                  // (rows, width): h and m - u
-    alignas(64) T change_[dual_units] = {};
-    alignas(64) T share_[dual_units];  // of the last direction in the next
-    double bias_way_[dual_units], bias_left_[dual_units], bias_solution_[dual_units],
-        bias_inverse_[dual_units], size_[dual_units], goal_[dual_units];
-    bool turns_[dual_units];
+    T *direction_, *product_;  // (features, width), side by side: rows need both at once
+    T *residual_, *solution_, *preconditioner_;  // (features, width)
+    T *curvature_, *off_;                        // (rows, width): h and m - u
+    alignas(64) T change_[most_units] = {};
+    alignas(64) T share_[most_units];  // of the last direction in the next
+    double bias_direction_[most_units], bias_residual_[most_units], bias_solution_[most_units],
+        bias_preconditioner_[most_units], size_[most_units], goal_[most_units];
+    bool open_[most_units];
 };
 
 template <class T>
-void leap(const DualTask<T>& task, const DualLeap<T>& leap) {
+void newton_step(const DualTask<T>& task, const NewtonStep<T>& step) {
     if (task.width == 1)
-        ColumnLeap<T, T>(task, leap).run_all();
+        ColumnNewtonStep<T, T>(task, step).run();
     else
-        ColumnLeap<T, vec<T>>(task, leap).run_all();
+        ColumnNewtonStep<T, vec<T>>(task, step).run();
 }
 
 }  // namespace SX_ISA

@@ -34,7 +34,7 @@ struct Strength {
 
 // Calls entry(place, value) for the entries of a row of the copy.
 template <class T, class Entry>
-void for_entries(const DualRows<T>& X, index_t i, const Entry& entry) {
+void for_entries(const WorkingRows<T>& X, index_t i, const Entry& entry) {
     if (!X.start) {
         for (index_t j = 0; j < X.features; ++j) entry(j, double(X.value[i * X.stride + j]));
         return;
@@ -52,7 +52,7 @@ inline double median(std::vector<double>& numbers) {
 
 // `step(place)` is 1 / f^2 of a feature.
 template <class T, class Step>
-Strength find_strong(const DualRows<T>& X, const Step& step) {
+Strength find_strong(const WorkingRows<T>& X, const Step& step) {
     constexpr index_t sample = 256, most = 32, rounds = 8;
     // The share of the squares of the rows that have a feature, the share of the rows that do, and
     // how many times as large as a typical entry's its squares are.

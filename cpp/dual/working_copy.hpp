@@ -53,7 +53,7 @@ index_t count_filled(const DenseView& X, index_t i) {
 }
 
 template <class T>
-class DualCopy {
+class WorkingCopy {
     static constexpr double sparse_below = 0.25;  // share of entries that are not 0
     static constexpr index_t slab = 64;           // rows of one task
 
@@ -61,8 +61,8 @@ class DualCopy {
     // `order` holds, for every row of the copy, its place in the parts one after the other;
     // `origin` (features), or null, is taken from the entries: it is 0 for features of a sparse X
     // that some rows do not have.
-    DualCopy(const Engine& engine, const std::vector<const Data*>& parts, const index_t* order,
-             index_t rows, const double* origin)
+    WorkingCopy(const Engine& engine, const std::vector<const Data*>& parts, const index_t* order,
+                index_t rows, const double* origin)
         : features_(parts.front()->columns), order_(order, order + rows), squares_(rows) {
         origin_.assign(features_, 0.0);
         if (origin) std::copy_n(origin, features_, origin_.begin());
@@ -80,13 +80,13 @@ class DualCopy {
         start_.assign(rows + 1, 0);
         count_entries(engine, parts, to);
         for (index_t i = 0; i < rows; ++i) start_[i + 1] += start_[i];
-        index_ = Pages<std::int32_t>(start_[rows] + dual_look_ahead);
-        values_ = Pages<T>(start_[rows] + dual_look_ahead);
-        std::fill_n(index_.data() + start_[rows], dual_look_ahead, 0);
+        index_ = HugePages<std::int32_t>(start_[rows] + look_ahead_pad);
+        values_ = HugePages<T>(start_[rows] + look_ahead_pad);
+        std::fill_n(index_.data() + start_[rows], look_ahead_pad, 0);
         fill_sparse(engine, parts, to);
     }
 
-    DualRows<T> rows() const {
+    WorkingRows<T> rows() const {
         return {index_t(order_.size()), features_,      start_.empty() ? nullptr : start_.data(),
                 index_.data(),          values_.data(), stride_};
     }
@@ -137,7 +137,7 @@ class DualCopy {
     void fill_dense(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
         const index_t V = engine.kernels<T>().lanes;
         stride_ = (features_ + V - 1) / V * V;
-        values_ = Pages<T>(order_.size() * stride_);
+        values_ = HugePages<T>(order_.size() * stride_);
         for_slabs(engine, parts, [&](const Data& part, index_t first, index_t count, index_t at) {
             for_dense(part, first, count, at, [&](index_t i, const double* x) {
                 T* row = values_.data() + to[i] * stride_;
@@ -278,8 +278,8 @@ class DualCopy {
     index_t features_, stride_ = 0;
     std::vector<index_t> order_, start_;
     std::vector<std::int32_t> place_, feature_;
-    Pages<std::int32_t> index_;
-    Pages<T> values_;
+    HugePages<std::int32_t> index_;
+    HugePages<T> values_;
     std::vector<double> squares_, origin_;
 };
 

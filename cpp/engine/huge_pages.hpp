@@ -13,10 +13,10 @@ namespace sx {
 
 // Memory for `count` numbers, which are not set to anything.
 template <class T>
-class Pages {
+class HugePages {
   public:
-    Pages() = default;
-    explicit Pages(std::size_t count) {
+    HugePages() = default;
+    explicit HugePages(std::size_t count) {
         constexpr std::size_t huge = std::size_t(1) << 21;
         const std::size_t bytes = count * sizeof(T) + 64;
         const std::size_t unit = bytes >= huge ? huge : 64;

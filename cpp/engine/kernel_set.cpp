@@ -2,7 +2,6 @@
 #include "engine/kernel_set.hpp"
 
 #include "gradient/rules.hpp"
-#include "losses/losses.hpp"
 #include "matrix/column_sums.hpp"
 #include "matrix/dense_product.hpp"
 #include "matrix/max_abs.hpp"
@@ -26,18 +25,18 @@ constexpr Kernels<T> table() {
         .multiply = multiply_block<T>,
         .gather = gather_block<T>,
         .scatter = scatter_block<T>,
-        .loss = loss_block<T>,
         .sum_columns = sum_columns<T>,
         .step = rule_block<T>,
         .measure = measure_columns<T>,
-        .times_log = times_log<T>,
-        .largest = largest<T>,
+        .x_log_x = x_log_x<T>,
+        .max_abs = max_abs<T>,
     };
 }
 
 extern const CoordinateKernels coordinate_kernels;
 extern const GramKernels gram_kernels;
-extern const CurvatureKernels curvature_kernels;
+extern const LossKernels loss_kernels;
+extern const HessianKernels hessian_kernels;
 extern const CholeskyKernels cholesky_kernels;
 extern const DualKernels<float> dual_f32;
 extern const DualKernels<double> dual_f64;
@@ -48,7 +47,8 @@ const KernelSet kernel_set = {
     .f64 = table<double>(),
     .gram = &gram_kernels,
     .coordinate = &coordinate_kernels,
-    .curvature = &curvature_kernels,
+    .loss = &loss_kernels,
+    .hessian = &hessian_kernels,
     .cholesky = &cholesky_kernels,
     .dual_f32 = &dual_f32,
     .dual_f64 = &dual_f64,

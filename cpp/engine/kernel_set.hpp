@@ -7,9 +7,8 @@
 #include "gradient/rule_step.hpp"
 #include "gram/cholesky_kernels.hpp"
 #include "gram/gram_kernels.hpp"
-#include "losses/curvature_kernels.hpp"
+#include "losses/block.hpp"
 #include "matrix/views.hpp"
-#include "objective/loss_block.hpp"
 
 namespace sx {
 
@@ -26,13 +25,12 @@ struct Kernels {
                    index_t c0, index_t c1, index_t N, T* C, index_t ldc);
     void (*scatter)(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c0,
                     index_t c1, index_t N, T* C, index_t ldc);
-    void (*loss)(Loss loss, const LossBlock<T>& block);
     void (*sum_columns)(const T* A, index_t rows, index_t width, double* out);
     void (*step)(const RuleStep<T>& p, index_t j0, index_t j1);
     void (*measure)(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                     double* norm);
-    void (*times_log)(T* x, index_t count);
-    double (*largest)(const T* x, index_t count);
+    void (*x_log_x)(T* x, index_t count);
+    double (*max_abs)(const T* x, index_t count);
 
     index_t padded(index_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
 };
@@ -43,7 +41,8 @@ struct KernelSet {
     Kernels<double> f64;
     const GramKernels* gram;
     const CoordinateKernels* coordinate;
-    const CurvatureKernels* curvature;
+    const LossKernels* loss;
+    const HessianKernels* hessian;
     const CholeskyKernels* cholesky;
     const DualKernels<float>* dual_f32;
     const DualKernels<double>* dual_f64;

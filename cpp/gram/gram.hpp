@@ -30,7 +30,7 @@ SX_INLINE void add_products(const V (&r)[width], const Index* index, const Sourc
     constexpr index_t step = sizeof(V) / sizeof(double);
 #pragma GCC unroll 4
     for (index_t k = 0; k < count; ++k) {
-        const V x = spread<double, V>(value_of<double>(value, k));
+        const V x = broadcast_as<double, V>(value_of<double>(value, k));
         double* at = sums + index_t(index[k]) * (width * step);
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v)
@@ -67,7 +67,7 @@ void gram_tile(const CompressedView& X, const GramTile& tile) {
         if (zero) continue;
         const auto add = [&](const auto* value) {
             for (; a < count && index[a] < tile.j1; ++a) {
-                const V x = spread<double, V>(value_of<double>(value, a));
+                const V x = broadcast_as<double, V>(value_of<double>(value, a));
                 V scaled[width];
                 for (int v = 0; v < width; ++v) scaled[v] = r[v] * x;
                 add_products<V, width>(scaled, index, value, a + 1,

@@ -9,7 +9,7 @@ inline namespace SX_ISA {
 
 // Returns the largest |x|, 0 of none, and NaN unless all of them are finite.
 template <class T>
-double largest(const T* x, index_t count) {
+double max_abs(const T* x, index_t count) {
     constexpr int ways = 4;
     vec<T> most[ways] = {}, nothing[ways] = {};
     for (index_t i = 0; i < count; i += ways * lanes<T>)

@@ -136,12 +136,12 @@ bool all_equal(const Engine& engine, const T* x, index_t count) {
 
 // The largest |x|, NaN unless all are finite.
 template <class T>
-double largest_of_all(const Engine& engine, const T* x, index_t count) {
+double max_abs_of_all(const Engine& engine, const T* x, index_t count) {
     constexpr index_t piece = 1 << 15;
     std::vector<double> parts((count + piece - 1) / piece);
     engine.loop(index_t(parts.size()), double(count), [&](index_t task, int) {
         const index_t first = task * piece;
-        parts[task] = engine.kernels<T>().largest(x + first, std::min(piece, count - first));
+        parts[task] = engine.kernels<T>().max_abs(x + first, std::min(piece, count - first));
     });
     double most = 0;
     for (const double part : parts) {

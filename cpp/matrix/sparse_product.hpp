@@ -10,36 +10,12 @@
 #include <type_traits>
 
 #include "matrix/views.hpp"
-#include "simd/vector.hpp"
+#include "simd/scalar_or_vector.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
 constexpr index_t look_ahead = 16;  // entries between the fetch of a row of B and its use
-
-template <class T, class V>
-SX_INLINE V load_as(const T* from) {
-    if constexpr (std::is_same_v<V, T>)
-        return *from;
-    else
-        return load<T>(from);
-}
-
-template <class T, class V>
-SX_INLINE void store_as(T* to, V x) {
-    if constexpr (std::is_same_v<V, T>)
-        *to = x;
-    else
-        store<T>(to, x);
-}
-
-template <class T, class V>
-SX_INLINE V spread(T x) {
-    if constexpr (std::is_same_v<V, T>)
-        return x;
-    else
-        return broadcast<T>(x);
-}
 
 // The type of values that are all 1.
 struct One {};
@@ -89,7 +65,7 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) sum[v] = load_as<T, V>(sums + v * step);
         const auto add = [&](index_t k) {
-            const V x = spread<T, V>(value_of<T>(value, k));
+            const V x = broadcast_as<T, V>(value_of<T>(value, k));
             const T* other = B + index_t(index[k]) * ldb;
 #pragma GCC unroll 4
             for (int v = 0; v < width; ++v)
@@ -127,7 +103,7 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) r[v] = load_as<T, V>(B + i * ldb + c + v * step);
         const auto add = [&](index_t k) {
-            const V x = spread<T, V>(value_of<T>(value, k));
+            const V x = broadcast_as<T, V>(value_of<T>(value, k));
             T* at = C + index_t(index[k]) * ldc + c;
 #pragma GCC unroll 4
             for (int v = 0; v < width - !whole; ++v)

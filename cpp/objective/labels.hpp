@@ -1,8 +1,8 @@
 // The labels and weights of the rows of X, and the loss that judges the scores against them.
 #pragma once
 
+#include "losses/block.hpp"
 #include "matrix/views.hpp"
-#include "objective/loss_block.hpp"
 
 namespace sx {
 
@@ -18,18 +18,6 @@ struct Labels {
     double weight(index_t i, index_t m) const {
         return s ? s[i * s_row + (whose ? index_t(whose[m]) : m * s_model)] : 1.0;
     }
-};
-
-// A loss as it is asked for: which, its margin, and whether one class against the rest.
-struct LossForm {
-    Loss loss;
-    double margin;
-    bool one_vs_rest;
-
-    LossForm(int number, double margin)
-        : loss(Loss(number % sx::one_vs_rest)),
-          margin(margin),
-          one_vs_rest(number >= sx::one_vs_rest) {}
 };
 
 // `rows` rows from `first` on, with their scores Z (rows, models, outputs), as the kernels of the

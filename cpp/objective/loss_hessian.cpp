@@ -1,11 +1,11 @@
 // Built once for every instruction set, with SX_ISA naming it.
-#include "losses/curvature.hpp"
+#include "objective/loss_kernels.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
-extern const CurvatureKernels curvature_kernels;
-const CurvatureKernels curvature_kernels = {.f32 = curve_block<float>, .f64 = curve_block<double>};
+extern const HessianKernels hessian_kernels;
+const HessianKernels hessian_kernels = {.f32 = hessian_block<float>, .f64 = hessian_block<double>};
 
 }  // namespace SX_ISA
 }  // namespace sx

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "objective/loss_block.hpp"
+#include "losses/block.hpp"
 #include "simd/vector.hpp"
 
 namespace sx {

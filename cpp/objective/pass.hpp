@@ -58,7 +58,7 @@ class ObjectivePass {
             rows_of_block.value = values + worker * block * B;
             rows_of_block.hit = hits_of_rows + worker * block * B;
             rows_of_block.gradient = with_gradient;
-            k_.loss(form.loss, rows_of_block);
+            engine_.set->loss->evaluate(form.loss, rows_of_block);
             all_values.add(number, rows_of_block.value, here);
             all_hits.add(number, rows_of_block.hit, here);
             if (with_gradient) biases.add(number, Z, here);
@@ -107,7 +107,7 @@ class ObjectivePass {
         const index_t N = v.N();
         if (N == 0) return;
         products_.prepare(v);
-        const index_t need = curvature_scratch<T>(v.outputs), block = k_.block_rows;
+        const index_t need = hessian_scratch<T>(v.outputs), block = k_.block_rows;
         const bool slabs = products_.by_slabs();
         const index_t rows_at_once =
             slabs ? products_.rows_of_wave(N) : std::min(products_.chunk(N), X_.rows);
@@ -151,7 +151,7 @@ class ObjectivePass {
     // Replaces V by s scale d2loss(Z) V, Z being the scores of the block.
     static void apply_loss_hessian(const Engine& engine, Loss loss, const LossBlock<T>& block,
                                    T* V) {
-        engine.set->curvature->times(loss, block, V);
+        engine.set->hessian->times(loss, block, V);
     }
 
   private:

@@ -10,7 +10,7 @@ inline namespace SX_ISA {
 // Given      x in [0, 1].
 // On return  x log x in its place, within some ulp; 0 for what is too small to count.
 template <class T>
-void times_log(T* x, index_t count) {
+void x_log_x(T* x, index_t count) {
     constexpr T smallest = sizeof(T) == 8 ? T(1e-300) : T(1e-35f);
     for (index_t i = 0; i < count; i += lanes<T>) {
         const int here = count - i < lanes<T> ? int(count - i) : lanes<T>;

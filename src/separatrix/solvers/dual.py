@@ -25,7 +25,6 @@ import separatrix._core as _core
 from separatrix.data import Block
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import MANY_CLASSES
-from separatrix.losses.one_vs_rest import ONE_VS_REST
 from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -46,19 +45,6 @@ PROGRESS = 0.5  # share of the best estimate of the gap that the next must be be
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
-# By the number of the loss's kernel: its form with one output (or one against the rest), and with
-# several.
-_HINGE, _SQUARED_HINGE, _LOGISTIC, _HINGES, _SQUARED_HINGES, _WORST, _SOFTMAX, _REFERENCE = range(8)
-_ENTROPIES = (_LOGISTIC, _SOFTMAX, _REFERENCE)
-_SURE = {_LOGISTIC: SURE_AND_SETTLED, _SOFTMAX: SURE_OF_LOSS, _REFERENCE: SURE_OF_LOSS}
-_FORMS: dict[int, tuple[int | None, int | None]] = {
-    0: (_HINGE, _HINGES),
-    1: (_SQUARED_HINGE, _SQUARED_HINGES),
-    2: (None, _WORST),
-    3: (_LOGISTIC, None),
-    4: (None, _SOFTMAX),
-    5: (_LOGISTIC, _REFERENCE),
-}
 
 
 def has_dual_form(loss: Loss) -> bool:
@@ -68,7 +54,8 @@ def has_dual_form(loss: Loss) -> bool:
     >>> [name for name, loss in LOSSES.items() if not has_dual_form(loss)]
     ['squared', 'sigmoid_mse']
     """
-    return loss.compiled and loss.kernel % ONE_VS_REST in _FORMS
+    # With one output, and with several.
+    return loss.compiled and any(_core.dual_form(loss.kernel, outputs) for outputs in (1, 2))
 
 
 @dataclass(frozen=True)
@@ -137,7 +124,7 @@ class Dual:
         form = _form(objective.loss, K)
         blocks = list(objective.data.blocks())
         _, l2 = objective.strengths(B)
-        share = _SURE.get(form, SURE) * self.goal
+        share = _sure(form) * self.goal
         aim = share * state.found.value[:, None]
         limit = np.minimum(aim, _known(FALL * last.b))
         estimate = np.zeros((B, K))
@@ -146,34 +133,33 @@ class Dual:
         b, U = model.b.astype(np.float64), _join(state.duals)
         s, whose = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
-        self._copy(objective, B, kind).step(
-            form,
-            objective.loss.margin,
-            _join_labels(blocks, B),
-            s,
-            objective.scale(B) / l2,
-            _bias_square(objective, model),
-            _steps(objective, model, kind),
-            int(draw.integers(2**63)),
-            self._most_epochs(blocks, kind),
-            state.epoch == 0,
-            blank,
-            _per_unit(limit / l2[:, None], form),
-            share,
-            W,
-            b,
-            U,
-            estimate,
-            whose,
+        problem = _core.DualProblem(
+            loss=objective.loss.kernel,
+            margin=objective.loss.margin,
+            y=_join_labels(blocks, B),
+            s=s,
+            strength=objective.scale(B) / l2,
+            bias_square=_bias_square(objective, model),
+            whose=whose,
         )
+        options = _core.DualOptions(
+            seed=int(draw.integers(2**63)),
+            max_epochs=self._most_epochs(blocks, kind),
+            first_step=state.epoch == 0,
+            from_zero=blank,
+            limit=_per_unit(limit / l2[:, None], form),
+            loss_share=share,
+        )
+        copy, inverse_squares = self._copy(objective, B, kind), _steps(objective, model, kind)
+        copy.step(problem, options, inverse_squares, W, b, U, estimate)
         duals, pull = _split(U, blocks), None
         made = model.W if W is None or kind == np.float32 else W
         model = Model(made, b.astype(model.b.dtype))
         # Those of many classes are balanced for the proof alone: shrunk, they stand for weights
         # that are worse than the bias they please.
-        many = form == _SOFTMAX and K >= MANY_CLASSES
-        if kind == np.float32 and form in _ENTROPIES and not many:
-            if form != _LOGISTIC:  # whose flows are balanced as they are written
+        many = form.entropy and form.shift_invariant and K >= MANY_CLASSES
+        if kind == np.float32 and form.entropy and not many:
+            if form.coupled:  # single outputs are balanced as they are written
                 duals = tuple(balanced(objective, duals))
             model, pull = _of_duals(objective, model, duals)
         elif kind == np.float32:  # the duals of a hinge stay at their bounds
@@ -181,7 +167,7 @@ class Dual:
         model = frame.leave(model)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
         # Coupled outputs have one estimate for all of them.
-        gap, memory = last.b.max(axis=1) if _is_coupled(form) else last.b.sum(axis=1), state.memory
+        gap, memory = last.b.max(axis=1) if form.coupled else last.b.sum(axis=1), state.memory
         better = gap < PROGRESS * memory["best"]
         waited = np.where(better, 0, memory["waited"] + 1)
         best = np.where(better, gap, memory["best"])
@@ -239,25 +225,27 @@ class Dual:
         """There is no rate to be too large."""
 
 
-def _form(loss: Loss, n_outputs: int) -> int:
-    alone, together = _FORMS[loss.kernel % ONE_VS_REST]
-    form = alone if n_outputs == 1 or loss.kernel >= ONE_VS_REST else together
+def _form(loss: Loss, n_outputs: int) -> _core.DualForm:
+    form = _core.dual_form(loss.kernel, n_outputs)
     assert form is not None
     return form
 
 
-def _is_coupled(form: int) -> bool:
-    return form > _LOGISTIC
+def _sure(form: _core.DualForm) -> float:
+    """The share of the goal at which a step ends."""
+    if not form.entropy:
+        return SURE
+    return SURE_OF_LOSS if form.coupled else SURE_AND_SETTLED
 
 
-def _per_unit(a: Array, form: int) -> Array:
+def _per_unit(a: Array, form: _core.DualForm) -> Array:
     """A number (B, K) for every output, or one for each model whose outputs are coupled."""
-    return np.ascontiguousarray(a.min(axis=1) if _is_coupled(form) else a)
+    return np.ascontiguousarray(a.min(axis=1) if form.coupled else a)
 
 
-def _of_units(a: Array, form: int) -> Array:
+def _of_units(a: Array, form: _core.DualForm) -> Array:
     """The reverse, of an array (B, K) whose first entries were filled."""
-    if not _is_coupled(form):
+    if not form.coupled:
         return a
     B, K = a.shape
     return np.repeat(a.ravel()[:B], K).reshape(B, K)

@@ -1,24 +1,11 @@
-// What the loss kernel is given, the same for every instruction set.
+// What the kernels of the losses are given, the same for every instruction set.
 #pragma once
 
 #include <cstdint>
 
+#include "losses/loss.hpp"
+
 namespace sx {
-
-// `margin` is the perceptron's loss when the margin is 0, the hinge when it is 1.
-enum class Loss : int {
-    margin = 0,
-    squared_hinge = 1,
-    crammer_singer = 2,
-    logistic = 3,
-    softmax = 4,
-    softmax_reference = 5,
-    squared = 6,
-    sigmoid_mse = 7
-};
-
-// Added to a loss's number by a caller that wants its one-vs-rest form.
-constexpr int one_vs_rest = 16;
 
 // Lanes, that is (row, model) pairs, that the kernel works on at a time.
 constexpr std::int64_t loss_tile = 64;
@@ -47,6 +34,31 @@ struct LossBlock {
     bool gradient;
     bool one_vs_rest;  // several outputs: each tells its class from the rest
     T* scratch;        // loss_scratch<T>(outputs) elements, not shared between threads
+};
+
+// Losses, gradients and hits of a block.
+struct LossKernels {
+    void (*f32)(Loss loss, const LossBlock<float>& block);
+    void (*f64)(Loss loss, const LossBlock<double>& block);
+
+    void evaluate(Loss loss, const LossBlock<float>& block) const { f32(loss, block); }
+    void evaluate(Loss loss, const LossBlock<double>& block) const { f64(loss, block); }
+};
+
+// How many T the kernel needs as scratch: scores and directions.
+template <class T>
+constexpr std::int64_t hessian_scratch(std::int64_t outputs) {
+    return 2 * loss_scratch<T>(outputs);
+}
+
+// Replaces the directions V (rows, models, outputs) by s scale d2loss(Z) V. Of the block, value,
+// hit and gradient are not used, Z is only read, and the scratch is as above.
+struct HessianKernels {
+    void (*f32)(Loss loss, const LossBlock<float>& block, float* V);
+    void (*f64)(Loss loss, const LossBlock<double>& block, double* V);
+
+    void times(Loss loss, const LossBlock<float>& block, float* V) const { f32(loss, block, V); }
+    void times(Loss loss, const LossBlock<double>& block, double* V) const { f64(loss, block, V); }
 };
 
 }  // namespace sx

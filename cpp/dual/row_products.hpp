@@ -1,6 +1,6 @@
 // Products of one row of the working copy with the columns of a task, and their changes.
 //
-// Problem    z = x_i W, and W += x_i (change o steps).
+// Problem    z = x_i W, and W += x_i (change o inverse_squares).
 // Given      a sparse copy with W (features, width), or a dense one with W (columns, stride).
 // On return  every column has been summed in four parts, by the place of the entry in the row: in
 //            the same order whether it stands alone or among others. The dense copy is summed by
@@ -14,7 +14,7 @@ namespace sx {
 inline namespace SX_ISA {
 
 constexpr index_t fetch_ahead = 48;  // entries between the fetch of a row of W and its use
-static_assert(fetch_ahead < dual_look_ahead);
+static_assert(fetch_ahead < look_ahead_pad);
 constexpr index_t near_bytes = 768 << 10;  // that the second cache holds: nothing is fetched there
 constexpr int score_tile = vector_bytes == 64 ? 4 : 2;  // vectors that fit the registers four times
 
@@ -99,26 +99,26 @@ SX_INLINE void score_dense(const T* x, index_t stride, const T* W, T* z) {
 // processors fetch by themselves begins with the first miss.
 template <class T>
 SX_INLINE void fetch_block(const DualTask<T>& p, index_t block) {
-    const DualRows<T>& X = p.X;
+    const WorkingRows<T>& X = p.X;
     const auto lines = [](const void* from, const void* to) {
         for (const char* at = static_cast<const char*>(from); at < to; at += 64)
             __builtin_prefetch(at, 0, 2);
     };
     for (unsigned rows = p.blocks[block]; rows; rows &= rows - 1) {
-        const index_t i = block * dual_block + __builtin_ctz(rows);
+        const index_t i = block * block_size + __builtin_ctz(rows);
         const index_t begin = X.start ? X.start[i] : i * X.stride;
         const index_t end = X.start ? X.start[i + 1] : begin + X.stride;
         lines(X.value + begin, X.value + end);
         if (X.start) lines(X.index + begin, X.index + end);
         lines(p.duals + i * p.width, p.duals + (i + 1) * p.width);
-        if (p.flows) lines(p.flows + i * p.width, p.flows + (i + 1) * p.width);
+        if (p.alphas) lines(p.alphas + i * p.width, p.alphas + (i + 1) * p.width);
     }
 }
 
 // z (width) = x_i W.
 template <class T>
 void row_scores(const DualTask<T>& p, index_t i, T* z) {
-    const DualRows<T>& X = p.X;
+    const WorkingRows<T>& X = p.X;
     if (!X.start) {
         const T* x = X.value + i * X.stride;
         index_t c = 0;
@@ -152,7 +152,7 @@ void row_scores(const DualTask<T>& p, index_t i, T* z) {
     }
 }
 
-template <int width, bool stepped, class T>
+template <int width, bool scaled, class T>
 SX_INLINE void change_columns(const std::int32_t* index, const T* value, index_t count, T* W,
                               const T* steps, index_t ldw, const T* change) {
     vec<T> d[width];
@@ -164,7 +164,7 @@ SX_INLINE void change_columns(const std::int32_t* index, const T* value, index_t
 #pragma GCC unroll 4
         for (int v = 0; v < width; ++v) {
             T* at = w + v * lanes<T>;
-            if constexpr (stepped)
+            if constexpr (scaled)
                 store<T>(at, load<T>(at) + x * (d[v] * load<T>(steps + (at - W))));
             else
                 store<T>(at, load<T>(at) + x * d[v]);
@@ -172,9 +172,9 @@ SX_INLINE void change_columns(const std::int32_t* index, const T* value, index_t
     }
 }
 
-template <bool stepped, class T>
+template <bool scaled, class T>
 SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
-    const DualRows<T>& X = p.X;
+    const WorkingRows<T>& X = p.X;
     if (!X.start) {
         const T* x = X.value + i * X.stride;
         for (index_t c = 0; c < p.columns; ++c) {
@@ -182,9 +182,10 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
             const vec<T> d = broadcast<T>(change[c]);
             T* w = p.W + c * X.stride;
             for (index_t j = 0; j < X.stride; j += lanes<T>)
-                if constexpr (stepped)
+                if constexpr (scaled)
                     store<T>(w + j, load<T>(w + j) +
-                                        load<T>(x + j) * (d * load<T>(p.steps + c * X.stride + j)));
+                                        load<T>(x + j) *
+                                            (d * load<T>(p.inverse_squares + c * X.stride + j)));
                 else
                     store<T>(w + j, load<T>(w + j) + load<T>(x + j) * d);
         }
@@ -196,8 +197,8 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
     if (p.width == 1) {
         for (index_t k = 0; k < count; ++k) {
             const index_t j = index[k];
-            if constexpr (stepped)
-                p.W[j] = add_product(p.W[j], value[k], *change * p.steps[j]);
+            if constexpr (scaled)
+                p.W[j] = add_product(p.W[j], value[k], *change * p.inverse_squares[j]);
             else
                 p.W[j] = add_product(p.W[j], value[k], *change);
         }
@@ -206,8 +207,9 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
     for (index_t c = 0; c < p.width;) {
         const index_t left = (p.width - c) / lanes<T>;
         const auto tile = [&]<int width>(std::integral_constant<int, width>) {
-            change_columns<width, stepped>(index, value, count, p.W + c,
-                                           stepped ? p.steps + c : nullptr, p.stride, change + c);
+            change_columns<width, scaled>(index, value, count, p.W + c,
+                                          scaled ? p.inverse_squares + c : nullptr, p.stride,
+                                          change + c);
             c += width * lanes<T>;
         };
         if (left >= 4)
@@ -219,10 +221,10 @@ SX_INLINE void change_row(const DualTask<T>& p, index_t i, const T* change) {
     }
 }
 
-// W += x_i (change o steps), change (width).
+// W += x_i (change o inverse_squares), change (width).
 template <class T>
 void add_row(const DualTask<T>& p, index_t i, const T* change) {
-    if (p.steps)
+    if (p.inverse_squares)
         change_row<true>(p, i, change);
     else
         change_row<false>(p, i, change);

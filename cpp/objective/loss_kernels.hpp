@@ -1,0 +1,148 @@
+// Values, gradients and hits of the losses, and products of their Hessians with directions, over
+// many models at once.
+//
+// A lane is one (row, model) pair. The kernels take `loss_tile` lanes at a time, turn their scores
+// into [output][lane] order, work on whole vectors of lanes, and turn the results back. Short tiles
+// are padded with zeros and run the same instructions, so the bits of a lane depend neither on its
+// position nor on its neighbours.
+#pragma once
+
+#include "losses/dispatch.hpp"
+#include "objective/loss_tiles.hpp"
+
+namespace sx {
+inline namespace SX_ISA {
+
+// A sample without weight must leave no trace, whatever its scores: inf or NaN times 0 is NaN. Its
+// scores are replaced by 0, and everything that follows is finite.
+template <class T>
+SX_INLINE void silence_unweighted(const LossTile<T>& tile, std::int64_t outputs, T* scores) {
+    T keep[loss_tile];
+    for (std::int64_t l = 0; l < loss_tile; ++l) keep[l] = tile.s[l] == 0 ? T(0) : T(1);
+    for (std::int64_t k = 0; k < outputs; ++k)
+        for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
+            T* at = scores + k * loss_tile + l;
+            store<T>(at, select(load<T>(keep + l) != T(0), load<T>(at), vec<T>{}));
+        }
+}
+
+template <class T>
+SX_INLINE void write_results(const LossTile<T>& tile, std::int64_t count, double* value,
+                             double* hit) {
+    for (std::int64_t l = 0; l < count; ++l) value[l] = tile.s[l] * double(tile.loss[l]);
+    for (std::int64_t l = 0; l < count; ++l) hit[l] = tile.s[l] * double(tile.hit[l]);
+}
+
+// The rows of a single model as one row of many, which is read faster. Returns the stride of the
+// scale.
+template <class T>
+SX_INLINE std::int64_t one_long_row(LossBlock<T>& block) {
+    if (block.models != 1) return 1;
+    block.models = block.rows;
+    block.rows = 1;
+    block.y_model = block.y_row;
+    if (block.whose) block.s += block.whose[0];
+    block.whose = nullptr;
+    block.s_model = block.s_row;
+    return 0;
+}
+
+template <class Form, bool binary, class T>
+void loss_over_tiles(LossBlock<T> block) {
+    const std::int64_t scale_model = one_long_row(block);
+    const std::int64_t total = block.rows * block.models;
+    LossCursor next = {0, 0};
+    LossTile<T> tile;
+    for (std::int64_t first = 0; first < total; first += loss_tile) {
+        const std::int64_t count = total - first < loss_tile ? total - first : loss_tile;
+        T* Z = block.Z + first * block.outputs;
+        // Single outputs need no turning, and scores that the gradient replaces need no copy.
+        const bool in_place = binary && block.gradient && count == loss_tile;
+        T* scores = in_place ? Z : block.scratch;
+        read_labels(block, scale_model, count, next, tile);
+        if (!in_place) turn_in(Z, count, block.outputs, scores);
+        if (block.s) silence_unweighted(tile, block.outputs, scores);
+        for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
+            LossLanes<T> lane = {scores + l,
+                                 block.outputs,
+                                 block.gradient,
+                                 T(block.margin),
+                                 load<T>(tile.y + l),
+                                 load<T>(tile.weight + l),
+                                 {},
+                                 {}};
+            if constexpr (binary)
+                Form::loss_binary(lane);
+            else
+                Form::loss_multiclass(lane);
+            store<T>(tile.loss + l, lane.loss);
+            store<T>(tile.hit + l, lane.hit);
+        }
+        if (block.gradient && !in_place) turn_back(scores, count, block.outputs, Z);
+        write_results(tile, count, block.value + first, block.hit + first);
+    }
+}
+
+// Problem    the loss, its gradient and the hits for every (row, model) of a block.
+// Given      a LossBlock; labels within the classes.
+// On return  value, hit and, when asked, the gradient in place of Z. No NaN at scores of +-1e300
+//            (float: +-1e30); inf only where the loss exceeds T. NaN scores give a NaN value.
+template <class T>
+void loss_block(Loss loss, const LossBlock<T>& block) {
+    with_loss(loss, [&]<class L>(L) {
+        with_form<L>(block.outputs, block.one_vs_rest,
+                     [&]<class Form, bool binary>() { loss_over_tiles<Form, binary>(block); });
+    });
+}
+
+template <class Form, bool binary, class T>
+void hessian_over_tiles(LossBlock<T> block, T* V) {
+    const std::int64_t scale_model = one_long_row(block);
+    const std::int64_t total = block.rows * block.models;
+    T* scores = block.scratch;
+    T* directions = scores + loss_scratch<T>(block.outputs);
+    LossCursor next = {0, 0};
+    LossTile<T> tile;
+    for (std::int64_t first = 0; first < total; first += loss_tile) {
+        const std::int64_t count = total - first < loss_tile ? total - first : loss_tile;
+        read_labels(block, scale_model, count, next, tile);
+        turn_in(block.Z + first * block.outputs, count, block.outputs, scores);
+        turn_in(V + first * block.outputs, count, block.outputs, directions);
+        if (block.s) {
+            silence_unweighted(tile, block.outputs, scores);
+            silence_unweighted(tile, block.outputs, directions);
+        }
+        for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
+            HessianLanes<T> lane = {{scores + l,
+                                     block.outputs,
+                                     true,
+                                     T(block.margin),
+                                     load<T>(tile.y + l),
+                                     load<T>(tile.weight + l),
+                                     {},
+                                     {}},
+                                    directions + l};
+            if constexpr (binary)
+                Form::hessian_binary(lane);
+            else
+                Form::hessian_multiclass(lane);
+        }
+        turn_back(directions, count, block.outputs, V + first * block.outputs);
+    }
+}
+
+// Problem    s scale d2loss(Z) V for every (row, model) of a block.
+// Given      a LossBlock with Z; V of the same shape; a smooth loss: others are refused before.
+// On return  the products in place of V. No NaN at scores of +-1e300 (float: +-1e30).
+template <class T>
+void hessian_block(Loss loss, const LossBlock<T>& block, T* V) {
+    with_loss(loss, [&]<class L>(L) {
+        if constexpr (HasHessian<L>)
+            with_form<L>(block.outputs, block.one_vs_rest, [&]<class Form, bool binary>() {
+                hessian_over_tiles<Form, binary>(block, V);
+            });
+    });
+}
+
+}  // namespace SX_ISA
+}  // namespace sx
