@@ -24,7 +24,7 @@ SHOWN = 60  # characters of a setting that is quoted in a refusal
 
 
 @dataclass
-class Watch(GapRecord):
+class RunningModels(GapRecord):
     """What is remembered of each running model; every array has one entry per model."""
 
     first: Array  # first positive objective: what divergence is measured against
@@ -38,11 +38,11 @@ class Watch(GapRecord):
     last_score: Array
 
     @classmethod
-    def of(cls, parts: Mapping[str, Any]) -> Watch:
+    def of(cls, parts: Mapping[str, Any]) -> RunningModels:
         """Make one of a mapping from the names above; others are ignored."""
         return cls(**{f.name: parts[f.name] for f in fields(cls)})
 
-    def select(self, models: Array) -> Watch:
+    def select(self, models: Array) -> RunningModels:
         """What is remembered of some of the models (numbers)."""
         return self.of(
             {
@@ -53,7 +53,7 @@ class Watch(GapRecord):
 
 
 @dataclass
-class Finished:
+class FinishedModel:
     """A model read off: its weights, why, when, and which epoch they are of."""
 
     model: int
@@ -68,7 +68,7 @@ class Finished:
 
 
 @dataclass
-class Standing:
+class Snapshot:
     """All that changes while a run goes on.
 
     Attributes
@@ -83,8 +83,8 @@ class Standing:
 
     running: Array
     state: State
-    watch: Watch
-    finished: list[Finished]
+    watch: RunningModels
+    finished: list[FinishedModel]
     history: Array
     start_value: Array
     offset: int
@@ -135,8 +135,8 @@ def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> No
             )
 
 
-def pack(at: Standing) -> dict[str, Array]:
-    """The standing as arrays of its own; what a pass over the data finds again is left out."""
+def pack(at: Snapshot) -> dict[str, Array]:
+    """The snapshot as arrays of its own; what a pass over the data finds again is left out."""
     arrays = {
         "counters": np.array([at.state.epoch, at.state.steps, at.offset]),
         "seconds": np.array(at.seconds),
@@ -173,15 +173,15 @@ def pack(at: Standing) -> dict[str, Array]:
     return arrays
 
 
-def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
-    """The standing that `pack` was given; the objective, of all models, looks at them again."""
+def unpack(arrays: Mapping[str, Array], objective: Objective) -> Snapshot:
+    """The snapshot that `pack` was given; the objective, of all models, looks at them again."""
     epoch, steps, offset = (int(n) for n in arrays["counters"])
     model, running = _model(arrays, "model"), np.array(arrays["running"])
     found = _nothing_found(model)
     if model.n_models:
         found = objective.select(running).evaluate(model)
     finished = [
-        Finished(
+        FinishedModel(
             model=int(number),
             reading=int(reading),
             weights=_model(arrays, f"weights{k}"),
@@ -196,9 +196,9 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
     ]
     watch = {
         f.name: _model(arrays, f.name) if f.type == "Model" else np.array(arrays[f.name])
-        for f in fields(Watch)
+        for f in fields(RunningModels)
     }
-    return Standing(
+    return Snapshot(
         running=running,
         state=State(
             model,
@@ -210,7 +210,7 @@ def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
             _duals(arrays, "duals"),
             _memory(arrays, "memory."),
         ),
-        watch=Watch.of(watch),
+        watch=RunningModels.of(watch),
         finished=finished,
         history=np.array(arrays["history"]),
         start_value=np.array(arrays["start_value"]),
