@@ -474,8 +474,8 @@ class _Batch:
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Stand where `checkpoint` was taken."""
         refuse_foreign(arrays, fingerprint(self.all_solver, self.whole, self.start_model))
-        self._focus(np.array(arrays["running"]))
         there = unpack(arrays, self.whole)
+        self._focus(there.running)
         for f in there.finished:
             if self.keep_state and f.state is None and f.reason != "diverged":
                 raise ValueError(
