@@ -65,9 +65,12 @@ def refusal(where: str, demand: str, got: Any) -> ValueError:
     return ValueError(f"{where} must {demand}. Got {shown} instead.")
 
 
+ANYTHING = Schema(lambda value: value, lambda value, where: value)
+
+
 def plain(what: str, good: Callable[[Any], bool]) -> Schema:
     """A value that is written as it is, and must be `good`."""
-    return Schema(lambda value: value, lambda value, where: value).such_that(good, f"be {what}")
+    return ANYTHING.such_that(good, f"be {what}")
 
 
 def is_array(value: Any, kinds: str, ndim: int, *, finite: bool = False) -> bool:
