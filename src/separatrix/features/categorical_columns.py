@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from separatrix.features.value_checks import missing_value
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, words_of
+from separatrix.readers.columns import Columns, to_words
 from separatrix.text import counted
 
 _SHOWN = 3
@@ -33,7 +33,7 @@ class Categories:
 
     @classmethod
     def fit(cls, table: Columns, column: str, missing: str, notes: list[str]) -> Self:
-        counts = Counter(value for value in words_of(table[column]) if value is not None)
+        counts = Counter(value for value in to_words(table[column]) if value is not None)
         values = sorted(counts)
         fill = None
         if missing != "refuse" and values:
@@ -47,7 +47,7 @@ class Categories:
         return [f"{self.column}={value}" for value in self.values]
 
     def transform(self, table: Columns, notes: list[str]) -> Any:
-        words = words_of(table[self.column])
+        words = to_words(table[self.column])
         places: dict[str | None, int] = {value: k for k, value in enumerate(self.values)}
         gaps = sum(value is None for value in words)
         if gaps:

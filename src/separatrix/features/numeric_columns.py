@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from separatrix.features.value_checks import missing_value
 from separatrix.matrix import Array, Matrix
 from separatrix.readers.columns import Columns
-from separatrix.readers.delimited import is_number
+from separatrix.readers.csv_dialect import is_number
 from separatrix.text import counted
 
 

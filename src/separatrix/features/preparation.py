@@ -29,7 +29,7 @@ from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
 from separatrix.packing.schemas import TRUTH, fields_of, integer, refusal
 from separatrix.readers.columns import KINDS, Columns, Kind, require_column
-from separatrix.readers.frames import is_frame
+from separatrix.readers.data_frames import is_frame
 
 _FORMAT = 1
 _SPARSE_PAYS = 0.25  # of the entries not zero: twelve bytes each against eight for all
@@ -187,8 +187,8 @@ class Preparation:
             columns = COLUMNS.unpack(found["columns"], "columns")
             steps = unpack_steps(found["steps"], arrays)
             _require_consistent(columns, steps)
-            flags = (TRUTH.unpack(found[name], name) for name in ("sparse", "refuse"))
-            return cls(columns, steps, *flags, WORDS.unpack(found["notes"], "notes"))
+            sparse, refuse = (TRUTH.unpack(found[name], name) for name in ("sparse", "refuse"))
+            return cls(columns, steps, sparse, refuse, WORDS.unpack(found["notes"], "notes"))
         except ValueError as error:
             raise ValueError(f"The preparation is damaged: {error}") from None
 

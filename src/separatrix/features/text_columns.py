@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, count_missing, words_of
+from separatrix.readers.columns import Columns, count_missing, to_words
 
 WAYS = ("tfidf", "counts", "hashing")
 MOST_HASHES = 1 << 24
@@ -117,4 +117,4 @@ def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
 
 
 def _documents(table: Columns, column: str) -> list[str]:
-    return ["" if text is None else text for text in words_of(table[column])]
+    return ["" if text is None else text for text in to_words(table[column])]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, words_of
+from separatrix.readers.columns import Columns, to_words
 
 _TOKEN = re.compile(r"\w+")
 
@@ -52,7 +52,7 @@ class WordLists:
     def transform(self, table: Columns, notes: list[str]) -> Array:
         sets = [frozenset(words) for words in self.lists.values()]
         found = np.zeros((len(table), len(sets)))
-        for row, text in enumerate(words_of(table[self.column])):
+        for row, text in enumerate(to_words(table[self.column])):
             tokens = _TOKEN.findall((text or "").lower())
             found[row] = [not words.isdisjoint(tokens) for words in sets]
         return found

@@ -15,7 +15,7 @@ from separatrix.features.text_columns import Vectoriser
 from separatrix.features.value_checks import require_values
 from separatrix.features.word_lists import WordLists
 from separatrix.readers import Columns, Source
-from separatrix.readers.unpacking.limits import most_bytes
+from separatrix.readers.compression.size_limits import most_bytes
 
 _BYTES_OF_FEATURE = 80  # measured, with its name
 _BYTES_OF_WEIGHT = 48  # and its copies while it is fitted
