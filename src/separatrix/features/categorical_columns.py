@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from separatrix.features.value_checks import missing_value
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns, to_words
-from separatrix.text import counted
+from separatrix.text import counted, listed
 
 _SHOWN = 3
 
@@ -56,10 +56,10 @@ class Categories:
         codes = np.array([places.get(value, -1) for value in words], dtype=np.int32)
         unseen = Counter(value for value in words[codes < 0] if value is not None)
         if unseen:
-            shown = ", ".join(repr(value[:40]) for value, _ in unseen.most_common(_SHOWN))
+            shown = listed((repr(value[:40]) for value, _ in unseen.most_common()), _SHOWN)
             notes.append(
                 f"Column {self.column!r}: {counted(unseen.total(), 'value')} not seen in training "
-                f"({shown}{', ...' if len(unseen) > _SHOWN else ''}), taken as none of the known."
+                f"({shown}), taken as none of the known."
             )
         indptr = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)
         indices = codes[codes >= 0]

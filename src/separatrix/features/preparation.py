@@ -11,7 +11,7 @@ training rows, later in the list given to `transform`, or else by a warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,10 +30,12 @@ from separatrix.matrix import Array
 from separatrix.packing.schemas import TRUTH, fields_of, integer, refusal
 from separatrix.readers.columns import KINDS, Columns, Kind, require_column
 from separatrix.readers.data_frames import is_frame
+from separatrix.text import listed
 
 _FORMAT = 1
 _SPARSE_PAYS = 0.25  # of the entries not zero: twelve bytes each against eight for all
 _PIXEL = 255.0
+_NAMED = 9  # columns in a message
 
 
 @dataclass(frozen=True)
@@ -142,19 +144,21 @@ class Preparation:
     def _known(self, table: Any, notes: list[str]) -> Any:
         """The table with the columns of the training rows only; none may be missing."""
         wanted = self.columns if self.columns is not None else self.matrix_names or ()
+        trained_on = listed(map(repr, wanted), _NAMED)
         if not isinstance(table, Columns):
             if self.columns is None:
                 return table
             raise ValueError(
-                f"The model was trained on a table with the columns {_listed(wanted)}. Got a "
-                "matrix instead: give a table with these names."
+                f"The model was trained on a table with the columns {trained_on}. Got a matrix "
+                "instead: give a table with these names."
             )
         known = set(table)
         missing = [name for name in wanted if name not in known]
         if missing and self.columns is None:
             raise ValueError(
-                f"The model was trained on a matrix with the columns {_listed(wanted)}. Got a "
-                f"table without {_listed(missing)}: give a matrix, or a table with these names."
+                f"The model was trained on a matrix with the columns {trained_on}. Got a table "
+                f"without {listed(map(repr, missing), _NAMED)}: give a matrix, or a table with "
+                "these names."
             )
         if missing:
             raise ValueError(
@@ -191,11 +195,6 @@ class Preparation:
             return cls(columns, steps, sparse, refuse, WORDS.unpack(found["notes"], "notes"))
         except ValueError as error:
             raise ValueError(f"The preparation is damaged: {error}") from None
-
-
-def _listed(names: Collection[str], most: int = 9) -> str:
-    more = ", ..." if len(names) > most else ""
-    return ", ".join(map(repr, list(names)[:most])) + more
 
 
 def _table(table: Any) -> Any:

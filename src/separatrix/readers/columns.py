@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.readers.data_frames import arrow_to_numpy, dates_to_words, is_arrow, named_columns
+from separatrix.text import listed
 
 Kind: TypeAlias = Literal["numbers", "categories", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -120,7 +121,7 @@ class Columns:
 def require_column(name: Any, names: Collection[str], what: str) -> None:
     """Raise unless `name` is one of the columns; a dict of them is searched at once."""
     if name not in names:
-        shown = ", ".join(map(repr, list(names)[:20])) + (", ..." if len(names) > 20 else "")
+        shown = listed(map(repr, names), 20)
         raise ValueError(f"There is no column {name!r} to be {what}. The columns are: {shown}.")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from separatrix.readers.columns import MISSING, Kind
 from separatrix.readers.csv_dialect import is_number
 from separatrix.readers.label_column import Label, Layout
+from separatrix.text import listed
 
 _NAMED = 5  # columns in a message
 _LOOKED_AT = 200  # rows, to tell columns apart
@@ -63,10 +64,7 @@ def require_no_other_header(
     numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
     if not numbers or any(field in MISSING or is_number(field) for field in numbers):
         return
-    given, known = (
-        f"{', '.join(map(repr, list(some)[:_NAMED]))}{', ...' if len(some) > _NAMED else ''}"
-        for some in (first, columns)
-    )
+    given, known = (listed(map(repr, some), _NAMED) for some in (first, columns))
     raise ValueError(
         f"{path}, line 1: none of {given} is a column of the model, whose columns are {known}. "
         "Rename the columns to those of the model; or, if they are the same in the same order, "

@@ -124,9 +124,7 @@ class Source:
             name=name,
             feature_names=loaded.feature_names,
             notes=notes,
-            splits=own_splits(own, loaded.y, seed, notes)
-            if own is not None and split is None
-            else None,
+            splits=splits,
             split=split,
             seed=seed,
             reading=loaded.reading,
