@@ -13,6 +13,7 @@ from html import escape
 import numpy as np
 
 from separatrix.matrix import Array
+from separatrix.text import counted
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.diagnosis import Diagnosis
 
@@ -134,7 +135,7 @@ def fit_card(
 ) -> str:
     """The verdict of one fit: how it ended, what is proven, what is wrong, and its curves."""
     epochs = len(history["train_loss"])
-    ended = f"{stop_reason}, after {epochs:,} epoch{'s' if epochs != 1 else ''}"
+    ended = f"{stop_reason}, after {counted(epochs, 'epoch')}"
     if kept_epoch != epochs:
         ended += f"; the weights of epoch {kept_epoch:,} were kept"
     facts = [

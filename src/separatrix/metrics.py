@@ -24,6 +24,7 @@ from sklearn.metrics import (
 
 from separatrix.estimators.threshold import choose
 from separatrix.matrix import Array
+from separatrix.text import listed
 
 _POINTS = 201  # of a curve
 _NORMAL = 1.959963984540054  # within so many standard deviations lie 95 % of a normal law
@@ -178,10 +179,9 @@ def _require_known(y: Array, classes: Array) -> None:
         raise ValueError("There are no rows to measure.")
     strange = sorted({str(label) for label in np.unique(y) if label not in classes})
     if strange:
-        known = ", ".join(map(str, classes[:10].tolist()))
         raise ValueError(
             f"The rows have the label {strange[0]!r}, which is none of the model's classes: "
-            f"{known}{', ...' if len(classes) > 10 else ''}."
+            f"{listed(classes.tolist(), 10)}."
         )
 
 

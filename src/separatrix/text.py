@@ -1,11 +1,12 @@
-"""Configurations and numbers of things in words."""
+"""Numbers, counts, lists and configurations in words, and text that is safe to print."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 # Characters that a terminal obeys or that change text without being seen: controls except tab and
@@ -76,6 +77,16 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
+def listed(names: Iterable[Any], most: int | None = None) -> str:
+    """Names with commas between them; of more than `most`, the first ones.
+
+    >>> listed(["age", "job"]), listed(map(repr, "abc"), 2)
+    ('age, job', "'a', 'b', ...")
+    """
+    words = list(map(str, names if most is None else islice(names, most + 1)))
+    return ", ".join(words[:most]) + (", ..." if most is not None and len(words) > most else "")
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share in per cent; one that is less than all, or more than none, is not rounded to it.
 
@@ -135,5 +146,13 @@ def quoted(value: Any, most: int = 60) -> str:
     >>> quoted("a, b"), quoted(list(range(100)), 12)
     ("'a, b'", '[0, 1, 2, 3…')
     """
-    text = " ".join(repr(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return clipped(" ".join(repr(value).split()), most)
+
+
+def clipped(text: str, most: int) -> str:
+    """Text of at most so many characters.
+
+    >>> clipped("separatrix", 6)
+    'separ…'
+    """
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"

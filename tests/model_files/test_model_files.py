@@ -33,10 +33,13 @@ from separatrix import (
     load_model,
     save,
 )
+from separatrix.features.preparation import Preparation
+from separatrix.features.settings import Settings
 from separatrix.model_files import bundle as modelfile
 from separatrix.model_files.container import FORMAT, KEY, read, upgrade, write
 from separatrix.model_files.model_state import TABLE, from_state, to_state
 from separatrix.packing import pack, unpack
+from separatrix.readers.columns import Columns
 from separatrix.state import State
 from separatrix.training import History
 from support.fuzz_modelfile import damaged, misled, outcome, random_json
@@ -343,14 +346,14 @@ def test_plain_values_come_back_as_they_were(value):
 
 
 BAD_FITTED = {
-    "classes_": ({"$strings": ["b", "a"], "width": 1}, "classes_: must be an array of two"),
+    "classes_": ({"$strings": ["b", "a"], "width": 1}, "classes_ must be an array of two"),
     "n_features_in_": (5, r"coef_ does not fit 3 classes, 3 outputs and 5 features"),
-    "_loss": ({"name": "os.system", "margin": 0.0, "one_vs_rest": False}, "must be a loss"),
+    "_loss": ({"name": "os.system", "margin": 0.0, "one_vs_rest": False}, "must be one of"),
     "coef_": ({"$array": "intercept_"}, "coef_ has no array"),
-    "stop_reason_": (3, "stop_reason_: must be text"),
-    "n_iter_": (-1, "n_iter_: must be a whole number"),
-    "certificate_": ({"kind": "duality_gap"}, "certificate_: must have the parts"),
-    "threshold_": ({"$float": "nan"}, "threshold_: must be a number"),
+    "stop_reason_": (3, "stop_reason_ must be text"),
+    "n_iter_": (-1, "n_iter_ must be a whole number"),
+    "certificate_": ({"kind": "duality_gap"}, "certificate_ must have the parts"),
+    "threshold_": ({"$float": "nan"}, "threshold_ must be a number"),
     "evil": (1, "it has the attribute 'evil'"),
 }
 
@@ -367,7 +370,7 @@ def test_a_part_that_cannot_be_is_named(name):
 def test_weights_that_are_not_finite_are_neither_written_nor_read(path):
     content, arrays = to_state(fitted("logistic three"))
     arrays["coef_"] = np.full_like(arrays["coef_"], np.nan)
-    with pytest.raises(ValueError, match="coef_: must be a matrix of finite numbers"):
+    with pytest.raises(ValueError, match="coef_ must be a matrix of finite numbers"):
         from_state(content, arrays)
     model = LogisticRegression().fit(X, TWO)
     model.intercept_[0] = np.inf
@@ -521,9 +524,7 @@ def test_a_fingerprint_must_be_one(path):
 
 
 def test_a_bundle_with_a_preparation_of_tables_predicts_from_raw_tables(path):
-    sources = pytest.importorskip("separatrix.features.preparation")
-    columns = pytest.importorskip("separatrix.readers.columns")
-    table = columns.Columns(
+    table = Columns(
         {
             "age": [39.0, 50.0, None, 28.0, 41.0, 33.0],
             "job": ["clerk", "smith", "clerk", "baker", "smith", "clerk"],
@@ -538,7 +539,7 @@ def test_a_bundle_with_a_preparation_of_tables_predicts_from_raw_tables(path):
         },
         text=["note"],
     )
-    preparation = sources.Preparation.fit(table, sources.Settings(standardise=True))
+    preparation = Preparation.fit(table, Settings(standardise=True))
     notes = []
     model = LogisticRegression().fit(preparation.transform(table, notes), [0, 1, 0, 1, 1, 0])
     save(Bundle(model, preparation), path)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from separatrix.readers.documents import read_class_files, read_class_folders, read_documents
 from separatrix.readers.images import read_images
-from separatrix.readers.text import read_class_files, read_class_folders, read_documents
 
 
 def write(folder, files):

@@ -16,10 +16,10 @@ from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 import separatrix
 from separatrix.readers import Columns, load
+from separatrix.readers.compression import size_limits
 from separatrix.readers.formats import READERS, format_of
 from separatrix.readers.idx import read_idx
 from separatrix.readers.splits import PARTS, own_splits, split_rows
-from separatrix.readers.unpacking import limits
 from separatrix.workflow.fitting import fit_source
 
 X = np.array([[0.5, 0.0, 3.0], [0.0, -1.0, 1e-3], [2.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
@@ -332,7 +332,7 @@ def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
 
 
 def test_archives_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "most_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(size_limits, "most_bytes", lambda: 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((1000, 1000)), y=np.zeros(1000))
     with pytest.raises(ValueError, match="half of this machine's memory"):
         load(tmp_path / "bomb.npz")

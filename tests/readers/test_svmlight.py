@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from separatrix import get_threads, set_threads
+from separatrix.readers.compression import size_limits
 from separatrix.readers.svmlight import read_svmlight
-from separatrix.readers.unpacking import limits
 from support.fuzz_svmlight import hostile_files, outcome
 
 SMALL = b"1 1:0.5 3:-2\n-1 2:1e-3\n"
@@ -171,7 +171,7 @@ def test_damaged_packed_files_are_refused(written, pack):
 
 
 def test_a_file_that_would_fill_the_memory_is_refused(written, monkeypatch):
-    monkeypatch.setattr(limits, "most_bytes", lambda: 1 << 22)
+    monkeypatch.setattr(size_limits, "most_bytes", lambda: 1 << 22)
     bomb = written(gzip.compress(bytes(1 << 24)))
     with pytest.raises(ValueError, match="half of this machine's memory"):
         read_svmlight(bomb)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from separatrix.features.preparation import Preparation
 from separatrix.readers import load
 from separatrix.readers.columns import MISSING, Columns, looks_like_text
-from separatrix.readers.delimited import is_number
+from separatrix.readers.csv_dialect import is_number
 from separatrix.readers.tables import read_parquet, read_table, split_label
 
 

@@ -178,8 +178,8 @@ def test_the_gap_bounds_what_is_left_at_every_step(
         running = arrays["running"]
         if not len(running):
             return
-        model = Model(arrays["model.W"], arrays["model.b"])
-        duals = [arrays[key] for key in sorted(arrays) if key.startswith("duals")]
+        model = Model(arrays["state.weights.0.W"], arrays["state.weights.0.b"])
+        duals = [arrays[key] for key in sorted(arrays) if key.startswith("state.duals")]
         proofs = certify(objective.select(running), model, duals or None)
         seen.append((running, [p.primal for p in proofs], [p.gap for p in proofs]))
 

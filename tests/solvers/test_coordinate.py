@@ -389,7 +389,7 @@ def test_the_gap_bounds_what_is_left_at_every_step(
     def keep(progress: Progress) -> None:
         arrays = progress.checkpoint()
         if len(arrays["running"]):
-            steps.append(Model(arrays["model.W"].copy(), arrays["model.b"].copy()))
+            steps.append(Model(arrays["state.weights.0.W"], arrays["state.weights.0.b"]))
 
     stop = Stop(epochs=((300,),), tol=np.array([1e-9]))
     start = Model.zeros(D, 1, form.outputs)

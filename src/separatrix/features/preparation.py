@@ -11,73 +11,31 @@ training rows, later in the list given to `transform`, or else by a warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.features.steps import Categories, Constant, Numbers, State, Step, WordLists
-from separatrix.features.stored import Stored, refusal
-from separatrix.features.values import require_values
-from separatrix.features.vectorise import LONGEST_NGRAM, MOST_HASHES, WAYS, Vectoriser, tell_missing
+from separatrix.features.categorical_columns import Categories
+from separatrix.features.numeric_columns import Numbers
+from separatrix.features.settings import Settings
+from separatrix.features.step import Constant, Step
+from separatrix.features.step_schemas import COLUMNS, WORDS, pack_steps, unpack_steps
+from separatrix.features.text_columns import Vectoriser, tell_missing
+from separatrix.features.value_checks import require_values
+from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
+from separatrix.packing.schemas import TRUTH, fields_of, integer, refusal
 from separatrix.readers.columns import KINDS, Columns, Kind, require_column
-from separatrix.readers.frames import is_frame
-
-STEPS: tuple[type[Any], ...] = (Constant, Numbers, Categories, Vectoriser, WordLists)
+from separatrix.readers.data_frames import is_frame
+from separatrix.text import listed
 
 _FORMAT = 1
 _SPARSE_PAYS = 0.25  # of the entries not zero: twelve bytes each against eight for all
 _PIXEL = 255.0
-Missing = Literal["mean", "median", "refuse"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a table becomes a matrix.
-
-    - `standardise`: numbers less their mean, over their standard deviation
-    - `missing`: numbers are filled by 'mean' or 'median', categories by the most frequent one, and
-      texts are taken as empty; 'refuse' refuses all of them
-    - `categories`: columns of numbers that are codes, to be taken as categories
-    - `text`: 'tfidf', 'counts' or 'hashing'; 'none' leaves the words to `word_lists`
-    - `word_lists`: for each name a list of words; does the text contain one of them?
-    - `ngrams`: the shortest and the longest sequence of words that is a feature
-    - `min_documents`: a word must be in so many training documents
-    - `most_words`: the number of words kept, the most frequent ones; None for all
-    - `n_hashes`: the columns of 'hashing'
-    - `constant`: a first column that is always 1 (models here have a bias of their own)
-    - `divide`: what the entries of a matrix are divided by; None: 255 for bytes, as in images, and
-      1 for others
-    """
-
-    standardise: bool = False
-    missing: Missing = "mean"
-    categories: Collection[str] = ()
-    text: str = "tfidf"
-    word_lists: Mapping[str, Collection[str]] = field(default_factory=dict)
-    ngrams: tuple[int, int] = (1, 1)
-    min_documents: int = 1
-    most_words: int | None = None
-    n_hashes: int = 1 << 18
-    constant: bool = False
-    divide: float | None = None
-
-    def __post_init__(self) -> None:
-        low, high = self.ngrams
-        _require("missing", self.missing, self.missing in get_args(Missing), get_args(Missing))
-        _require("text", self.text, self.text in (*WAYS, "none"), (*WAYS, "none"))
-        good = 1 <= low <= high <= LONGEST_NGRAM
-        _require("ngrams", self.ngrams, good, f"1 <= low <= high <= {LONGEST_NGRAM}")
-        _require("min_documents", self.min_documents, self.min_documents >= 1, ">= 1")
-        good = self.most_words is None or self.most_words >= 1
-        _require("most_words", self.most_words, good, ">= 1 or None")
-        good = 1 <= self.n_hashes <= MOST_HASHES
-        _require("n_hashes", self.n_hashes, good, f"from 1 to {MOST_HASHES}")
-        good = self.divide is None or 0 < self.divide < np.inf
-        _require("divide", self.divide, good, "> 0 and finite, or None")
+_NAMED = 9  # columns in a message
 
 
 @dataclass(frozen=True)
@@ -186,19 +144,21 @@ class Preparation:
     def _known(self, table: Any, notes: list[str]) -> Any:
         """The table with the columns of the training rows only; none may be missing."""
         wanted = self.columns if self.columns is not None else self.matrix_names or ()
+        trained_on = listed(map(repr, wanted), _NAMED)
         if not isinstance(table, Columns):
             if self.columns is None:
                 return table
             raise ValueError(
-                f"The model was trained on a table with the columns {_listed(wanted)}. Got a "
-                "matrix instead: give a table with these names."
+                f"The model was trained on a table with the columns {trained_on}. Got a matrix "
+                "instead: give a table with these names."
             )
         known = set(table)
         missing = [name for name in wanted if name not in known]
         if missing and self.columns is None:
             raise ValueError(
-                f"The model was trained on a matrix with the columns {_listed(wanted)}. Got a "
-                f"table without {_listed(missing)}: give a matrix, or a table with these names."
+                f"The model was trained on a matrix with the columns {trained_on}. Got a table "
+                f"without {listed(map(repr, missing), _NAMED)}: give a matrix, or a table with "
+                "these names."
             )
         if missing:
             raise ValueError(
@@ -214,39 +174,27 @@ class Preparation:
                 tell_missing(table, name, notes)
         return table if self.columns is not None else table.select(wanted)
 
-    def to_state(self) -> State:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All of it as JSON-able values and arrays."""
-        steps: list[dict[str, Any]] = []
-        arrays: dict[str, Array] = {}
-        for place, step in enumerate(self.steps):
-            plain, own = step.to_state()
-            steps.append({"kind": step.kind, **plain})
-            arrays |= {f"{place}.{name}": array for name, array in own.items()}
-        plain = {"format": _FORMAT, "columns": _pairs(self.columns), "steps": steps}
+        steps, arrays = pack_steps(self.steps)
+        plain = {"format": _FORMAT, "columns": COLUMNS.pack(self.columns), "steps": steps}
         plain |= {"sparse": self.sparse, "refuse": self.refuse, "notes": list(self.notes)}
         return plain, arrays
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> Preparation:
         """Make a preparation of what `to_state` gave; whatever else it is, it is a ValueError."""
-        stored = Stored(state, arrays)
-        stored.integer("format", low=_FORMAT, high=_FORMAT)
-        columns = _columns(stored)
-        steps = [_step(place, part, arrays) for place, part in enumerate(stored.parts("steps"))]
-        _require_consistent(columns, steps)
-        notes = stored.words("notes", different=False)
-        return cls(columns, steps, stored.truth("sparse"), stored.truth("refuse"), notes)
-
-
-def _require(name: str, value: Any, good: bool, allowed: Any) -> None:
-    if not good:
-        allowed = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
-        raise ValueError(f"The setting {name!r} must be {allowed}. Got {value!r} instead.")
-
-
-def _listed(names: Collection[str], most: int = 9) -> str:
-    more = ", ..." if len(names) > most else ""
-    return ", ".join(map(repr, list(names)[:most])) + more
+        names = ("format", "columns", "steps", "sparse", "refuse", "notes")
+        try:
+            found = dict(zip(names, fields_of(state, "its state", *names)))
+            integer(_FORMAT, _FORMAT).unpack(found["format"], "format")
+            columns = COLUMNS.unpack(found["columns"], "columns")
+            steps = unpack_steps(found["steps"], arrays)
+            _require_consistent(columns, steps)
+            sparse, refuse = (TRUTH.unpack(found[name], name) for name in ("sparse", "refuse"))
+            return cls(columns, steps, sparse, refuse, WORDS.unpack(found["notes"], "notes"))
+        except ValueError as error:
+            raise ValueError(f"The preparation is damaged: {error}") from None
 
 
 def _table(table: Any) -> Any:
@@ -314,42 +262,16 @@ def _sparse_pays(steps: list[Step]) -> bool:
     return filled < _SPARSE_PAYS * sum(len(step.names) for step in steps)
 
 
-def _pairs(columns: Mapping[str, Kind] | None) -> list[list[str]] | None:
-    """Names and kinds as a list, since the order of columns matters."""
-    return None if columns is None else [[name, kind] for name, kind in columns.items()]
-
-
-def _columns(stored: Stored) -> dict[str, Kind] | None:
-    if stored.values.get("columns") is None:
-        return None
-    columns: dict[str, Kind] = {}
-    for pair in stored.parts("columns"):
-        good = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
-        if not good or pair[1] not in KINDS or pair[0] in columns:
-            raise refusal("'columns' must be pairs of a new name and a kind", pair)
-        columns[pair[0]] = pair[1]
-    return columns
-
-
-def _step(place: int, part: Any, arrays: Mapping[str, Array]) -> Step:
-    own = {str(name): array for name, array in arrays.items()}
-    prefix = f"{place}."
-    own = {name.removeprefix(prefix): own[name] for name in own if name.startswith(prefix)}
-    stored = Stored(part, own)
-    kinds = {step.kind: step for step in STEPS}
-    return kinds[stored.choice("kind", tuple(kinds))].from_state(stored)
-
-
 def _require_consistent(columns: Mapping[str, Kind] | None, steps: list[Step]) -> None:
     """Every step must find its columns in the table."""
     if not steps:
-        raise refusal("it must have a step", "none")
-    for step in steps:
-        used = getattr(step, "columns", None) or [getattr(step, "column", None)]
+        raise refusal("steps", "have a step", [])
+    for k, step in enumerate(steps):
         if isinstance(step, Constant):
             continue
         if columns is None and not isinstance(step, Numbers):
-            raise refusal("a matrix has no columns of words", step.kind)
+            raise refusal(f"steps.{k}", "be of numbers, the columns of a matrix", step.kind)
+        used = step.columns if isinstance(step, Numbers) else [getattr(step, "column", "")]
         lost = [name for name in used if columns is not None and name not in columns]
         if lost:
-            raise refusal("every step must use columns of the table", lost[0])
+            raise refusal(f"steps.{k}", "use columns of the table", lost[0])

@@ -12,6 +12,7 @@ from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.recentring import Frame
+from separatrix.text import listed
 
 INSTEAD = "use method='bootstrap'"
 MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
@@ -141,10 +142,10 @@ def _require_full_rank(
 
 
 def _dependent(involved: list[str]) -> ValueError:
-    some = ", ".join(involved[:8]) + (", ..." if len(involved) > 8 else "")
     return ValueError(
-        f"Wald intervals need features of full rank, and these are linearly dependent: {some}. "
-        f"Leave one of them out, or add a penalty (a finite C) and {INSTEAD}."
+        "Wald intervals need features of full rank, and these are linearly dependent: "
+        f"{listed(involved, 8)}. Leave one of them out, or add a penalty (a finite C) and "
+        f"{INSTEAD}."
     )
 
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol, Self
 
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
-from separatrix.model_files.attribute_schemas import parts
 from separatrix.model_files.container import read, refusal, write
 from separatrix.model_files.model_state import from_state, require_known, to_state
 from separatrix.packing import pack, unpack
+from separatrix.packing.schemas import fields_of
 
 # The classes that a file may name, and the modules they are in.
 PREPARATIONS = {"Preparation": "separatrix.features.preparation"}
@@ -126,11 +126,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _model_of(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier | Bundle:
-    model, bundle = parts(content, "model", "bundle")
+    model, bundle = fields_of(content, "its content", "model", "bundle")
     estimator = from_state(model, arrays)
     if bundle is None:
         return estimator
-    preparation, fingerprint, metrics = parts(bundle, "preparation", "fingerprint", "metrics")
+    preparation, fingerprint, metrics = fields_of(
+        bundle, "bundle", "preparation", "fingerprint", "metrics"
+    )
     _require_fingerprint(fingerprint)
     metrics = unpack(metrics, "metrics", arrays)
     if metrics is not None and not isinstance(metrics, dict):
@@ -157,7 +159,7 @@ def _pack_preparation(preparation: Preparation | None, arrays: dict[str, Array])
 def _unpack_preparation(plain: Any, arrays: Mapping[str, Array]) -> Preparation | None:
     if plain is None:
         return None
-    name, state, own = parts(plain, "kind", "state", "arrays")
+    name, state, own = fields_of(plain, "preparation", "kind", "state", "arrays")
     if not isinstance(name, str) or name not in PREPARATIONS:
         raise ValueError(f"its preparation is none of {', '.join(PREPARATIONS)}.")
     kind: type[Preparation] = getattr(importlib.import_module(PREPARATIONS[name]), name)

@@ -12,17 +12,18 @@ Nothing in it is ever executed, and nothing is allocated that is larger than the
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from separatrix.files import replace_file
 from separatrix.matrix import Array
+from separatrix.packing import from_json, to_json
+from separatrix.text import quoted
 
 FORMAT = 1
 KEY = "separatrix"
@@ -58,10 +59,10 @@ def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, A
         "content": content,
     }
     try:
-        data = save(dict(arrays), metadata={KEY: _json(document)})
+        data = save(dict(arrays), metadata={KEY: to_json(document)})
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"The model has text that is not Unicode: {_short(error.object[error.start :][:1])} is "
+            f"The model has text that is not Unicode: {quoted(error.object[error.start :][:1])} is "
             "half a character. Rename the class or feature that has it."
         ) from None
     header = int.from_bytes(data[:8], "little")
@@ -139,14 +140,14 @@ def _document(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) 
     if text is None:
         raise refusal(path, f"it is a safetensors file without the entry '{KEY}' in its metadata.")
     try:
-        document = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        document = from_json(text)
+    except ValueError as error:
         raise refusal(path, f"its document is no JSON ({error}).") from None
     if not isinstance(document, dict):
         raise refusal(path, "its document is no JSON object.")
     number = document.get("format")
     if type(number) is not int or number < 1:
-        raise refusal(path, f"its format is {_short(number)}, and should be a number from 1 on.")
+        raise refusal(path, f"its format is {quoted(number)}, and should be a number from 1 on.")
     if number > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} is a model file of format {number}, written by separatrix "
@@ -159,7 +160,7 @@ def _document(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) 
 
 def _writer(document: Mapping[str, Any]) -> str:
     versions = document.get("versions")
-    return _short(versions.get("separatrix") if isinstance(versions, dict) else None)
+    return quoted(versions.get("separatrix") if isinstance(versions, dict) else None)
 
 
 def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
@@ -167,38 +168,25 @@ def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
     kind, shape = part.get_dtype(), part.get_shape()
     if kind not in TYPES or len(shape) > AXES or max(shape, default=0) > np.iinfo(np.intp).max // 8:
         raise refusal(
-            path, f"the array {_short(name)} is of type {kind} and shape {_short(shape)}."
+            path, f"the array {quoted(name)} is of type {kind} and shape {quoted(shape)}."
         )
     try:
         array: Array = np.require(file.get_tensor(name), requirements=["C", "A", "W"])
     except ValueError as error:  # a shape of no entries whose axes are too long
-        raise refusal(path, f"the array {_short(name)} cannot be: {error}.") from None
+        raise refusal(path, f"the array {quoted(name)} cannot be: {error}.") from None
     if kind == "BOOL" and (array.view(np.uint8) > 1).any():
-        raise refusal(path, f"the array {_short(name)} of truth values has others.")
+        raise refusal(path, f"the array {quoted(name)} of truth values has others.")
     return array
 
 
 def _sum(content: Content, arrays: Mapping[str, Array]) -> str:
     """The sha256 of a content and its arrays, with names, types and shapes."""
-    out = hashlib.sha256(_json(content).encode("utf-8", "surrogatepass"))
+    out = hashlib.sha256(to_json(content).encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
-        out.update(_json([name, array.dtype.name, list(array.shape)]).encode("utf-8"))
+        out.update(to_json([name, array.dtype.name, list(array.shape)]).encode("utf-8"))
         out.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
     return out.hexdigest()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _first_lower(text: str) -> str:

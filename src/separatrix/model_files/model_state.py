@@ -21,32 +21,23 @@ from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model_files.attribute_schemas import (
-    CERTIFICATE,
     CLASSES,
-    COUNT,
-    COUNTS,
     DIAGNOSES,
     FACTOR,
     HISTORY,
     INTERCEPT,
     LOSS,
     NAMES,
-    NUMBER,
     SIGMOIDS,
     STATE,
-    TEXT,
     WEIGHTS,
-    Kind,
-    checked,
-    numbers,
-    pack_loss,
-    parts,
-    unpack_loss,
 )
 from separatrix.model_selection.logistic_cv import LogisticRegressionCV
 from separatrix.model_selection.penalty_cv import PenaltySearch
 from separatrix.model_selection.svc_cv import LinearSVCCV
-from separatrix.packing import pack, unpack
+from separatrix.packing import Schema, pack, unpack
+from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, fields_of, plain
+from separatrix.training.schemas import CERTIFICATE
 
 # How many slots the state of a run has, by solver and rule.
 SLOTS = {
@@ -57,7 +48,7 @@ SLOTS = {
     ("perceptron", None): 0,
 }
 
-LINEAR: dict[str, Kind] = {
+LINEAR: dict[str, Schema] = {
     "classes_": CLASSES,
     "n_features_in_": COUNT,
     "feature_names_in_": NAMES,
@@ -74,7 +65,7 @@ LINEAR: dict[str, Kind] = {
     "_state": STATE,
 }
 TRAINED = LINEAR | {
-    "_state_of": checked(
+    "_state_of": plain(
         "a solver, a rule and a number of outputs",
         lambda value: (
             isinstance(value, tuple)
@@ -87,13 +78,13 @@ CERTIFIED = LINEAR | {"solver_": TEXT, "solver_reason_": TEXT, "threshold_": NUM
 SEARCH = CERTIFIED | {
     "C_": NUMBER,
     "l1_ratio_": NUMBER,
-    "Cs_": numbers(1),
-    "l1_ratios_": numbers(1),
-    "scores_": numbers(3),
-    "coefs_paths_": numbers(5),
-    "n_iter_": COUNTS,
+    "Cs_": array("f", 1),
+    "l1_ratios_": array("f", 1),
+    "scores_": array("f", 3),
+    "coefs_paths_": array("f", 5),
+    "n_iter_": array("iu", 3),
 }
-TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
+TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     GradientDescentClassifier: TRAINED,
     Perceptron: TRAINED,
     LogisticRegression: CERTIFIED,
@@ -159,7 +150,7 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             for name, value in params.items()
             if name not in losses
         },
-        "losses": {name: pack_loss(params[name]) for name in losses},
+        "losses": {name: LOSS.pack(params[name]) for name in losses},
         "fitted": fitted,
     }
     try:
@@ -183,7 +174,9 @@ def _pack_parameter(kind: type, name: str, value: Any, arrays: dict[str, Array])
 
 def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
     """The estimator that `to_state` was given; a ValueError for what is none."""
-    name, given, losses, fitted = parts(content, "estimator", "parameters", "losses", "fitted")
+    name, given, losses, fitted = fields_of(
+        content, "model", "estimator", "parameters", "losses", "fitted"
+    )
     if not isinstance(name, str) or name not in BY_NAME:
         raise ValueError(f"it holds no estimator of this version: {', '.join(BY_NAME)}.")
     estimator = BY_NAME[name](**_parameters(name, given, losses, arrays))
@@ -195,12 +188,9 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
     if wrong:
         has = "has" if min(wrong) in fitted else "lacks"
         raise ValueError(f"it {has} the attribute {min(wrong)!r}, unlike a {name}.")
-    for attribute, plain in fitted.items():
-        try:
-            value = table[attribute].unpack(unpack(plain, attribute, arrays))
-        except ValueError as error:
-            raise ValueError(f"{attribute}: {error}") from None
-        setattr(estimator, attribute, value)
+    for attribute, tree in fitted.items():
+        value = unpack(tree, attribute, arrays)
+        setattr(estimator, attribute, table[attribute].unpack(value, attribute))
     if isinstance(estimator, CertifiedClassifier) and "diagnoses_" in fitted:
         estimator._note_direction()
     _require_consistent(estimator)
@@ -214,7 +204,7 @@ def _parameters(name: str, given: Any, losses: Any, arrays: Mapping[str, Array])
     if unknown:
         raise ValueError(f"{name} has no parameter {min(unknown)!r}.")
     out = {key: unpack(value, f"parameters.{key}", arrays) for key, value in given.items()}
-    return out | {key: unpack_loss(value) for key, value in losses.items()}
+    return out | {key: LOSS.unpack(value, f"losses.{key}") for key, value in losses.items()}
 
 
 def _require_consistent(model: LinearClassifier) -> None:

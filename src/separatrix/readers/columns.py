@@ -13,13 +13,13 @@ import datetime
 import math
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.frames import date_words, is_arrow, named_columns, of_arrow
+from separatrix.readers.data_frames import arrow_to_numpy, dates_to_words, is_arrow, named_columns
+from separatrix.text import listed
 
 Kind: TypeAlias = Literal["numbers", "categories", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -29,25 +29,6 @@ MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
 _CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
 _WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
 _LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a reader found: the table, the labels (or None), the names of the features, remarks.
-
-    `reading` has the options, as plain values, with which new rows are read in the same way.
-
-    >>> table, y, names, notes = Parts(np.eye(2), None, ["a", "b"], [])
-    """
-
-    table: Any
-    y: Array | None
-    feature_names: list[str]
-    notes: list[str]
-    reading: dict[str, Any] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.table, self.y, self.feature_names, self.notes))
 
 
 class Columns:
@@ -67,7 +48,7 @@ class Columns:
     """
 
     def __init__(self, columns: Mapping[str, Any], *, text: Collection[str] | None = None) -> None:
-        self._columns = {str(name): column_of(str(name), v) for name, v in columns.items()}
+        self._columns = {str(name): to_column(str(name), v) for name, v in columns.items()}
         if len(self._columns) < len(columns):
             raise ValueError(f"Two columns have the same name in {list(map(str, columns))}.")
         lengths = {name: len(values) for name, values in self._columns.items()}
@@ -79,7 +60,7 @@ class Columns:
         for name in text:
             require_column(name, self._columns, "a column of text")
             if name not in words:
-                self._columns[name] = words_of(self._columns[name])
+                self._columns[name] = to_words(self._columns[name])
         self._text = frozenset(text)
 
     @classmethod
@@ -140,18 +121,18 @@ class Columns:
 def require_column(name: Any, names: Collection[str], what: str) -> None:
     """Raise unless `name` is one of the columns; a dict of them is searched at once."""
     if name not in names:
-        shown = ", ".join(map(repr, list(names)[:20])) + (", ..." if len(names) > 20 else "")
+        shown = listed(map(repr, names), 20)
         raise ValueError(f"There is no column {name!r} to be {what}. The columns are: {shown}.")
 
 
-def column_of(name: str, values: Any) -> Array:
+def to_column(name: str, values: Any) -> Array:
     """Make a column of any sequence: float64 with NaN, or an object array of str with None.
 
-    >>> column_of("x", [True, 2, None])
+    >>> to_column("x", [True, 2, None])
     array([ 1.,  2., nan])
     """
     if is_arrow(values):
-        values = of_arrow(name, values)
+        values = arrow_to_numpy(name, values)
     plain = isinstance(values, np.ndarray)
     categorical = not plain and str(getattr(values, "dtype", "")) in _CATEGORICAL
     array = values if plain else _array(values)
@@ -160,7 +141,7 @@ def column_of(name: str, values: Any) -> Array:
     if array.dtype.kind in "biuf" and not categorical:
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "M":
-        return date_words(array)
+        return dates_to_words(array)
     if array.dtype == object and str in (types := set(map(type, array))) <= {str, type(None)}:
         return array
     items = [None if _is_missing(value) else value for value in array.tolist()]
@@ -168,7 +149,7 @@ def column_of(name: str, values: Any) -> Array:
         items = [value if value is None else str(value) for value in items]
     types = {type(value) for value in items if value is not None}
     if types and all(issubclass(kind, datetime.date | datetime.time) for kind in types):
-        return column_of(name, [value if value is None else str(value) for value in items])
+        return to_column(name, [value if value is None else str(value) for value in items])
     if all(issubclass(kind, str) for kind in types) and (types or array.dtype.kind == "U"):
         return np.fromiter(items, dtype=object, count=len(items))
     if all(issubclass(kind, numbers.Real | np.bool_) for kind in types):
@@ -191,10 +172,10 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def words_of(values: Array) -> Array:
+def to_words(values: Array) -> Array:
     """Write numbers as a file has them: 3.0 as '3'.
 
-    >>> words_of(np.array([3.0, 0.5, np.nan])).tolist()
+    >>> to_words(np.array([3.0, 0.5, np.nan])).tolist()
     ['3', '0.5', None]
     """
     if values.dtype == object:

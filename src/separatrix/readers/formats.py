@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from separatrix.errors import ParameterError
-from separatrix.readers.columns import Parts
-from separatrix.readers.delimited import DELIMITERS
+from separatrix.readers.compression.decompression import ENDINGS as PACKED
+from separatrix.readers.compression.decompression import read_start
+from separatrix.readers.csv_dialect import DELIMITERS
+from separatrix.readers.documents import read_documents
 from separatrix.readers.idx import is_idx_folder, looks_like_idx, read_idx_folder, read_idx_images
 from separatrix.readers.images import ENDINGS as IMAGES
 from separatrix.readers.images import read_images
 from separatrix.readers.label_column import Label
-from separatrix.readers.matrices import is_npy_folder, read_npy, read_npy_folder, read_npz
-from separatrix.readers.source import Read
+from separatrix.readers.numpy_arrays import is_npy_folder, read_npy, read_npy_folder, read_npz
+from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
 from separatrix.readers.tables import read_parquet, read_table
-from separatrix.readers.text import read_documents
-from separatrix.readers.unpacking.packed import ENDINGS as PACKED
-from separatrix.readers.unpacking.packed import beginning
 
 _LOOKED_AT = 1 << 16  # bytes of a file of unknown ending
 _SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
@@ -37,7 +36,7 @@ def _svmlight(
     features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     label: Label = None,
-) -> Parts:
+) -> LoadedTable:
     if label is not None and label is not False:
         raise ValueError(
             f"{path}: the label of an svmlight file is the first word of a line. It can be left "
@@ -48,14 +47,14 @@ def _svmlight(
     if found.first_index and zero_based == "auto":
         note = "The first feature has index 1: index 0 does not occur."
     reading = {"zero_based": found.first_index == 0}
-    return Parts(found.X, found.y if label is None else None, [], [note], reading)
+    return LoadedTable(found.X, found.y if label is None else None, [], [note], reading)
 
 
-def _idx(path: Path) -> Parts | Read:
+def _idx(path: Path) -> LoadedTable:
     return read_idx_folder(path) if path.is_dir() else read_idx_images(path)
 
 
-READERS: dict[str, Callable[..., Parts | Read]] = {
+READERS: dict[str, Callable[..., LoadedTable]] = {
     "svmlight": _svmlight,
     "table": read_table,
     "parquet": read_parquet,
@@ -86,7 +85,7 @@ _BY_ENDING = {
 _NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx", ".zip"])
 
 
-def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
+def read_path(path: Path, format: str | None, options: dict[str, Any]) -> LoadedTable:
     """Read a file or a folder by the reader of its format."""
     if format is None:
         format = format_of(path)
@@ -102,8 +101,7 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Read:
                 f"It has: {', '.join(known) or 'none'}. Formats that have it: "
                 f"{', '.join(other for other in READERS if name in options_of(other)) or 'none'}."
             )
-    found = READERS[format](path, **options)
-    return Read(found) if isinstance(found, Parts) else found
+    return READERS[format](path, **options)
 
 
 def options_of(format: str) -> tuple[str, ...]:
@@ -131,7 +129,7 @@ def format_of(path: Path) -> str:
             f"{path} is a pipe: it can be read once, which leaves no look at what it holds. Say it "
             "with format='svmlight' (or another format), or write it to a file first."
         )
-    return _format_of_content(beginning(path, _LOOKED_AT), is_text=ending == ".txt")
+    return _format_of_content(read_start(path, _LOOKED_AT), is_text=ending == ".txt")
 
 
 def _format_of_folder(path: Path) -> str:

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Parts
-from separatrix.readers.source import Read
-from separatrix.readers.unpacking.packed import contents
+from separatrix.readers.compression.decompression import read_bytes
+from separatrix.readers.source import LoadedTable
 
 _TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 _TRAINING, _TESTING = ("train",), ("t10k", "test")
@@ -31,7 +30,7 @@ def read_idx(path: Path | str) -> Array:
     array([7, 2, 1], dtype=uint8)
     """
     path = Path(path)
-    content = contents(path)
+    content = read_bytes(path)
     if not looks_like_idx(content[:4].tobytes()):
         raise ValueError(
             f"{path} is not an IDX file: its first four bytes are none of that format."
@@ -54,7 +53,7 @@ def looks_like_idx(start: bytes) -> bool:
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _TYPES and 1 <= start[3] <= 8
 
 
-def read_idx_images(path: Path | str) -> Parts:
+def read_idx_images(path: Path | str) -> LoadedTable:
     """Read images of any size as rows, with the labels that lie beside them, if any."""
     path = Path(path)
     images = read_idx(path)
@@ -66,14 +65,16 @@ def read_idx_images(path: Path | str) -> Parts:
     size = " x ".join(map(str, images.shape[1:]))
     beside = _labels_beside(path)
     if beside is None:
-        return Parts(X, None, _pixels(images), [f"{len(X):,} images of {size}, without labels."])
+        notes = [f"{len(X):,} images of {size}, without labels."]
+        return LoadedTable(X, None, _pixels(images), notes)
     y = read_idx(beside)
     if y.shape != (len(X),):
         raise ValueError(f"{path} has {len(X):,} images and {beside} {len(y):,} labels.")
-    return Parts(X, y, _pixels(images), [f"{len(X):,} images of {size}, labels in {beside.name}."])
+    notes = [f"{len(X):,} images of {size}, labels in {beside.name}."]
+    return LoadedTable(X, y, _pixels(images), notes)
 
 
-def read_idx_folder(path: Path | str) -> Read:
+def read_idx_folder(path: Path | str) -> LoadedTable:
     """Read the training images and the test images of a folder."""
     path = Path(path)
     train, test = (_only(path, begins) for begins in (_TRAINING, _TESTING))
@@ -82,14 +83,14 @@ def read_idx_folder(path: Path | str) -> Read:
         raise ValueError(f"{path} must hold a file of labels beside each file of images.")
     if first.table.shape[1] != second.table.shape[1]:
         raise ValueError(f"{train} and {test} hold images of different sizes.")
-    both = Parts(
+    n, rows = len(first.y), range(len(first.y) + len(second.y))
+    return LoadedTable(
         np.concatenate([first.table, second.table]),
         np.concatenate([first.y, second.y]),
         first.feature_names,
         [*first.notes, *second.notes],
+        own_splits={"train": rows[:n], "test": rows[n:]},
     )
-    rows, n = range(len(both.table)), len(first.table)
-    return Read(both, {"train": rows[:n], "test": rows[n:]})
 
 
 def is_idx_folder(path: Path) -> bool:

@@ -14,9 +14,9 @@ import numpy as np
 
 from separatrix.errors import ParameterError
 from separatrix.matrix import Array
-from separatrix.readers.columns import Parts
-from separatrix.readers.text import class_folders, visible
-from separatrix.readers.unpacking.limits import require_room
+from separatrix.readers.compression.size_limits import require_room
+from separatrix.readers.documents import class_folders, visible
+from separatrix.readers.source import LoadedTable
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 
@@ -30,7 +30,7 @@ def read_images(
     size: tuple[int, int] | None = None,
     colour: bool | None = None,
     resize: bool = True,
-) -> Parts:
+) -> LoadedTable:
     """Read a folder of images, with one folder for every class, or without labels.
 
     All images must have one size, or are resized to `size`, (width, height); without `resize`, they
@@ -72,10 +72,10 @@ def read_images(
     names = _names(h, w, colour)
     reading = {"size": [w, h], "resize": resized, "colour": colour}
     if "" in folders:
-        return Parts(X, None, names, [f"{found}, without labels."], reading)
+        return LoadedTable(X, None, names, [f"{found}, without labels."], reading)
     y = np.array([name for name, _ in images])
     counts = ", ".join(f"{name} {int((y == name).sum()):,}" for name in folders)
-    return Parts(X, y, names, [f"{found}, one folder a class: {counts}."], reading)
+    return LoadedTable(X, y, names, [f"{found}, one folder a class: {counts}."], reading)
 
 
 def _one_shape(

@@ -8,8 +8,8 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, count_missing, require_column, words_of
-from separatrix.readers.delimited import LABEL_NAMES
+from separatrix.readers.columns import Columns, count_missing, require_column, to_words
+from separatrix.readers.csv_dialect import LABEL_NAMES
 
 Label: TypeAlias = str | int | bool | None
 
@@ -102,7 +102,7 @@ def rivals_of(table: Columns, label: str, notes: list[str]) -> list[str]:
     Those of such a name that hold something else stay, and are told.
     """
     named = [name for name in table if name != label and name.lower() in LABEL_NAMES]
-    copies = [name for name in named if words_of(table[name]).tolist() == _words(table, label)]
+    copies = [name for name in named if to_words(table[name]).tolist() == _words(table, label)]
     others = [name for name in named if name not in copies]
     if copies:
         shown = ", ".join(map(repr, copies))
@@ -114,15 +114,15 @@ def rivals_of(table: Columns, label: str, notes: list[str]) -> list[str]:
 
 
 def _words(table: Columns, name: str) -> list[str | None]:
-    words: list[str | None] = words_of(table[name]).tolist()
+    words: list[str | None] = to_words(table[name]).tolist()
     return words
 
 
-def labels_of(where: str, name: str, values: Array, notes: list[str]) -> Array:
+def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
     """Labels of a column: integers, numbers or words, none of them missing.
 
     >>> notes = []
-    >>> labels_of("adult.csv", "income", np.array(["<=50K.", ">50K."], dtype=object), notes)
+    >>> to_labels("adult.csv", "income", np.array(["<=50K.", ">50K."], dtype=object), notes)
     array(['<=50K', '>50K'], dtype='<U5')
     >>> notes
     ['All labels end in a full stop, which was taken off.']
@@ -159,7 +159,7 @@ def class_labels(y: Array, notes: list[str]) -> Array:
     if len(np.unique(y)) > min(_MOST_NUMBERS, len(y) / 2):
         return y
     notes.append("The labels are numbers that are not whole: they were taken as words.")
-    return words_of(y.astype(np.float64)).astype(str)
+    return to_words(y.astype(np.float64)).astype(str)
 
 
 def is_quantity(y: Array) -> bool:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from separatrix.errors import ParameterError
-from separatrix.readers.columns import Parts
+from separatrix.readers.data_frames import is_frame
 from separatrix.readers.data_sets import registry
 from separatrix.readers.formats import read_path
-from separatrix.readers.frames import is_frame
-from separatrix.readers.matrices import read_memory
-from separatrix.readers.source import Source
-from separatrix.readers.splits import Split, own_splits
+from separatrix.readers.numpy_arrays import read_memory
+from separatrix.readers.source import LoadedTable, Source
+from separatrix.readers.splits import Split
 from separatrix.readers.tables import read_frame
 
 
@@ -70,16 +68,10 @@ def load(
         return registry.read(source, seed=seed, split=split)
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
-        parts, own = read_path(path, format, options)
-        name = path.resolve().name
+        loaded, name = read_path(path, format, options), path.resolve().name
     else:
-        parts, name = _from_memory(source, options)
-        own = None
-    notes = list(parts.notes)
-    splits = None if own is None or split is not None else own_splits(own, parts.y, seed, notes)
-    return Source.of_parts(
-        replace(parts, notes=notes), name=name, splits=splits, split=split, seed=seed
-    )
+        loaded, name = _from_memory(source, options)
+    return Source.of_loaded(loaded, name=name, split=split, seed=seed)
 
 
 def _existing(source: str | os.PathLike[str]) -> Path:
@@ -92,7 +84,7 @@ def _existing(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _from_memory(source: Any, options: dict[str, Any]) -> tuple[Parts, str]:
+def _from_memory(source: Any, options: dict[str, Any]) -> tuple[LoadedTable, str]:
     if source is None:
         raise ValueError("There is nothing to load: give a name, a path, arrays or a frame.")
     if is_frame(source):

@@ -6,24 +6,48 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, Parts
+from separatrix.readers.columns import Columns
 from separatrix.readers.label_column import class_labels
-from separatrix.readers.splits import SHARES, Split, Splits, given_rows, split_in_words, split_rows
+from separatrix.readers.splits import (
+    SHARES,
+    Split,
+    Splits,
+    given_rows,
+    own_splits,
+    split_in_words,
+    split_rows,
+)
 
 _ENTRIES_AT_ONCE = 1 << 20
 
 
-class Read(NamedTuple):
-    """What a reader found, and the rows of the parts that the data has of its own, if it has."""
+@dataclass(frozen=True, eq=False)
+class LoadedTable:
+    """What a reader found, before it is split.
 
-    parts: Parts
-    own: Mapping[str, Any] | None = None
+    Attributes
+    ----------
+    table, y, feature_names, notes, reading : as in `Source`
+    own_splits : the row numbers of "train" and other parts, where the data come split
+
+    >>> table, y, names, notes = LoadedTable(np.eye(2), None, ["a", "b"], [])
+    """
+
+    table: Any
+    y: Array | None
+    feature_names: list[str]
+    notes: list[str]
+    reading: dict[str, Any] = field(default_factory=dict)
+    own_splits: Mapping[str, Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.table, self.y, self.feature_names, self.notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +111,23 @@ class Source:
         return cls(name, table, y, feature_names or None, notes, splits, reading or {})
 
     @classmethod
-    def of_parts(cls, parts: Parts, **options: Any) -> Source:
-        """Make one of what a reader found; the options are those of `of`."""
+    def of_loaded(
+        cls, loaded: LoadedTable, *, name: str, split: Split = None, seed: int = 0
+    ) -> Source:
+        """Make one of what a reader found, with its own splits unless the caller gives others."""
+        notes, own, splits = list(loaded.notes), loaded.own_splits, None
+        if own is not None and split is None:
+            splits = own_splits(own, loaded.y, seed, notes)
         return cls.of(
-            parts.table,
-            parts.y,
-            feature_names=parts.feature_names,
-            notes=parts.notes,
-            reading=parts.reading,
-            **options,
+            loaded.table,
+            loaded.y,
+            name=name,
+            feature_names=loaded.feature_names,
+            notes=notes,
+            splits=splits,
+            split=split,
+            seed=seed,
+            reading=loaded.reading,
         )
 
     def __len__(self) -> int:

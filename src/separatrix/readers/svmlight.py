@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 import separatrix._core as _core
 from separatrix.matrix import Array
-from separatrix.readers.unpacking.decoding import UTF16
-from separatrix.readers.unpacking.packed import contents
+from separatrix.readers.compression.decompression import read_bytes
+from separatrix.readers.compression.text_encoding import UTF16
 
 _INT32 = np.iinfo(np.int32).max
 _FORM = "A line is 'label index:value index:value ...'"
@@ -62,7 +62,7 @@ def read_svmlight(
     if features is not None and (not isinstance(features, numbers.Integral) or features < 1):
         raise ValueError(f"features must be a whole number >= 1. Got {features!r} instead.")
     path = Path(path)
-    content = contents(path)
+    content = read_bytes(path)
     if content[:2].tobytes() in UTF16:
         raise ValueError(
             f"{path} is UTF-16 text, and svmlight files are read as ASCII. Save it as UTF-8."

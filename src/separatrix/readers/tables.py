@@ -17,7 +17,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,30 +27,30 @@ from separatrix.readers.columns import (
     MISSING,
     Columns,
     Kind,
-    Parts,
-    column_of,
     count_missing,
     looks_like_text,
     require_column,
+    to_column,
 )
-from separatrix.readers.delimited import DELIMITERS, is_number, split_fields
-from separatrix.readers.frames import named_columns, truth_words
+from separatrix.readers.compression.size_limits import require_room
+from separatrix.readers.compression.text_encoding import read_text
+from separatrix.readers.csv_dialect import DELIMITERS, is_number, split_fields
+from separatrix.readers.data_frames import named_columns, truths_to_words
+from separatrix.readers.headerless import name_columns, require_no_other_header
 from separatrix.readers.label_column import (
     NO_LABELS,
     Label,
     LabelError,
     Layout,
     find_label,
-    labels_of,
     rivals_of,
+    to_labels,
 )
-from separatrix.readers.unpacking.decoding import read_text
-from separatrix.readers.unpacking.limits import require_room
+from separatrix.readers.source import LoadedTable
 
 Names: TypeAlias = str | Collection[str] | None
 
 _NAMED = 5  # columns in a note
-_LOOKED_AT = 200  # rows, to tell the columns of a file without a header apart
 _TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0"}
 
 
@@ -65,7 +64,7 @@ def read_table(
     drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
-) -> Parts:
+) -> LoadedTable:
     """Read a CSV or TSV file.
 
     Spaces around a field do not count. Missing are empty fields, ?, NA, N/A, NaN and NULL; in a
@@ -90,9 +89,9 @@ def read_table(
     fields = split_fields(path, content, header=header, delimiter=delimiter, expected=columns or ())
     names = fields.names
     if columns and not fields.has_header:
-        names, label = _by_place(names, fields.columns, columns, layout, label)
+        names, label = name_columns(names, fields.columns, columns, layout, label)
         if header is None:
-            _require_numbers_first(path, names, fields.columns, columns)
+            require_no_other_header(path, names, fields.columns, columns)
     kinds = dict(columns or {}) | dict.fromkeys(_names(text), "text")
     point = "." if fields.delimiter == "," else ","
     named = {
@@ -116,7 +115,7 @@ def read_parquet(
     drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
-) -> Parts:
+) -> LoadedTable:
     """Read a Parquet file: numbers, booleans, dates, words and dictionaries of words."""
     try:
         import pyarrow as pa
@@ -142,7 +141,7 @@ def _require_room(path: Path, metadata: Any) -> None:
     require_room(path, path.stat().st_size, max(sum(groups), 8 * cells))
 
 
-def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> Parts:
+def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> LoadedTable:
     """Part a frame of pandas, polars or pyarrow into features and labels; options as above."""
     return split_label(where, named_columns(where, frame), **options)
 
@@ -156,7 +155,7 @@ def split_label(
     drop: Names = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
-) -> Parts:
+) -> LoadedTable:
     """Part named columns, of a file or a frame, into features and labels.
 
     >>> parts = split_label("frame", {"size": [1, 2], "y": ["a", "b"], "kind": ["u", None]})
@@ -191,7 +190,7 @@ def split_label(
     reading: dict[str, Any] = {"layout": {"names": list(named), "label": chosen}}
     if dropped:
         reading["drop"] = list(dropped)
-    return Parts(table, y, table.names, notes, reading)
+    return LoadedTable(table, y, table.names, notes, reading)
 
 
 def _dropped(
@@ -214,14 +213,14 @@ def _dropped(
 
 def _converted(where: str, name: str, values: Any) -> Array:
     try:
-        return column_of(name, values)
+        return to_column(name, values)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
 
 def _as_words(values: Any, column: Array) -> Array:
     """A column, but with the words of a CSV file where it holds truth values."""
-    words = truth_words(values)
+    words = truths_to_words(values)
     return column if words is None else words
 
 
@@ -234,92 +233,12 @@ def _labels(
 ) -> Array | None:
     """The labels; of rows for a model, which needs none, they may be of no use."""
     try:
-        return labels_of(where, name, values, notes)
+        return to_labels(where, name, values, notes)
     except LabelError as error:
         if not columns:
             raise
         notes.append(f"{NO_LABELS}: {error.what}.")
         return None
-
-
-def _by_place(
-    names: list[str],
-    values: Sequence[Sequence[str]],
-    columns: Mapping[str, Kind],
-    layout: Layout | None,
-    label: Label,
-) -> tuple[list[str], Label]:
-    """The names of the columns of a file without a header, for a model, and which is the label.
-
-    They lie as in training, with the label or without it. Else, if there is one column more than
-    the model knows, the others must fit the kinds of its columns; without a `layout` that one is
-    the label.
-    """
-    known = list(columns)
-    orders = [known]
-    if layout is not None:
-        orders = [layout["names"], [n for n in layout["names"] if n != layout["label"]], known]
-    for order in orders:
-        if len(order) == len(names) and columns.keys() <= set(order):
-            return order, label
-    if len(names) != len(known) + 1 or isinstance(label, str):
-        return names, label
-    if not columns.keys() <= set(names):
-        if label is None or isinstance(label, bool):
-            fitting = _places_of_stranger(values, list(columns.values()))
-            if not fitting or (layout is not None and len(fitting) > 1):
-                return names, label
-            at = fitting[-1]
-        elif -len(names) <= label < len(names):
-            at = range(len(names))[label]
-        else:
-            return names, label
-        names = [*known[:at], names[at], *known[at:]]
-    stranger = next(name for name in names if name not in columns)
-    return names, stranger if label is None and layout is None else label
-
-
-def _require_numbers_first(
-    path: Path, names: list[str], values: Sequence[Sequence[str]], columns: Mapping[str, Kind]
-) -> None:
-    """Raise if the first line looks like a header of other names than those of the model."""
-    first = [column[0].strip() for column in values]
-    numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
-    if not numbers or any(field in MISSING or is_number(field) for field in numbers):
-        return
-    given, known = (
-        f"{', '.join(map(repr, list(some)[:_NAMED]))}{', ...' if len(some) > _NAMED else ''}"
-        for some in (first, columns)
-    )
-    raise ValueError(
-        f"{path}, line 1: none of {given} is a column of the model, whose columns are {known}. "
-        "Rename the columns to those of the model; or, if they are the same in the same order, "
-        "delete the line."
-    )
-
-
-def _places_of_stranger(values: Sequence[Sequence[str]], kinds: Sequence[Kind]) -> list[int]:
-    """The places at which the one column too many may lie.
-
-    Without it, numbers lie where the model has numbers, and as many words as can be where it has
-    text.
-    """
-    before = [_likeness(column, kind) for column, kind in zip(values, kinds)]
-    after = [_likeness(column, kind) for column, kind in zip(values[1:], kinds)]
-    head = list(accumulate(before, initial=0.0))
-    tail = list(accumulate(reversed(after), initial=0.0))[::-1]
-    likeness = [a + b for a, b in zip(head, tail)]
-    best = max(likeness)
-    return [at for at, found in enumerate(likeness) if found == best > -math.inf]
-
-
-def _likeness(values: Sequence[str], kind: Kind) -> float:
-    """How well a column fits a kind: the words of a text, minus infinity for what cannot be."""
-    looked_at = [value.strip() for value in values[:_LOOKED_AT]]
-    if kind == "numbers":
-        fits = all(value in MISSING or is_number(value) for value in looked_at)
-        return 0.0 if fits else -math.inf
-    return sum(len(value.split()) for value in looked_at) if kind == "text" else 0.0
 
 
 def _names(text: Names) -> list[str]:

@@ -22,6 +22,7 @@ from separatrix.study.store.database import Store
 from separatrix.study.store.writer import Writer
 from separatrix.training import Interrupted, Progress, train
 from separatrix.training.callbacks import Told, epochs_of
+from separatrix.training.checkpoint import if_readable
 
 EVERY = 1.0  # seconds between checkpoints
 SHARE = 0.1  # of the time, that checkpoints may take
@@ -160,7 +161,7 @@ class _Session:
             work.data.select(chosen),
             work.validation,
             on_record=on_record,
-            resume=self.writer.last_checkpoint(batch),
+            resume=if_readable(self.writer.last_checkpoint(batch)),
         )
         found = measure(self.plan, work, runs, results)
         self.logs.flush()

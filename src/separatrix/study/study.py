@@ -19,7 +19,7 @@ import sklearn
 from separatrix import __version__
 from separatrix.display import card
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.features.preparation import Settings
+from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
 from separatrix.study.batches import MEMORY, batches
 from separatrix.study.card import study_card
@@ -128,7 +128,7 @@ class Study:
         progress : show a bar, in a terminal or a notebook
         every : seconds between two checkpoints
         **settings : of a source, how it becomes a matrix: `standardise`, `missing` and the others
-            of `separatrix.features.preparation.Settings`; by default what suits it
+            of `separatrix.features.settings.Settings`; by default what suits it
         """
         rows = _rows(X, y, X_val, y_val, settings)
         with Store(self.store, write=True) as store:

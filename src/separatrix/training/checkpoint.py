@@ -1,22 +1,25 @@
 """Where a run stands, and the same as plain arrays from which it goes on bit for bit.
 
-The arrays hold numbers and short words only: `np.savez` writes them and
-`np.load(..., allow_pickle=False)` reads them, so that a checkpoint cannot run code.
+The arrays hold numbers and text only: `np.savez` writes them and `np.load(..., allow_pickle=False)`
+reads them, so that a checkpoint cannot run code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.model import Model
-from separatrix.objective import Evaluation, Objective
+from separatrix.objective import Objective
+from separatrix.packing import TREE, from_arrays, to_arrays
+from separatrix.packing.schemas import COUNT, FLOAT, TEXT, array, list_of, optional, record
 from separatrix.solvers.protocol import Solver
 from separatrix.state import State
+from separatrix.training.schemas import CERTIFICATE, MODEL, STATE
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.gap_schedule import GapRecord
 
@@ -24,7 +27,7 @@ SHOWN = 60  # characters of a setting that is quoted in a refusal
 
 
 @dataclass
-class Watch(GapRecord):
+class RunningModels(GapRecord):
     """What is remembered of each running model; every array has one entry per model."""
 
     first: Array  # first positive objective: what divergence is measured against
@@ -38,11 +41,11 @@ class Watch(GapRecord):
     last_score: Array
 
     @classmethod
-    def of(cls, parts: Mapping[str, Any]) -> Watch:
+    def of(cls, parts: Mapping[str, Any]) -> RunningModels:
         """Make one of a mapping from the names above; others are ignored."""
         return cls(**{f.name: parts[f.name] for f in fields(cls)})
 
-    def select(self, models: Array) -> Watch:
+    def select(self, models: Array) -> RunningModels:
         """What is remembered of some of the models (numbers)."""
         return self.of(
             {
@@ -53,7 +56,7 @@ class Watch(GapRecord):
 
 
 @dataclass
-class Finished:
+class FinishedModel:
     """A model read off: its weights, why, when, and which epoch they are of."""
 
     model: int
@@ -68,7 +71,7 @@ class Finished:
 
 
 @dataclass
-class Standing:
+class Snapshot:
     """All that changes while a run goes on.
 
     Attributes
@@ -83,8 +86,8 @@ class Standing:
 
     running: Array
     state: State
-    watch: Watch
-    finished: list[Finished]
+    watch: RunningModels
+    finished: list[FinishedModel]
     history: Array
     start_value: Array
     offset: int
@@ -135,145 +138,80 @@ def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> No
             )
 
 
-def pack(at: Standing) -> dict[str, Array]:
-    """The standing as arrays of its own; what a pass over the data finds again is left out."""
-    arrays = {
-        "counters": np.array([at.state.epoch, at.state.steps, at.offset]),
-        "seconds": np.array(at.seconds),
-        "running": at.running.copy(),
-        "history": at.history.copy(),
-        "start_value": at.start_value.copy(),
-        "done": at.state.done.copy(),
-        "finished": np.array(
-            [(f.model, f.reading, f.epochs, f.kept_epoch) for f in at.finished], int
-        ).reshape(-1, 4),
-        "reasons": np.array([f.reason for f in at.finished], "U32"),
-        "bounds": np.array([f.bound for f in at.finished]),
-        "certificates": np.array([_numbers(f.certificate) for f in at.finished]).reshape(-1, 5),
-    }
-    arrays |= {f"duals{k}": U.copy() for k, U in enumerate(at.state.duals)}
-    arrays |= {f"memory.{name}": a.copy() for name, a in at.state.memory.items()}
-    models = {"model": at.state.model}
-    models |= {f"slot{k}": slot for k, slot in enumerate(at.state.slots)}
-    for k, f in enumerate(at.finished):
-        models[f"weights{k}"] = f.weights
-        if f.state is not None:
-            models[f"state{k}"] = f.state.model
-            models |= {f"state{k}.slot{j}": slot for j, slot in enumerate(f.state.slots)}
-            arrays[f"state{k}"] = np.array([f.state.epoch, f.state.steps, f.state.done[0]])
-            arrays |= {f"state{k}.duals{j}": U.copy() for j, U in enumerate(f.state.duals)}
-            arrays |= {f"state{k}.memory.{name}": a.copy() for name, a in f.state.memory.items()}
-    for name, part in vars(at.watch).items():
-        if isinstance(part, Model):
-            models[name] = part
-        else:
-            arrays[name] = part.copy()
-    for name, model in models.items():
-        arrays |= {f"{name}.W": model.W.copy(), f"{name}.b": model.b.copy()}
-    return arrays
+def pack(at: Snapshot) -> dict[str, Array]:
+    """The snapshot as arrays of its own; what a pass over the data finds again is left out."""
+    return to_arrays(_SNAPSHOT.pack(at))
 
 
-def unpack(arrays: Mapping[str, Array], objective: Objective) -> Standing:
-    """The standing that `pack` was given; the objective, of all models, looks at them again."""
-    epoch, steps, offset = (int(n) for n in arrays["counters"])
-    model, running = _model(arrays, "model"), np.array(arrays["running"])
-    found = _nothing_found(model)
-    if model.n_models:
-        found = objective.select(running).evaluate(model)
-    finished = [
-        Finished(
-            model=int(number),
-            reading=int(reading),
-            weights=_model(arrays, f"weights{k}"),
-            reason=str(arrays["reasons"][k]),
-            epochs=int(epochs),
-            kept_epoch=int(kept),
-            state=_state(arrays, k, objective.select(np.array([number]))),
-            certificate=_certificate(arrays["certificates"][k]),
-            bound=float(arrays["bounds"][k]),
-        )
-        for k, (number, reading, epochs, kept) in enumerate(arrays["finished"])
-    ]
-    watch = {
-        f.name: _model(arrays, f.name) if f.type == "Model" else np.array(arrays[f.name])
-        for f in fields(Watch)
-    }
-    return Standing(
-        running=running,
-        state=State(
-            model,
-            _slots(arrays, "slot"),
-            found,
-            np.array(arrays["done"]),
-            epoch,
-            steps,
-            _duals(arrays, "duals"),
-            _memory(arrays, "memory."),
+def if_readable(arrays: dict[str, Array] | None) -> dict[str, Array] | None:
+    """The arrays, or None if an earlier version wrote them: a run that begins anew ends the same.
+
+    Up to version 0.1.0, a checkpoint was a set of arrays without a text for all else.
+    """
+    return arrays if arrays is not None and TREE in arrays else None
+
+
+def unpack(arrays: Mapping[str, Array], objective: Objective) -> Snapshot:
+    """The snapshot that `pack` was given; the objective, of all models, looks at them again."""
+    try:
+        at: Snapshot = _SNAPSHOT.unpack(from_arrays(arrays), "run")
+    except ValueError as error:
+        raise ValueError(
+            f"The checkpoint is damaged, or of another version: {error} Begin anew without resume."
+        ) from None
+    if len(at.running):
+        at.state = _evaluated(at.state, objective.select(at.running))
+    for each in at.finished:
+        if each.state is not None:
+            each.state = _evaluated(each.state, objective.select(np.array([each.model])))
+    return at
+
+
+def _evaluated(state: State, objective: Objective) -> State:
+    return replace(state, found=objective.evaluate(state.model))
+
+
+def _is_of_one_batch(at: Snapshot) -> bool:
+    """Whether the parts are of as many models, and the numbers of models are some of the batch."""
+    W, B, n = at.state.model.W, len(at.running), len(at.start_value)
+    remembered = [part.W if isinstance(part, Model) else part for part in vars(at.watch).values()]
+    return (
+        W.shape[1] == B
+        and all(a.shape in ((B,), W.shape) for a in remembered)
+        and at.history.shape[1] == n
+        and all(0 <= number < n for number in (*at.running, *(f.model for f in at.finished)))
+        and all(f.weights.W.shape == (W.shape[0], 1, W.shape[2]) for f in at.finished)
+    )
+
+
+_SNAPSHOT = record(
+    Snapshot,
+    {
+        "running": array("i", 1),
+        "state": STATE,
+        "watch": record(
+            RunningModels,
+            {
+                f.name: MODEL if f.type == "Model" else array("bif", 1)
+                for f in fields(RunningModels)
+            },
         ),
-        watch=Watch.of(watch),
-        finished=finished,
-        history=np.array(arrays["history"]),
-        start_value=np.array(arrays["start_value"]),
-        offset=offset,
-        seconds=float(arrays["seconds"]),
-    )
-
-
-def _model(arrays: Mapping[str, Array], name: str) -> Model:
-    return Model(np.array(arrays[f"{name}.W"]), np.array(arrays[f"{name}.b"]))
-
-
-def _slots(arrays: Mapping[str, Array], name: str) -> tuple[Model, ...]:
-    count = sum(key.startswith(name) and key.endswith(".W") for key in arrays)
-    return tuple(_model(arrays, f"{name}{k}") for k in range(count))
-
-
-def _state(arrays: Mapping[str, Array], k: int, objective: Objective) -> State | None:
-    """The state of the k-th model read off, where it was kept."""
-    if f"state{k}" not in arrays:
-        return None
-    epoch, steps, done = (int(n) for n in arrays[f"state{k}"])
-    model = _model(arrays, f"state{k}")
-    return State(
-        model,
-        _slots(arrays, f"state{k}.slot"),
-        objective.evaluate(model),
-        np.array([done], bool),
-        epoch,
-        steps,
-        _duals(arrays, f"state{k}.duals"),
-        _memory(arrays, f"state{k}.memory."),
-    )
-
-
-def _duals(arrays: Mapping[str, Array], name: str) -> tuple[Array, ...]:
-    count = sum(key.startswith(name) for key in arrays)
-    return tuple(np.array(arrays[f"{name}{k}"]) for k in range(count))
-
-
-def _memory(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {
-        key.removeprefix(prefix): np.array(a) for key, a in arrays.items() if key.startswith(prefix)
-    }
-
-
-def _numbers(certificate: Certificate | None) -> list[float]:
-    """A certificate as numbers, NaN for what it lacks; a primal of NaN stands for none at all."""
-    c = certificate
-    found = [None] * 5 if c is None else [c.primal, c.dual, c.gap, c.relative_gap, c.gradient_norm]
-    return [np.nan if number is None else number for number in found]
-
-
-def _certificate(numbers: Array) -> Certificate | None:
-    primal, dual, gap, relative, norm = (float(number) for number in numbers)
-    if np.isnan(primal):
-        return None
-    if np.isnan(dual):
-        return Certificate("gradient_norm", primal, None, None, None, norm)
-    return Certificate("duality_gap", primal, dual, gap, relative, norm)
-
-
-def _nothing_found(model: Model) -> Evaluation:
-    """The evaluation of no models at all: those of the checkpoint were all finished."""
-    none = np.zeros(0)
-    return Evaluation(none, none, none, none, model.W, model.b)
+        "finished": list_of(
+            record(
+                FinishedModel,
+                {
+                    **dict.fromkeys(("model", "reading", "epochs", "kept_epoch"), COUNT),
+                    "weights": MODEL,
+                    "reason": TEXT,
+                    "state": optional(STATE),
+                    "certificate": optional(CERTIFICATE),
+                    "bound": FLOAT,
+                },
+            )
+        ),
+        "history": array("f", 3),
+        "start_value": array("f", 1),
+        "offset": COUNT,
+        "seconds": FLOAT,
+    },
+).such_that(_is_of_one_batch, "have parts of one batch of models")

@@ -18,9 +18,9 @@ from separatrix.objective import Objective
 from separatrix.solvers.protocol import Solver
 from separatrix.state import State
 from separatrix.training.checkpoint import (
-    Finished,
-    Standing,
-    Watch,
+    FinishedModel,
+    Snapshot,
+    RunningModels,
     fingerprint,
     pack,
     refuse_foreign,
@@ -140,7 +140,7 @@ class _Batch:
         self.all_stop, self.all_solver, self.all_validation = stop, solver, validation
         self.running = np.arange(model.n_models)
         self.epochs = max(points[-1] for points in stop.epochs)
-        self.finished: list[Finished] = []
+        self.finished: list[FinishedModel] = []
         self.history = np.full(
             (len(FIELDS), model.n_models, min(self.epochs, FIRST_RECORDS)), np.nan
         )
@@ -170,7 +170,7 @@ class _Batch:
         self.offset = self.state.epoch
         weights, value, B = self.state.model, self.state.found.value, len(self.running)
         self.start_value = value.copy()
-        self.watch = Watch(
+        self.watch = RunningModels(
             first=np.where(value > 0.0, value, np.nan),
             above=np.zeros(B, int),
             sane=weights if weights is self.start_model else weights.copy(),
@@ -343,14 +343,14 @@ class _Batch:
 
     def _finished(
         self, i: int, reading: int, reason: str, source: Model, kept: int, weights: Model
-    ) -> Finished:
+    ) -> FinishedModel:
         one, certificate = np.array([i]), None
         go_on = self.keep_state and reason != "diverged"
         if source is self.state.model:
             certificate = self.proof.certificates.get(i)
             if certificate is None and self.state.duals:
                 certificate = certify_some(self.objective, self.state, self.watch, one)[i]
-        return Finished(
+        return FinishedModel(
             int(self.running[i]),
             reading,
             weights,
@@ -459,7 +459,7 @@ class _Batch:
         self._save_sane()
         keep = np.flatnonzero(~self._over)
         return fingerprint(self.all_solver, self.whole, self.start_model) | pack(
-            Standing(
+            Snapshot(
                 running=self.running[keep],
                 state=self.state.select(keep),
                 watch=self.watch.select(keep),
@@ -474,8 +474,8 @@ class _Batch:
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Stand where `checkpoint` was taken."""
         refuse_foreign(arrays, fingerprint(self.all_solver, self.whole, self.start_model))
-        self._focus(np.array(arrays["running"]))
         there = unpack(arrays, self.whole)
+        self._focus(there.running)
         for f in there.finished:
             if self.keep_state and f.state is None and f.reason != "diverged":
                 raise ValueError(

@@ -12,7 +12,8 @@ import numpy as np
 
 from separatrix.estimators import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.features.preparation import Preparation, Settings
+from separatrix.features.preparation import Preparation
+from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source

@@ -14,7 +14,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
 from separatrix.readers.formats import format_of, options_of
-from separatrix.readers.label_column import labels_of
+from separatrix.readers.label_column import to_labels
 
 _WIDEST = 1 << 16  # pixels of an image
 
@@ -171,7 +171,7 @@ def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:
         if name in columns:
             continue
         try:
-            y = labels_of(source.name, name, source.table[name], [])
+            y = to_labels(source.name, name, source.table[name], [])
         except ValueError:  # gaps, or documents
             continue
         if set(y.tolist()) <= classes:

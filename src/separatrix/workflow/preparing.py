@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.features.preparation import Preparation, Settings
-from separatrix.features.steps import Categories, Numbers, WordLists
-from separatrix.features.values import require_values
-from separatrix.features.vectorise import Vectoriser
+from separatrix.features.categorical_columns import Categories
+from separatrix.features.numeric_columns import Numbers
+from separatrix.features.preparation import Preparation
+from separatrix.features.settings import Settings
+from separatrix.features.text_columns import Vectoriser
+from separatrix.features.value_checks import require_values
+from separatrix.features.word_lists import WordLists
 from separatrix.readers import Columns, Source
-from separatrix.readers.unpacking.limits import most_bytes
+from separatrix.readers.compression.size_limits import most_bytes
 
 _BYTES_OF_FEATURE = 80  # measured, with its name
 _BYTES_OF_WEIGHT = 48  # and its copies while it is fitted

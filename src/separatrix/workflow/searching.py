@@ -14,7 +14,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
 
 from separatrix.estimators import fit_many
-from separatrix.features.preparation import Preparation, Settings
+from separatrix.features.preparation import Preparation
+from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.readers.columns import Columns, Parts
+from separatrix.readers.columns import Columns
 from separatrix.readers.data_sets.download import File
 from separatrix.readers.data_sets.iris_split import iris_split
+from separatrix.readers.documents import read_class_files
 from separatrix.readers.idx import read_idx_folder
-from separatrix.readers.matrices import read_npy_folder
-from separatrix.readers.source import Read
+from separatrix.readers.numpy_arrays import read_npy_folder
+from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
 from separatrix.readers.tables import read_table, split_label
-from separatrix.readers.text import read_class_files
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -52,55 +52,58 @@ class DataSet:
     features: int
     classes: int
     split: str
-    read: Callable[[list[Path]], Read]
+    read: Callable[[list[Path]], LoadedTable]
     files: tuple[File, ...] = ()
 
 
 def _from_scikit_learn(
     loader: str, *, words: bool = True, own: Callable[[], dict[str, list[int]]] | None = None
-) -> Callable[[list[Path]], Read]:
-    def read(_: list[Path]) -> Read:
+) -> Callable[[list[Path]], LoadedTable]:
+    def read(_: list[Path]) -> LoadedTable:
         from sklearn import datasets
 
         found = getattr(datasets, loader)()
         y = found.target_names[found.target] if words else found.target
-        parts = Parts(found.data, np.asarray(y), [str(n) for n in found.feature_names], [])
-        return Read(parts, own() if own else None)
+        names = [str(name) for name in found.feature_names]
+        splits = own() if own else None
+        return LoadedTable(found.data, np.asarray(y), names, [], own_splits=splits)
 
     return read
 
 
-def _svmlight_pair(paths: list[Path]) -> Read:
+def _svmlight_pair(paths: list[Path]) -> LoadedTable:
     """A training file and a test file."""
     train, test = (read_svmlight(p, features=_A5A_FEATURES, zero_based=False) for p in paths)
     X = sp.vstack([train.X, test.X], format="csr")
-    return Read(Parts(X, np.concatenate([train.y, test.y]), [], []), _in_order(train.y, test.y))
+    y, splits = np.concatenate([train.y, test.y]), _in_order(train.y, test.y)
+    return LoadedTable(X, y, [], [], own_splits=splits)
 
 
-def _idx(paths: list[Path]) -> Read:
+def _idx(paths: list[Path]) -> LoadedTable:
     return read_idx_folder(_folder_of(paths))
 
 
-def _arrays(paths: list[Path]) -> Read:
+def _arrays(paths: list[Path]) -> LoadedTable:
     return read_npy_folder(_folder_of(paths))
 
 
-def _messages(paths: list[Path]) -> Read:
+def _messages(paths: list[Path]) -> LoadedTable:
     table, y, _, notes = read_table(paths[0], header=False, delimiter="\t", label=0)
-    return Read(Parts(_renamed(table, ["text"]), y, ["text"], notes))
+    return LoadedTable(_renamed(table, ["text"]), y, ["text"], notes)
 
 
-def _reviews(paths: list[Path]) -> Read:
-    return Read(read_class_files(paths))
+def _reviews(paths: list[Path]) -> LoadedTable:
+    return read_class_files(paths)
 
 
-def _adult(paths: list[Path]) -> Read:
+def _adult(paths: list[Path]) -> LoadedTable:
     options: dict[str, Any] = {"header": False, "delimiter": ",", "label": -1}
     train, test = (read_table(path, **options) for path in paths)
     tables = [_renamed(part.table, _ADULT_COLUMNS) for part in (train, test)]
     both = {name: np.concatenate([table[name] for table in tables]) for name in _ADULT_COLUMNS}
     both["income"] = np.concatenate([part.y for part in (train, test) if part.y is not None])
-    return Read(split_label("adult", both, label="income"), _in_order(*tables))
+    loaded = split_label("adult", both, label="income")
+    return replace(loaded, own_splits=_in_order(*tables))
 
 
 def _renamed(table: Columns, new: list[str]) -> Columns:

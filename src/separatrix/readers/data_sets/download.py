@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from separatrix.files import replace_file
-from separatrix.readers.unpacking.limits import require_room
-from separatrix.readers.unpacking.packed import contents
+from separatrix.readers.compression.decompression import read_bytes
+from separatrix.readers.compression.size_limits import require_room
 
 # Called with the file's name, the bytes that have come, and the bytes to come (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -130,7 +130,7 @@ def _check(file: File, path: Path) -> None:
 
 @lru_cache(maxsize=256)
 def _sha256(path: Path, _changed: int, _size: int) -> str:
-    return hashlib.sha256(contents(path).data).hexdigest()
+    return hashlib.sha256(read_bytes(path).data).hexdigest()
 
 
 def _fetched(file: File, progress: Progress | None) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 from separatrix.readers.data_sets.catalogue import DATA_SETS, DataSet
 from separatrix.readers.data_sets.download import File, Progress, find, obtain_all, places
 from separatrix.readers.source import Source
-from separatrix.readers.splits import Split, own_splits
+from separatrix.readers.splits import Split
 
 
 def names() -> list[str]:
@@ -72,12 +72,9 @@ def read(
 ) -> Source:
     """Read a data set, with its own split where it has one."""
     data = _known(name)
-    parts, own = data.read(fetch(name, progress))
-    notes = [data.about, *parts.notes]
-    splits = None if own is None or split is not None else own_splits(own, parts.y, seed, notes)
-    return Source.of_parts(
-        replace(parts, notes=notes), name=name, splits=splits, split=split, seed=seed
-    )
+    found = data.read(fetch(name, progress))
+    loaded = replace(found, notes=[data.about, *found.notes])
+    return Source.of_loaded(loaded, name=name, split=split, seed=seed)
 
 
 def suggestion(name: str) -> str:

@@ -158,7 +158,7 @@ class Store:
 
     def arrays(self, blob: bytes, what: str) -> dict[str, Array]:
         """The arrays of .npz bytes."""
-        from separatrix.readers.unpacking.limits import UnpackLimitError, require_room
+        from separatrix.readers.compression.size_limits import UnpackLimitError, require_room
 
         try:
             with np.load(io.BytesIO(blob), allow_pickle=False) as found:

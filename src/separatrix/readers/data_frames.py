@@ -33,12 +33,12 @@ def named_columns(where: str, frame: Any) -> dict[str, Any]:
     return {str(key): frame[key] for key in keys}
 
 
-def date_words(days: Array) -> Array:
+def dates_to_words(days: Array) -> Array:
     """Dates as words, to the day where all are whole days; None for those that are missing.
 
-    >>> date_words(np.array(["2024-01-31T00:00", "NaT"], "datetime64[ns]")).tolist()
+    >>> dates_to_words(np.array(["2024-01-31T00:00", "NaT"], "datetime64[ns]")).tolist()
     ['2024-01-31', None]
-    >>> date_words(np.array(["2024-01-31T12:30"], "datetime64[ns]")).tolist()
+    >>> dates_to_words(np.array(["2024-01-31T12:30"], "datetime64[ns]")).tolist()
     ['2024-01-31 12:30:00']
     """
     present = days[~np.isnat(days)]
@@ -53,10 +53,10 @@ def date_words(days: Array) -> Array:
     return np.fromiter(words, dtype=object, count=len(words))
 
 
-def truth_words(values: Any) -> Array | None:
+def truths_to_words(values: Any) -> Array | None:
     """Truth values as the words 'True' and 'False', as in a CSV file; None if they are not such.
 
-    >>> truth_words(np.array([True, False])).tolist(), truth_words([0, 1])
+    >>> truths_to_words(np.array([True, False])).tolist(), truths_to_words([0, 1])
     (['True', 'False'], None)
     """
     array = np.asarray(values)
@@ -74,7 +74,7 @@ def is_arrow(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "pyarrow"
 
 
-def of_arrow(name: str, column: Any) -> Array:
+def arrow_to_numpy(name: str, column: Any) -> Array:
     """The values of a column of pyarrow."""
     import pyarrow as pa
 

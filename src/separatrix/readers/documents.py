@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.readers.columns import Columns, Kind, Parts
+from separatrix.readers.columns import Columns, Kind
+from separatrix.readers.compression.text_encoding import read_text, stem_of
 from separatrix.readers.label_column import Label, Layout
+from separatrix.readers.source import LoadedTable
 from separatrix.readers.tables import read_table
-from separatrix.readers.unpacking.decoding import read_text, stem_of
 
 COLUMN = "text"
 
@@ -31,7 +32,7 @@ def read_documents(
     label: Label = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
-) -> Parts:
+) -> LoadedTable:
     """Read documents from a file of lines, or from a folder of files or of folders.
 
     `columns` and `layout` are those of a model, as in `read_table`; its column of text has its
@@ -62,7 +63,7 @@ def read_lines(
     label: Label = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
-) -> Parts:
+) -> LoadedTable:
     """Read a file of one document a line; where every line has one tab, of label TAB text."""
     path = Path(path)
     # The answers of a model are to stand line by line beside its questions.
@@ -70,10 +71,10 @@ def read_lines(
     if all(line.count("\t") == 1 for line in lines if line):
         return read_table(path, label=label, delimiter="\t", columns=columns, layout=layout)
     notes.append("One document a line, without labels.")
-    return _renamed(Parts(_table(lines), None, [COLUMN], notes), columns)
+    return _renamed(LoadedTable(_table(lines), None, [COLUMN], notes), columns)
 
 
-def read_class_files(paths: Iterable[Path | str]) -> Parts:
+def read_class_files(paths: Iterable[Path | str]) -> LoadedTable:
     """Read one file for every class, named by the file, or by its ending if only that differs."""
     files = [Path(path) for path in paths]
     stems = [stem_of(path) for path in files]
@@ -91,7 +92,7 @@ def read_class_files(paths: Iterable[Path | str]) -> Parts:
     return _labelled(documents, notes, "One document a line, one file a class")
 
 
-def read_class_folders(path: Path | str) -> Parts:
+def read_class_folders(path: Path | str) -> LoadedTable:
     """Read one folder for every class, with one file for every document."""
     documents: dict[str, list[str]] = {}
     old = 0
@@ -142,14 +143,14 @@ def _lines(path: Path, *, keep_blanks: bool = False) -> tuple[list[str], list[st
     return [line for line in lines if line or keep_blanks], notes
 
 
-def _labelled(documents: dict[str, list[str]], notes: list[str], found: str) -> Parts:
+def _labelled(documents: dict[str, list[str]], notes: list[str], found: str) -> LoadedTable:
     y = np.repeat(list(documents), [len(texts) for texts in documents.values()])
     counts = ", ".join(f"{name} {len(texts):,}" for name, texts in documents.items())
     table = _table([text for texts in documents.values() for text in texts])
-    return Parts(table, y, [COLUMN], [*notes, f"{found}: {counts}."])
+    return LoadedTable(table, y, [COLUMN], [*notes, f"{found}: {counts}."])
 
 
-def _renamed(parts: Parts, columns: Mapping[str, Kind] | None) -> Parts:
+def _renamed(parts: LoadedTable, columns: Mapping[str, Kind] | None) -> LoadedTable:
     """The documents under the name of the only column that a model knows."""
     if not columns or list(columns.values()) != ["text"]:
         return parts

@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, Parts
-from separatrix.readers.frames import is_frame
+from separatrix.readers.columns import Columns
+from separatrix.readers.compression.size_limits import UnpackLimitError, require_room
+from separatrix.readers.data_frames import is_frame
 from separatrix.readers.label_column import Label
-from separatrix.readers.source import Read
+from separatrix.readers.source import LoadedTable
 from separatrix.readers.splits import PARTS
-from separatrix.readers.unpacking.limits import UnpackLimitError, require_room
 
 _X = {"x", "data", "features", "images", "inputs"}
 _Y = {"y", "labels", "label", "target", "targets"}
@@ -31,28 +31,28 @@ _PART = {
 }
 
 
-def read_npy(path: Path | str, *, label: Label = None) -> Read:
+def read_npy(path: Path | str, *, label: Label = None) -> LoadedTable:
     """Read one array; `label` is the column of the labels, if there is one in it."""
     path = Path(path)
     X = _matrix(str(path), _open(path))
     if label is None or label is False:
         notes = ["The file has no labels: give label=-1 if the last column holds them."]
-        return Read(Parts(X, None, [], notes if label is None else []), None)
+        return LoadedTable(X, None, [], notes if label is None else [])
     d = X.shape[1]
     if isinstance(label, str | bool) or not -d <= label < d or d < 2:
         raise ValueError(f"{path}: label must be a column from {-d} to {d - 1}. Got {label!r}.")
     y = np.ascontiguousarray(X[:, label])
     table = np.delete(X, label, axis=1)
-    return Read(Parts(table, y, [], [f"The label is column {label % d + 1} of {d}."]), None)
+    return LoadedTable(table, y, [], [f"The label is column {label % d + 1} of {d}."])
 
 
-def read_npz(path: Path | str) -> Read:
+def read_npz(path: Path | str) -> LoadedTable:
     """Read X and y, or those of every part, from an npz file; also one of scipy's save_npz.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.npz"
     >>> np.savez(path, X=np.eye(2), y=["a", "b"])
-    >>> read_npz(path).parts.y.tolist()
+    >>> read_npz(path).y.tolist()
     ['a', 'b']
     """
     path = Path(path)
@@ -60,11 +60,11 @@ def read_npz(path: Path | str) -> Read:
     if "format" in found and "indptr" in found:
         X = _attempt(path, lambda: sp.load_npz(path).tocsr())
         _attempt(path, lambda: X.check_format(full_check=True))
-        return Read(Parts(X, None, [], ["A sparse matrix without labels."]), None)
+        return LoadedTable(X, None, [], ["A sparse matrix without labels."])
     return _assembled(str(path), found)
 
 
-def read_npy_folder(path: Path | str) -> Read:
+def read_npy_folder(path: Path | str) -> LoadedTable:
     """Read a folder of files such as train_x.npy, train_y.npy, val_x.npy, tst_x.npy."""
     path = Path(path)
     return _assembled(str(path), {file.stem: _open(file) for file in _arrays_in(path)})
@@ -75,7 +75,7 @@ def is_npy_folder(path: Path) -> bool:
     return any(_meaning(file.stem)[1] == "x" for file in _arrays_in(path))
 
 
-def read_memory(X: Any, y: Any = None) -> Parts:
+def read_memory(X: Any, y: Any = None) -> LoadedTable:
     """Take X, a matrix, a frame or a list of documents, and y as they are.
 
     >>> read_memory(["a film", "a bad film"], [1, 0]).table
@@ -88,7 +88,7 @@ def read_memory(X: Any, y: Any = None) -> Parts:
         table, names = X, X.names
     else:
         table, names = _matrix_or_text(X), []
-    return Parts(table, None if y is None else _labels("y", y), names, [])
+    return LoadedTable(table, None if y is None else _labels("y", y), names, [])
 
 
 def _matrix_or_text(X: Any) -> Any:
@@ -112,7 +112,7 @@ def _meaning(name: str) -> tuple[str, str]:
     return (part, role) if len(words) == bool(part) + 1 else ("", "")
 
 
-def _assembled(where: str, found: Mapping[str, Any]) -> Read:
+def _assembled(where: str, found: Mapping[str, Any]) -> LoadedTable:
     """Put the X and the y of all parts together."""
     roles = {_meaning(name): name for name in found}
     parts = [part for part in ("", *PARTS) if (part, "x") in roles]
@@ -135,7 +135,8 @@ def _assembled(where: str, found: Mapping[str, Any]) -> Read:
     y = np.concatenate(labels) if labels else None
     ends = np.cumsum([0, *sizes])
     own = {part: np.arange(a, b) for part, a, b in zip(parts, ends[:-1], ends[1:])}
-    return Read(Parts(np.concatenate(tables), y, [], []), own if parts != [""] else None)
+    own_splits = own if parts != [""] else None
+    return LoadedTable(np.concatenate(tables), y, [], [], own_splits=own_splits)
 
 
 def _open(path: Path) -> Any:

@@ -10,13 +10,17 @@ JSON does not know is an object with one key that begins with a dollar:
     {"$array": "coef_"}                       an array of numbers, by its name among the arrays
     {"$strings": ["no", "yes"], "width": 3}   an array of text, so many characters an entry
     {"$objects": ["no", "yes"]}               an array of Python values
+
+`pack` gives JSON and named arrays; `to_json` writes the JSON as text; `to_arrays` puts that text
+among the arrays, for files that hold arrays alone.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -29,6 +33,7 @@ NUMBERS = frozenset(
 )
 FLOATS = frozenset(["float16", "float32", "float64"])
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+TREE = "values"  # the array that holds the JSON of `to_arrays`
 
 
 def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
@@ -69,8 +74,8 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
     if type(value) is np.ndarray:
         return _pack_array(value, where, arrays, inner)
     raise ValueError(
-        f"{where} is of type {type(value).__name__}: a model file holds numbers, text and arrays, "
-        "and nothing else."
+        f"{where} is of type {type(value).__name__}: a file holds numbers, text and arrays, and "
+        "nothing else."
     )
 
 
@@ -91,8 +96,8 @@ def _pack_array(
     if value.ndim == 1 and value.dtype == object:
         return {"$objects": [inner(part, k) for k, part in enumerate(value)]}
     raise ValueError(
-        f"{where} is an array of type {value.dtype} with {value.ndim} axes: a model file holds "
-        "arrays of numbers, and lists of text."
+        f"{where} is an array of type {value.dtype} with {value.ndim} axes: a file holds arrays "
+        "of numbers, and lists of text."
     )
 
 
@@ -120,6 +125,58 @@ def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) 
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{where} is a number too large to be one.")
     return value
+
+
+def to_json(tree: Any) -> str:
+    """The JSON text of what `pack` gave."""
+    return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Any:
+    """What a JSON text holds; a ValueError for any other text, however deep.
+
+    >>> from_json("[NaN]")
+    Traceback (most recent call last):
+        ...
+    ValueError: NaN is no JSON
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def to_arrays(values: Mapping[str, Any]) -> dict[str, Array]:
+    """Named plain values as named arrays, of which one holds all that is no array, as JSON.
+
+    The arrays are copies.
+
+    >>> arrays = to_arrays({"epoch": 3, "model": {"W": np.zeros(2)}})
+    >>> arrays["model.W"], arrays["values"].item()
+    (array([0., 0.]), '{"epoch":3,"model":{"W":{"$array":"model.W"}}}')
+    >>> from_arrays(arrays)
+    {'epoch': 3, 'model': {'W': array([0., 0.])}}
+    """
+    arrays: dict[str, Array] = {}
+    tree = {name: pack(value, name, arrays) for name, value in values.items()}
+    copies = {name: array.copy() for name, array in arrays.items()}
+    return {TREE: np.array(to_json(tree)), **copies}
+
+
+def from_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """What `to_arrays` was given, as copies; a ValueError in words for what it cannot have made."""
+    text = arrays.get(TREE)
+    if text is None or text.dtype.kind != "U" or text.ndim:
+        raise ValueError(f"There is no text {TREE!r} among the arrays.")
+    tree = from_json(str(text))
+    if not isinstance(tree, dict):
+        raise ValueError(f"The text {TREE!r} is no JSON object.")
+    copies = {name: np.array(array) for name, array in arrays.items()}
+    return {name: unpack(value, name, copies) for name, value in tree.items()}
 
 
 def _float(value: Any, where: str, *_: Any) -> float:

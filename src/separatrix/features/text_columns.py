@@ -1,5 +1,6 @@
-"""Text to numbers by the vectorisers of scikit-learn, kept as plain data: words, weights, options.
+"""Columns of text as tf-idf, counts or hashes, by the vectorisers of scikit-learn.
 
+A fitted vectoriser is kept as plain data: words, weights, options.
 The vectoriser is made anew from that data, also right after fitting, so that a model read from a
 file gives the same bits.
 """
@@ -12,10 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.features.steps import State
-from separatrix.features.stored import Stored, refusal
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, count_missing, words_of
+from separatrix.readers.columns import Columns, count_missing, to_words
 
 WAYS = ("tfidf", "counts", "hashing")
 MOST_HASHES = 1 << 24
@@ -109,32 +108,6 @@ class Vectoriser:
     def transform(self, table: Columns, notes: list[str]) -> Any:
         return sp.csr_array(self._made.transform(_documents(table, self.column)))
 
-    def to_state(self) -> State:
-        plain: dict[str, Any] = {
-            "column": self.column,
-            "way": self.way,
-            "ngrams": list(self.ngrams),
-        }
-        plain |= {"vocabulary": self.vocabulary, "n_hashes": self.n_hashes, "prefix": self.prefix}
-        return plain, {} if self.idf is None else {"idf": self.idf}
-
-    @classmethod
-    def from_state(cls, stored: Stored) -> Self:
-        way = stored.choice("way", WAYS)
-        vocabulary = stored.words("vocabulary")
-        hashing = way == "hashing"
-        if hashing == bool(vocabulary):
-            raise refusal(f"'vocabulary' must have words unless 'way' is hashing, and {way!r}", way)
-        n_hashes = stored.integer("n_hashes", low=hashing, high=MOST_HASHES if hashing else 0)
-        idf = stored.vector("idf", len(vocabulary))
-        if (idf is None) == (way == "tfidf"):
-            raise refusal("'idf' must be there for tfidf, and only then", way)
-        ngrams = Stored({str(k): n for k, n in enumerate(stored.parts("ngrams"))}, {})
-        low = ngrams.integer("0", low=1, high=LONGEST_NGRAM)
-        high = ngrams.integer("1", low=low, high=LONGEST_NGRAM)
-        column, prefix = stored.word("column"), stored.word("prefix")
-        return cls(column, way, (low, high), vocabulary, idf, n_hashes, prefix)
-
 
 def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
     """A missing document counts as an empty one, and is told."""
@@ -144,4 +117,4 @@ def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
 
 
 def _documents(table: Columns, column: str) -> list[str]:
-    return ["" if text is None else text for text in words_of(table[column])]
+    return ["" if text is None else text for text in to_words(table[column])]

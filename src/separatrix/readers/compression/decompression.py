@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.unpacking.limits import require_room
+from separatrix.readers.compression.size_limits import require_room
 
 ENDINGS = (".gz", ".bz2", ".zst")
 
@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 _ZSTD_PIECE = 1 << 10
 
 
-def contents(path: Path) -> Array:
+def read_bytes(path: Path) -> Array:
     """Return the bytes of a file as a read-only array, unpacked if gzip, bzip2 or zstd packed it.
 
     The first bytes say how it is packed, not its name. A plain file is mapped and not read: it must
@@ -33,7 +33,7 @@ def contents(path: Path) -> Array:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "two-lines"
     >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo\\n"))
-    >>> contents(path).tobytes()
+    >>> read_bytes(path).tobytes()
     b'one\\ntwo\\n'
     """
     with _opened(path) as (file, unpacked):
@@ -46,7 +46,7 @@ def contents(path: Path) -> Array:
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def beginning(path: Path, size: int) -> bytes:
+def read_start(path: Path, size: int) -> bytes:
     """Return the first bytes of a file, unpacked: at most `size`."""
     with _opened(path) as (file, unpacked):
         stream = file if unpacked is None else unpacked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from separatrix.readers.unpacking.packed import ENDINGS, contents
+from separatrix.readers.compression.decompression import ENDINGS, read_bytes
 
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -19,7 +19,7 @@ def read_text(path: Path) -> tuple[str, list[str]]:
     >>> text, notes[0]
     ('café', 'cafe.txt is not UTF-8 (line 1): it was read as latin-1.')
     """
-    content = contents(path).tobytes()
+    content = read_bytes(path).tobytes()
     if content.startswith(UTF16):
         text, notes = _decode_utf16(path, content), [f"{path.name} was read as UTF-16."]
     else:

@@ -1,0 +1,129 @@
+"""Columns of numbers, or a matrix: gaps filled, means taken off, scales divided out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.features.value_checks import missing_value
+from separatrix.matrix import Array, Matrix
+from separatrix.readers.columns import Columns
+from separatrix.readers.csv_dialect import is_number
+from separatrix.text import counted
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Columns of numbers, or a whole matrix: (x - shift) / scale, gaps filled before.
+
+    `fill`, `shift` and `scale` are (d,), or None: without `fill`, missing values are refused.
+    """
+
+    columns: list[str]
+    fill: Array | None
+    shift: Array | None
+    scale: Array | None
+    kind: ClassVar[str] = "numbers"
+
+    @classmethod
+    def fit(
+        cls, table: Any, columns: list[str], missing: str, standardise: bool, notes: list[str]
+    ) -> Self:
+        """`missing` is 'mean', 'median' or 'refuse'. Sparse matrices are not filled or shifted."""
+        X = _block(table, columns)
+        fill = shift = scale = None
+        if not sp.issparse(X):
+            gaps = _gaps(X)
+            fill = None if missing == "refuse" else _typical(X, gaps, columns, missing, notes)
+            X = _filled(X, gaps, columns, fill, notes)
+        if standardise:
+            mean, deviation = Matrix(X).moments()
+            shift = None if sp.issparse(X) else mean
+            scale = np.where(deviation > 0, deviation, 1.0)
+        return cls(columns, fill, shift, scale)
+
+    @property
+    def names(self) -> list[str]:
+        return self.columns
+
+    def transform(self, table: Any, notes: list[str]) -> Any:
+        X = _block(table, self.columns)
+        if sp.issparse(X):
+            return self._transform_sparse(X)
+        X = _filled(X, _gaps(X), self.columns, self.fill, notes)
+        if self.shift is not None:
+            X = X - self.shift
+        return X if self.scale is None else X / self.scale
+
+    def _transform_sparse(self, X: Any) -> Any:
+        if self.shift is not None:
+            raise ValueError(
+                "The model was trained on a dense matrix with its means taken off. "
+                "Got a sparse matrix instead: make it dense with X.toarray()."
+            )
+        if self.scale is None:
+            return X
+        return sp.csr_array((X.data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def _block(table: Any, columns: list[str]) -> Any:
+    """The matrix of these columns: float64 of a table, or the matrix itself."""
+    if not isinstance(table, Columns):
+        if table.shape[1] != len(columns):
+            raise ValueError(
+                f"The matrix must have {len(columns):,} columns, as in training. "
+                f"Got {table.shape[1]:,} instead."
+            )
+        return sp.csr_array(table) if sp.issparse(table) else table
+    if not columns:
+        return np.empty((len(table), 0))
+    return np.column_stack([_numbers(name, table[name]) for name in columns])
+
+
+def _numbers(name: str, values: Array) -> Array:
+    if values.dtype != object:
+        return values
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        if value is not None and not is_number(value):
+            raise ValueError(
+                f"Column {name!r} held numbers when the model was trained. "
+                f"Got {value[:40]!r} in row {row + 1} instead."
+            )
+        numbers[row] = np.nan if value is None else float(value)
+    return numbers
+
+
+def _gaps(X: Array) -> Array:
+    return np.isnan(X) if X.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+
+
+def _filled(
+    X: Array, gaps: Array, columns: list[str], fill: Array | None, notes: list[str]
+) -> Array:
+    """X with its gaps filled, told column by column; refused without `fill`."""
+    if not gaps.any():
+        return X
+    if fill is None:
+        row, column = (int(place) for place in np.argwhere(gaps)[0])
+        raise missing_value(row, columns[column])
+    for j in np.flatnonzero(gaps.any(axis=0)):
+        count = counted(int(gaps[:, j].sum()), "value")
+        notes.append(f"Column {columns[j]!r}: {count} missing, filled: {fill[j]:.6g}.")
+    return np.where(gaps, fill, X)
+
+
+def _typical(X: Array, gaps: Array, columns: list[str], how: str, notes: list[str]) -> Array:
+    """The mean or the median of what is there, column by column."""
+    fill = np.zeros(len(columns))
+    some = gaps.any()
+    for j, name in enumerate(columns):
+        present = X[~gaps[:, j], j] if some else X[:, j]
+        if len(present):
+            fill[j] = np.mean(present) if how == "mean" else np.median(present)
+        else:
+            notes.append(f"Column {name!r} has no values in the training rows: 0 stands for them.")
+    return fill

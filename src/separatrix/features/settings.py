@@ -1,0 +1,65 @@
+"""The settings of a preparation: how a table becomes a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from separatrix.features.text_columns import LONGEST_NGRAM, MOST_HASHES, WAYS
+
+Missing = Literal["mean", "median", "refuse"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a table becomes a matrix.
+
+    - `standardise`: numbers less their mean, over their standard deviation
+    - `missing`: numbers are filled by 'mean' or 'median', categories by the most frequent one, and
+      texts are taken as empty; 'refuse' refuses all of them
+    - `categories`: columns of numbers that are codes, to be taken as categories
+    - `text`: 'tfidf', 'counts' or 'hashing'; 'none' leaves the words to `word_lists`
+    - `word_lists`: for each name a list of words; does the text contain one of them?
+    - `ngrams`: the shortest and the longest sequence of words that is a feature
+    - `min_documents`: a word must be in so many training documents
+    - `most_words`: the number of words kept, the most frequent ones; None for all
+    - `n_hashes`: the columns of 'hashing'
+    - `constant`: a first column that is always 1 (models here have a bias of their own)
+    - `divide`: what the entries of a matrix are divided by; None: 255 for bytes, as in images, and
+      1 for others
+    """
+
+    standardise: bool = False
+    missing: Missing = "mean"
+    categories: Collection[str] = ()
+    text: str = "tfidf"
+    word_lists: Mapping[str, Collection[str]] = field(default_factory=dict)
+    ngrams: tuple[int, int] = (1, 1)
+    min_documents: int = 1
+    most_words: int | None = None
+    n_hashes: int = 1 << 18
+    constant: bool = False
+    divide: float | None = None
+
+    def __post_init__(self) -> None:
+        low, high = self.ngrams
+        _require("missing", self.missing, self.missing in get_args(Missing), get_args(Missing))
+        _require("text", self.text, self.text in (*WAYS, "none"), (*WAYS, "none"))
+        good = 1 <= low <= high <= LONGEST_NGRAM
+        _require("ngrams", self.ngrams, good, f"1 <= low <= high <= {LONGEST_NGRAM}")
+        _require("min_documents", self.min_documents, self.min_documents >= 1, ">= 1")
+        good = self.most_words is None or self.most_words >= 1
+        _require("most_words", self.most_words, good, ">= 1 or None")
+        good = 1 <= self.n_hashes <= MOST_HASHES
+        _require("n_hashes", self.n_hashes, good, f"from 1 to {MOST_HASHES}")
+        good = self.divide is None or 0 < self.divide < np.inf
+        _require("divide", self.divide, good, "> 0 and finite, or None")
+
+
+def _require(name: str, value: Any, good: bool, allowed: Any) -> None:
+    if not good:
+        allowed = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
+        raise ValueError(f"The setting {name!r} must be {allowed}. Got {value!r} instead.")

@@ -1,0 +1,189 @@
+"""Schemas: how an object becomes plain values, and is made of them again with every part checked.
+
+Whoever reads a file must expect anything in it: `unpack` of a schema gives what `pack` was given,
+or a ValueError that names the part, what it must be and what it is.
+
+    >>> from collections import namedtuple
+    >>> Point = namedtuple("Point", "name x")
+    >>> POINT = record(Point, {"name": TEXT, "x": optional(NUMBER)})
+    >>> POINT.pack(Point("a", 0.5))
+    {'name': 'a', 'x': 0.5}
+    >>> POINT.unpack({"name": "a", "x": "half"}, "point")
+    Traceback (most recent call last):
+        ...
+    ValueError: point.x must be a number. Got 'half' instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.text import quoted
+
+
+@dataclass(frozen=True)
+class Schema:
+    """How one kind of object is written and read.
+
+    Attributes
+    ----------
+    pack : from the object to plain values
+    unpack : from anything, and the name of its place, to the object; or a ValueError
+    """
+
+    pack: Callable[[Any], Any]
+    unpack: Callable[[Any, str], Any]
+
+    def such_that(self, good: Callable[[Any], Any], demand: str) -> Schema:
+        """The same, refusing objects that are not `good`: "<place> must <demand>"."""
+
+        def unpack(value: Any, where: str) -> Any:
+            found = self.unpack(value, where)
+            if not good(found):
+                raise refusal(where, demand, value)
+            return found
+
+        return replace(self, unpack=unpack)
+
+
+def refusal(where: str, demand: str, got: Any) -> ValueError:
+    """The error for a value that is not what it must be.
+
+    >>> refusal("coef_", "be a matrix", np.zeros(3))
+    ValueError('coef_ must be a matrix. Got an array of shape (3,) and type float64 instead.')
+    """
+    shown = quoted(got)
+    if isinstance(got, np.ndarray):
+        shown = f"an array of shape {got.shape} and type {got.dtype}"
+    elif isinstance(got, dict):
+        shown = f"a dict with the keys {quoted(list(got))}"
+    return ValueError(f"{where} must {demand}. Got {shown} instead.")
+
+
+ANYTHING = Schema(lambda value: value, lambda value, where: value)
+
+
+def plain(what: str, good: Callable[[Any], bool]) -> Schema:
+    """A value that is written as it is, and must be `good`."""
+    return ANYTHING.such_that(good, f"be {what}")
+
+
+def is_array(value: Any, kinds: str, ndim: int, *, finite: bool = False) -> bool:
+    """Whether a value is an array of so many axes whose type is of one of numpy's kinds."""
+    good = isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == ndim
+    return good and (not finite or bool(np.isfinite(value).all()))
+
+
+def is_integer(value: Any, low: int, high: int) -> bool:
+    """Whether a value is an integer, of Python or numpy, from `low` to `high`."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and bool(low <= value <= high)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is an integer or a float, of Python or numpy; NaN is one."""
+    return isinstance(value, (float, np.floating, int)) and not isinstance(value, bool)
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is text."""
+    return isinstance(value, str)
+
+
+TEXT = plain("text", is_text)
+TRUTH = plain("true or false", lambda value: isinstance(value, bool))
+COUNT = plain(
+    "a whole number from 0 on", lambda value: is_integer(value, 0, np.iinfo(np.int64).max)
+)
+NUMBER = plain("a number", lambda value: is_number(value) and not math.isnan(value))
+FLOAT = plain("a number or NaN", is_number)
+
+
+def integer(low: int, high: int) -> Schema:
+    """An integer from `low` to `high`."""
+    return plain(f"an integer from {low} to {high}", lambda value: is_integer(value, low, high))
+
+
+def choice(*allowed: str) -> Schema:
+    """One of some words."""
+    return plain(f"one of {', '.join(allowed)}", lambda value: is_text(value) and value in allowed)
+
+
+def array(kinds: str, ndim: int, *, finite: bool = False) -> Schema:
+    """An array of so many axes whose type is of one of numpy's kinds ("f", "i", "b", ...)."""
+    words = {"f": "numbers", "i": "whole numbers", "iu": "whole numbers", "b": "truth values"}
+    what = f"{'finite ' if finite else ''}{words.get(kinds, 'numbers')}"
+    axes = "axis" if ndim == 1 else "axes"
+    return plain(
+        f"an array of {what} with {ndim} {axes}",
+        lambda value: is_array(value, kinds, ndim, finite=finite),
+    )
+
+
+def optional(schema: Schema) -> Schema:
+    """The same, or None."""
+    return Schema(
+        lambda value: None if value is None else schema.pack(value),
+        lambda value, where: None if value is None else schema.unpack(value, where),
+    )
+
+
+def list_of(schema: Schema) -> Schema:
+    """A list of objects of one kind; a tuple is written as a list, too."""
+
+    def unpack(value: Any, where: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise refusal(where, "be a list", value)
+        return [schema.unpack(part, f"{where}.{k}") for k, part in enumerate(value)]
+
+    return Schema(lambda value: [schema.pack(part) for part in value], unpack)
+
+
+def dict_of(schema: Schema) -> Schema:
+    """A dict from text to objects of one kind."""
+
+    def unpack(value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, dict) or not all(map(is_text, value)):
+            raise refusal(where, "be a dict with keys of text", value)
+        return {name: schema.unpack(part, f"{where}.{name}") for name, part in value.items()}
+
+    return Schema(lambda value: {name: schema.pack(part) for name, part in value.items()}, unpack)
+
+
+def record(
+    make: Callable[..., Any],
+    parts: Mapping[str, Schema],
+    take: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> Schema:
+    """An object of named parts: a dict with exactly these keys.
+
+    `take` gives the parts of an object; without it they are its attributes. `make` gets them as
+    keywords.
+    """
+
+    def pack(value: Any) -> dict[str, Any]:
+        found = take(value) if take else {name: getattr(value, name) for name in parts}
+        return {name: part.pack(found[name]) for name, part in parts.items()}
+
+    def unpack(value: Any, where: str) -> Any:
+        found = fields_of(value, where, *parts)
+        return make(
+            **{
+                name: part.unpack(each, f"{where}.{name}")
+                for (name, part), each in zip(parts.items(), found)
+            }
+        )
+
+    return Schema(pack, unpack)
+
+
+def fields_of(value: Any, where: str, *names: str) -> list[Any]:
+    """The values of a dict that has these keys and no others."""
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise refusal(where, f"have the parts {', '.join(names)}, and no others", value)
+    return [value[name] for name in names]

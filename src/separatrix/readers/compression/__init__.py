@@ -1,0 +1,1 @@
+"""Compressed and encoded files, read within limits."""

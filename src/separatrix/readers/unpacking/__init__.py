@@ -1,1 +1,0 @@
-"""Packed and encoded files, read within limits."""
