@@ -20,7 +20,7 @@ from separatrix import (
 )
 from separatrix.charts.drawing import page as chart_pages
 from separatrix.display import card, table
-from separatrix.study.card import study_card
+from separatrix.study.results.card import study_card
 from separatrix.web.report import report_page
 from support.browser import seen_in_frames
 

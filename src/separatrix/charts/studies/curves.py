@@ -12,7 +12,7 @@ from separatrix.charts.drawing.marks import at_share, counted, data, share, shor
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.charts.studies.runs import Run, Runs, best_of, names_of, runs_of
 from separatrix.matrix import Array
-from separatrix.study.facts import StudyFacts
+from separatrix.study.results.facts import StudyFacts
 
 # What is drawn: the field of each part, and how a value is written.
 MEASURES = {

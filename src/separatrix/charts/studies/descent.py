@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.charts.drawing.marks import colour, data, short, thinned
 from separatrix.charts.drawing.theme import DASHES, TRAINING, finish
-from separatrix.study.facts import Row, StudyFacts
+from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.training.history import History
 
 AXES = ("epochs", "rows", "updates")

@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.charts.drawing.marks import counted, data, share, short
 from separatrix.charts.drawing.theme import CHOSEN, WRONG, finish
-from separatrix.study.facts import MEASURES, Row, StudyFacts
+from separatrix.study.results.facts import MEASURES, Row, StudyFacts
 from separatrix.text import percent, value_words
 
 _LINES = "momentum"  # of the map, one if it does not vary

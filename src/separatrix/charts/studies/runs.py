@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.study.facts import Row, StudyFacts
+from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.text import in_words, value_words
 from separatrix.training.history import History
 

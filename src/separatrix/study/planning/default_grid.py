@@ -1,4 +1,4 @@
-"""The grid of a study whose user has not said one: a course's, or one chosen from the data."""
+"""The grid of a study for which none was given: that of a course, or one chosen from the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from separatrix.inference.null_model import NullModel
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.study.plan import Rows
+from separatrix.study.planning.data import StudyData
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import rounded_down
 from separatrix.verdict.smoothness import smoothness
@@ -33,57 +33,55 @@ RATES = (0.03, 0.3, 1.0, 3.0)  # times the stable rate
 PENALTIES = (1e-4, 1e-2)  # times the largest useful one, beside none at all
 MOMENTA = [0.0, 0.9]
 LENGTHS = (1000, 300, 100, 30, 10)
-WORK = 4e11  # multiplications that a chosen study may take, some minutes at most
+BUDGET = 4e11  # multiplications that a chosen study may take, some minutes at most
 SHARES = (0.1, 0.3, 1.0)  # of the epochs, at which the runs are read off
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A grid, and sentences that say why it is this one."""
+class ChosenGrid:
+    """A grid, and sentences that give the reasons for it."""
 
     grid: dict[str, Any]
     notes: list[str] = field(default_factory=list)
 
 
-def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) -> Choice:
-    """Add to the values that the user has given those of the parameters that matter most.
+def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, Any]) -> ChosenGrid:
+    """Add values of the parameters that matter most to the values that the user has given.
 
-    For gradient descent on the data of the course they are its homework's; on others the rates lie
-    around the stable one, the penalties below the largest useful one, and the epochs are as many as
-    a few minutes allow. For models that are trained to their optimum only the penalty matters.
+    Gradient descent on the data of the course gets the grid of its homework. On other data the
+    rates lie around the stable one, the penalties below the largest useful one, and the epochs are
+    as many as a few minutes allow. For models trained to their optimum only the penalty matters.
 
     >>> from separatrix import GradientDescentClassifier, load
-    >>> from separatrix.study.study import rows_of
     >>> from separatrix.workflow.fitting import prepare
-    >>> rows = rows_of(prepare(load("wine")), "'wine'")
-    >>> choice = choose_grid(GradientDescentClassifier(), rows, {"momentum": [0.9]})
-    >>> list(choice.grid), choice.notes[0]
+    >>> data = StudyData.from_prepared(prepare(load("wine")), "'wine'")
+    >>> chosen = choose_grid(GradientDescentClassifier(), data, {"momentum": [0.9]})
+    >>> list(chosen.grid), chosen.notes[0]
     (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
     """
     if not isinstance(estimator, GradientDescentClassifier):
         return _inverse_strengths(estimator, given)
-    if rows.facts.name in COURSE:
-        return Choice(HOMEWORK | given)
-    data = rows.data
+    if data.facts.name in COURSE:
+        return ChosenGrid(HOMEWORK | given)
     one: LinearClassifier = clone(estimator)
     one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
-    task = one._task(data)
+    task = one._task(data.training)
     notes: list[str] = []
     grid: dict[str, Callable[[], list[Any]]] = {
-        "learning_rate": lambda: _rates(task, data, notes),
+        "learning_rate": lambda: _rates(task, data.training, notes),
         "momentum": lambda: MOMENTA,
-        "l2": lambda: _penalties(task, data, notes),
-        "epochs": lambda: _epochs(task, rows, notes),
+        "l2": lambda: _penalties(task, data.training, notes),
+        "epochs": lambda: _epochs(task, data, notes),
     }
     chosen = {name: given.get(name) or choose() for name, choose in grid.items()}
-    return Choice(chosen | given, notes)
+    return ChosenGrid(chosen | given, notes)
 
 
-def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> Choice:
+def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> ChosenGrid:
     if "C" in given or "C" not in estimator.get_params(deep=False):
-        return Choice(given)
+        return ChosenGrid(given)
     note = f"C from {GRID[0]:g} to {GRID[-1]:g} was chosen, the inverse strength of the penalty."
-    return Choice({"C": list(GRID), **given}, [note])
+    return ChosenGrid({"C": list(GRID), **given}, [note])
 
 
 def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
@@ -117,11 +115,11 @@ def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
     return strengths
 
 
-def _epochs(task: Task, rows: Rows, notes: list[str]) -> list[int]:
-    entries = rows.X.nnz if hasattr(rows.X, "nnz") else np.size(rows.X)
+def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
+    entries = data.X.nnz if hasattr(data.X, "nnz") else np.size(data.X)
     models = len(RATES) * len(MOMENTA) * (1 + len(PENALTIES))
     each = 4.0 * max(entries, 1) * task.n_outputs * models
-    longest = next((n for n in LENGTHS if n * each <= WORK), LENGTHS[-1])
+    longest = next((n for n in LENGTHS if n * each <= BUDGET), LENGTHS[-1])
     epochs = sorted({max(round(share * longest), 1) for share in SHARES})
     if longest < LENGTHS[0]:
         notes.append(

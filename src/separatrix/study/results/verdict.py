@@ -1,4 +1,4 @@
-"""What a study found, in sentences and numbers: each is computed from the runs that are done."""
+"""Which configuration of a study is best, and which cannot be told apart from it, in sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import bdtr, stdtr
 
 from separatrix.matrix import Array
-from separatrix.study.facts import Comparison, Row, Verdict
+from separatrix.study.results.facts import Comparison, Row, StudyVerdict
 from separatrix.text import counted, in_words, percent, value_words
 from separatrix.verdict.diagnosis import rounded_down
 
@@ -29,8 +29,8 @@ ENDS: dict[str, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A configuration that is done, as the verdict looks at it.
+class FinishedConfiguration:
+    """A configuration all of whose runs are finished, as it is compared with others.
 
     Attributes
     ----------
@@ -54,14 +54,19 @@ class Judged:
 
 
 def judge(
-    done: Sequence[Judged], grid: Mapping[str, list[Any]], seeds: int, waiting: int
-) -> Verdict:
-    """Compare all configurations that are done."""
-    fit = [one for one in done if not one.row.diverged and _merit(one) is not None]
-    runs, diverged = seeds * len(done), sum(one.row.diverged for one in done)
+    finished: Sequence[FinishedConfiguration],
+    grid: Mapping[str, list[Any]],
+    seeds: int,
+    waiting: int,
+) -> StudyVerdict:
+    """Compare all finished configurations; `waiting` is the number of the others."""
+    fit = [one for one in finished if not one.row.diverged and _merit(one) is not None]
+    runs, diverged = seeds * len(finished), sum(one.row.diverged for one in finished)
     if not fit:
-        sentences = ["No configuration is done yet."] if not done else [_all_diverged(done, grid)]
-        return Verdict(None, "val_accuracy", sentences, [], {}, diverged, runs)
+        sentences = (
+            ["No configuration is done yet."] if not finished else [_all_diverged(finished, grid)]
+        )
+        return StudyVerdict(None, "val_accuracy", sentences, [], {}, diverged, runs)
     # Values of different losses say nothing about each other.
     by_loss = len({one.loss for one in fit}) == 1
     best = max(fit, key=lambda one: _merit(one, by_loss) or ())
@@ -74,17 +79,17 @@ def judge(
         _score(best, seeds),
         *_told_apart(comparisons, best),
         *_edge_sentences(best, [one for one in others if one.row.number in same], edges, grid),
-        *_diverged(diverged, runs, done),
-        *_unconverged(done),
+        *_diverged(diverged, runs, finished),
+        *_unconverged(finished),
     ]
     if waiting:
         more = f"{counted(waiting, 'configuration')} {_are(waiting)} not done yet"
         sentences.append(f"{more}: this is the verdict so far.")
     score = "train_loss" if best.right is None else "val_accuracy"
-    return Verdict(best.row.number, score, sentences, comparisons, edges, diverged, runs)
+    return StudyVerdict(best.row.number, score, sentences, comparisons, edges, diverged, runs)
 
 
-def compare(best: Judged, other: Judged) -> Comparison:
+def compare(best: FinishedConfiguration, other: FinishedConfiguration) -> Comparison:
     """Whether the validation rows tell the best configuration from another one.
 
     By accuracy: an exact sign test on the rows that one predicts right in more seeds than the other
@@ -104,7 +109,7 @@ def compare(best: Judged, other: Judged) -> Comparison:
     return Comparison(other.row.number, by, p_accuracy, p_loss)
 
 
-def _p_of_losses(best: Judged, other: Judged) -> float | None:
+def _p_of_losses(best: FinishedConfiguration, other: FinishedConfiguration) -> float | None:
     if best.loss != other.loss or best.losses is None or other.losses is None:
         return None
     gap = best.losses - other.losses
@@ -120,7 +125,7 @@ def _mean(a: Array | None) -> float:
     return math.nan if a is None else float(a.mean())
 
 
-def _merit(one: Judged, by_loss: bool = True) -> tuple[float, ...] | None:
+def _merit(one: FinishedConfiguration, by_loss: bool = True) -> tuple[float, ...] | None:
     """What is to be as large as possible: accuracy, then loss; without validation, loss alone."""
     accuracy, loss = one.kept.get("val_accuracy"), one.kept.get("val_loss")
     if one.right is None:
@@ -133,7 +138,7 @@ def _merit(one: Judged, by_loss: bool = True) -> tuple[float, ...] | None:
     return accuracy, lower, -float(one.row.number)
 
 
-def _score(best: Judged, seeds: int) -> str:
+def _score(best: FinishedConfiguration, seeds: int) -> str:
     kept, spread = best.kept, best.spread
     over = f" (mean and deviation over {seeds} seeds)" if seeds > 1 else ""
     if best.right is None:
@@ -158,7 +163,7 @@ def _number(value: float | None, spread: float | None) -> str:
     return text if spread is None else f"{text} ± {spread:.2g}"
 
 
-def _told_apart(comparisons: Sequence[Comparison], best: Judged) -> list[str]:
+def _told_apart(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> list[str]:
     if not comparisons:
         return []
     same = sum(not c.by for c in comparisons)
@@ -182,7 +187,7 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _edges(best: Judged, grid: Mapping[str, list[Any]]) -> dict[str, str]:
+def _edges(best: FinishedConfiguration, grid: Mapping[str, list[Any]]) -> dict[str, str]:
     """The parameters whose best value is the smallest or the largest that was tried."""
     out = {}
     for name, values in grid.items():
@@ -202,7 +207,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _edge_sentences(
-    best: Judged, same: Sequence[Judged], edges: Mapping[str, str], grid: Mapping[str, list[Any]]
+    best: FinishedConfiguration,
+    same: Sequence[FinishedConfiguration],
+    edges: Mapping[str, str],
+    grid: Mapping[str, list[Any]],
 ) -> list[str]:
     out = []
     for name, side in edges.items():
@@ -227,7 +235,7 @@ def _edge_sentences(
     return out
 
 
-def _limit(best: Judged) -> str:
+def _limit(best: FinishedConfiguration) -> str:
     """What is known of larger rates."""
     stable, rate = best.row.stable_rate, best.row.parameters["learning_rate"]
     if not stable:
@@ -237,31 +245,31 @@ def _limit(best: Judged) -> str:
     return f" (with care: beyond {rounded_down(stable)} stability is not certain)"
 
 
-def _diverged(diverged: int, runs: int, done: Sequence[Judged]) -> list[str]:
+def _diverged(diverged: int, runs: int, finished: Sequence[FinishedConfiguration]) -> list[str]:
     if not diverged:
         return []
     rates = [
         one.row.parameters["learning_rate"]
-        for one in done
+        for one in finished
         if one.row.diverged and _is_number(one.row.parameters.get("learning_rate"))
     ]
     above = f", at rates of {min(rates):g} and more" if rates else ""
     return [f"{diverged} of {counted(runs, 'run')} diverged ({diverged / runs:.0%}){above}."]
 
 
-def _all_diverged(done: Sequence[Judged], grid: Mapping[str, list[Any]]) -> str:
-    L = next((one.row.smoothness for one in done if one.row.smoothness), None)
+def _all_diverged(finished: Sequence[FinishedConfiguration], grid: Mapping[str, list[Any]]) -> str:
+    L = next((one.row.smoothness for one in finished if one.row.smoothness), None)
     limit = f" to 2/L = {rounded_down(2.0 / L)} or less" if L else ""
     lower = f": lower the learning rate{limit}" if "learning_rate" in grid else ""
-    if len(done) == 1:
+    if len(finished) == 1:
         return f"The only configuration that is done diverged{lower}."
-    return f"All {len(done):,} configurations that are done diverged{lower}."
+    return f"All {len(finished):,} configurations that are done diverged{lower}."
 
 
-def _unconverged(done: Sequence[Judged]) -> list[str]:
+def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     """How many have not converged, and why; those that diverged have a sentence of their own."""
     slow, swing, high = (
-        [one for one in done if one.unsettled == kind]
+        [one for one in finished if one.unsettled == kind]
         for kind in ("not_converged", "oscillating", "ended_higher")
     )
     count = len(slow) + len(swing) + len(high)
@@ -276,7 +284,7 @@ def _unconverged(done: Sequence[Judged]) -> list[str]:
     }
     told = [f"{n if n < count else ''} {why}".strip() for why, n in whys.items() if n]
     verb = "has" if count == 1 else "have"
-    total = counted(len(done), "configuration")
+    total = counted(len(finished), "configuration")
     return [f"{count} of {total} {verb} not converged: {', '.join(told)}."]
 
 

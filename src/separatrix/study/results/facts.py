@@ -1,4 +1,4 @@
-"""All that a table, a report or a page says of a study: plain values, read from its store alone."""
+"""The facts of a study that tables, charts and reports show: plain values from its store."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StudyVerdict:
     """What a study found.
 
     Attributes
@@ -183,7 +183,7 @@ class StudyFacts:
     notes: list[str]
     rows: list[Row]
     histories: Mapping[int, tuple[History, ...]]
-    verdict: Verdict
+    verdict: StudyVerdict
     weights: Weights | None
 
     @property

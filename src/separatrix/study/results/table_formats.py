@@ -1,4 +1,4 @@
-"""The table of a study in the forms that other programs and papers take."""
+"""The table of a study as CSV, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from separatrix.study.facts import MEASURES, Row, StudyFacts
+from separatrix.study.results.facts import MEASURES, Row, StudyFacts
 from separatrix.text import value_cell, value_words
 
 SHORT = ("train loss", "train %", "val. loss", "val. %")

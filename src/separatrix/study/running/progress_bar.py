@@ -1,4 +1,4 @@
-"""A bar that fills while a study runs, in a terminal or in a notebook."""
+"""The progress bar of a study, in a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from html import escape
 from importlib import import_module
 from typing import Any, Protocol
 
-from separatrix.study.runner import OnStanding, Standing
-from separatrix.text import counted, percent, printable
-from separatrix.text import in_words as configuration_in_words
+from separatrix.study.running.progress import OnStudyProgress, StudyProgress
+from separatrix.text import counted, in_words, percent, printable
 
 
-class Bar(Protocol):
-    """What shows where a study stands; `end` is called when it is over, however it ended."""
+class ProgressBar(Protocol):
+    """Shows how far along a study is; `end` is called when it is over, however it ended."""
 
-    def show(self, standing: Standing) -> None: ...
+    def show(self, progress: StudyProgress) -> None: ...
     def end(self, done: bool) -> None: ...
 
 
@@ -40,10 +39,10 @@ class TerminalBar:
         self.task = self.bar.add_task("", total=1.0)
         self.bar.start()
 
-    def show(self, standing: Standing) -> None:
+    def show(self, progress: StudyProgress) -> None:
         """Draw the line again."""
-        where = printable(in_words(standing))
-        self.bar.update(self.task, completed=standing.share, description=where)
+        where = printable(describe_progress(progress))
+        self.bar.update(self.task, completed=progress.share, description=where)
 
     def end(self, done: bool) -> None:
         """Take the line away."""
@@ -56,16 +55,16 @@ class NotebookBar:
     def __init__(self) -> None:
         self.ipython: Any = import_module("IPython.display")  # it is there, with a notebook
         self.handle = self.ipython.display(self.ipython.HTML(""), display_id=True)
-        self.last: Standing | None = None
+        self.last: StudyProgress | None = None
 
-    def show(self, standing: Standing) -> None:
+    def show(self, progress: StudyProgress) -> None:
         """Draw the bar again."""
-        self.last = standing
+        self.last = progress
         self.handle.update(
             self.ipython.HTML(
-                f'<progress value="{standing.share:.3f}"></progress> <span>'
-                f"{escape(in_words(standing))}, "
-                f"{standing.seconds:.0f} s</span>"
+                f'<progress value="{progress.share:.3f}"></progress> <span>'
+                f"{escape(describe_progress(progress))}, "
+                f"{progress.seconds:.0f} s</span>"
             )
         )
 
@@ -75,38 +74,41 @@ class NotebookBar:
             self.show(replace(self.last, share=1.0, done=self.last.runs, running=0, best=None))
 
 
-def in_words(standing: Standing) -> str:
-    """Where a study stands, in a few words.
+def describe_progress(progress: StudyProgress) -> str:
+    """How far along a study is, in a few words.
 
-    >>> in_words(Standing(0.5, 8, 4, 4, 2, ({"learning_rate": 0.1, "l2": 0.0}, 0.96, 0.1), 3.0))
+    >>> best = {"learning_rate": 0.1, "l2": 0.0}, 0.96, 0.1
+    >>> describe_progress(StudyProgress(0.5, 8, 4, 4, 2, best, 3.0))
     '4 of 8 runs, 25% diverged, best 96.0 %: rate 0.1, l2 0'
     """
-    parts = [f"{standing.done:,} of {counted(standing.runs, 'run')}"]
-    if standing.diverged:
-        parts.append(f"{standing.diverged / standing.runs:.0%} diverged")
-    if standing.best is not None:
-        chosen, accuracy, _ = standing.best
-        words = configuration_in_words(chosen, short=True)
+    parts = [f"{progress.done:,} of {counted(progress.runs, 'run')}"]
+    if progress.diverged:
+        parts.append(f"{progress.diverged / progress.runs:.0%} diverged")
+    if progress.best is not None:
+        configuration, accuracy, _ = progress.best
+        words = in_words(configuration, short=True)
         parts.append(f"best {percent(accuracy)}{f': {words}' if words else ''}")
     return ", ".join(parts)
 
 
 @contextmanager
-def showing(progress: bool, on_standing: OnStanding | None) -> Iterator[OnStanding | None]:
-    """Show a bar, if one is wanted, besides calling another callback."""
-    if not progress:
-        yield on_standing
+def show_progress(
+    shown: bool, on_progress: OnStudyProgress | None
+) -> Iterator[OnStudyProgress | None]:
+    """A callback that updates a progress bar, if one is wanted, and calls `on_progress`."""
+    if not shown:
+        yield on_progress
         return
-    bar: Bar = NotebookBar() if _in_notebook() else TerminalBar()
+    bar: ProgressBar = NotebookBar() if _in_notebook() else TerminalBar()
 
-    def both(standing: Standing) -> None:
-        bar.show(standing)
-        if on_standing is not None:
-            on_standing(standing)
+    def update(progress: StudyProgress) -> None:
+        bar.show(progress)
+        if on_progress is not None:
+            on_progress(progress)
 
     done = False
     try:
-        yield both
+        yield update
         done = True
     finally:
         bar.end(done)

@@ -1,4 +1,4 @@
-"""What is seen of one run, in sentences: each is computed from the run, none is invented."""
+"""Observations about one run, in sentences: whether it converged, why not, what it still needs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from separatrix.verdict.certificate import CERTIFIED
 from separatrix.verdict.diagnosis import STILL_FALLING, Diagnosis, rounded_down, settled
 
 UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
-# Said of the data or the objective, once for all runs, and not of how a run went.
-OF_THE_DATA = ("separable", "scales", "rare_class")
-SLOWING = -0.05  # the power of the epoch by which the fall must shrink for its end to be told
+# Diagnoses of the data or the objective: reported once for all runs.
+ABOUT_THE_DATA = ("separable", "scales", "rare_class")
+SLOWING = -0.05  # the fall must shrink at least as this power of the epoch to be extrapolated
 POINTS = 24
-_UNTOLD = "How many more epochs it needs cannot be told from its fall so far"
-LEAST = 20  # epochs, of which the fall tells something
-APART = 3.0  # times the earliest end, beyond which the latest tells nothing
+_UNKNOWN = "How many more epochs it needs cannot be told from its fall so far"
+LEAST = 20  # epochs, from which the fall can be extrapolated
+APART = 3.0  # the largest useful ratio of the latest to the earliest end
 
 
-def observations(
+def observe_run(
     diagnoses: Sequence[Diagnosis],
     history: Mapping[str, Array],
     parameters: Mapping[str, Any],
@@ -37,18 +37,18 @@ def observations(
 
     `needed` are the epochs between which it would be called converged, if that can be told.
     """
-    found = [d for d in diagnoses if d.kind not in OF_THE_DATA]
+    found = [d for d in diagnoses if d.kind not in ABOUT_THE_DATA]
     out = []
-    if not unsettled(diagnoses, history["objective"]):
-        out.append(_settled(history, stop_reason, kept_epoch, relative_gap))
+    if not why_unsettled(diagnoses, history["objective"]):
+        out.append(_how_settled(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
-            more = _more(len(history["objective"]), needed, parameters, smoothness)
+            more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
                 more = "It never will: without a penalty there is no finite optimum."
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
-            out.append(f"{_oscillates(parameters, smoothness)}: {d.message}")
+            out.append(f"{_oscillation(parameters, smoothness)}: {d.message}")
         elif d.kind == "diverged":
             out.append(f"Diverged: {d.message}")
         else:
@@ -56,11 +56,11 @@ def observations(
     return out
 
 
-def unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
+def why_unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
     """Why a run has not converged, by its diagnosis; "" if it has: swings may have died out.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
-    >>> unsettled(swings, np.array([1.0, 2.0, 1.0, 2.0])), unsettled(swings, np.ones(4))
+    >>> why_unsettled(swings, np.array([1.0, 2.0, 1.0, 2.0])), why_unsettled(swings, np.ones(4))
     ('oscillating', '')
     """
     kinds = {d.kind for d in diagnoses}
@@ -69,7 +69,7 @@ def unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
     return next((kind for kind in UNSETTLED if kind in kinds), "")
 
 
-def _settled(
+def _how_settled(
     history: Mapping[str, Array], stop_reason: str, kept_epoch: int, relative_gap: float | None
 ) -> str:
     epochs = len(history["objective"])
@@ -95,7 +95,7 @@ def _settled(
     )
 
 
-def _oscillates(parameters: Mapping[str, Any], smoothness: float | None) -> str:
+def _oscillation(parameters: Mapping[str, Any], smoothness: float | None) -> str:
     """With momentum the limit is another one, which the diagnosis quotes."""
     rate, plain = parameters.get("learning_rate"), parameters.get("rule") == "plain"
     if rate is None or not smoothness or parameters.get("rule") == "adam":
@@ -106,7 +106,7 @@ def _oscillates(parameters: Mapping[str, Any], smoothness: float | None) -> str:
     return "Oscillates"
 
 
-def _more(
+def _epochs_sentence(
     made: int,
     needed: tuple[int, int] | None,
     parameters: Mapping[str, Any],
@@ -125,14 +125,14 @@ def _more(
     if smoothness and rate < 2.0 / smoothness:
         times = 2.0 / smoothness / rate
         return (
-            f"{_UNTOLD}; the stable rate 2/L = {rounded_down(2 / smoothness)} is {_digits(times)} "
+            f"{_UNKNOWN}; the stable rate 2/L = {rounded_down(2 / smoothness)} is {_digits(times)} "
             "times this one."
         )
-    return f"{_UNTOLD}."
+    return f"{_UNKNOWN}."
 
 
 def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, int] | None:
-    """Between which epochs a run would be called converged; both are one where that is known.
+    """The epochs between which a run will have converged; both are equal where that is known.
 
     A run has converged when its objective falls by no more than 1 in 1000 over the last tenth of
     its epochs. Where the same run was made `longer`, that is read off. Else that fall, seen at many
@@ -156,10 +156,10 @@ def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, i
         if last < len(longer):
             return last + 1, last + 1
         objective = longer
-    return _foretold(objective)
+    return _extrapolate(objective)
 
 
-def _foretold(objective: Array) -> tuple[int, int] | None:
+def _extrapolate(objective: Array) -> tuple[int, int] | None:
     T = len(objective)
     at = np.unique(np.linspace(T // 2, T, POINTS).astype(int))
     fall = _falls(objective, at)
@@ -194,7 +194,7 @@ def _digits(number: float) -> str:
 
 
 def _rounded(number: int) -> str:
-    """One digit is all that an estimate has.
+    """Round to one digit, which is all that an estimate has.
 
     >>> _rounded(1234)
     '1,000'

@@ -1,4 +1,4 @@
-"""What is kept of the runs of a batch that are done."""
+"""What is stored of the runs of a trained batch: measures, history, weights and observations."""
 
 from __future__ import annotations
 
@@ -15,32 +15,38 @@ from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.study.facts import MEASURES
-from separatrix.study.observe import OF_THE_DATA, epochs_needed, observations, unsettled
-from separatrix.study.plan import Plan, Work
-from separatrix.study.store.writer import Found
+from separatrix.study.planning.tasks import StudyTasks
+from separatrix.study.results.facts import MEASURES
+from separatrix.study.results.observations import (
+    ABOUT_THE_DATA,
+    epochs_needed,
+    observe_run,
+    why_unsettled,
+)
+from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
-from separatrix.training.batching import share_passes
 from separatrix.training.task import Task
 from separatrix.verdict.smoothness import smoothness
 
 
-def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Result]) -> list[Found]:
-    """All that is stored of the runs (numbers) of a batch."""
-    limits = _Limits(work)
-    history_of = _shared_histories([work.tasks[run] for run in runs], work.own_rows, results)
-    numbers = plan.runs()
+def record_runs(
+    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
+) -> list[RunRecord]:
+    """The records of the runs of a batch."""
+    constants = _SmoothnessConstants(planned)
+    longest = _longest_histories(planned, runs, results)
     out = []
-    for k, (run, result) in enumerate(zip(runs, results)):
-        estimator, task = work.estimators[run], work.tasks[run]
-        estimator._accept(result, task.loss, work.data.classes)
-        right, losses = _each_row(task.loss, result.model, work.validation)
-        L = limits.of(run)
+    for run, result in zip(runs, results):
+        estimator, task = planned.estimators[run], planned.tasks[run]
+        history = longest[planned.model_of[run]]
+        estimator._accept(result, task.loss, planned.data.classes)
+        right, losses = _validate_rows(task.loss, result.model, planned.validation)
+        L = constants.of(run)
         out.append(
-            Found(
-                *numbers[run],
-                facts=_facts(estimator, task, result, history_of[k], right, losses, L),
-                history=history_of[k],
+            RunRecord(
+                *planned.plan.runs[run],
+                facts=_facts(estimator, task, result, history, right, losses, L),
+                history=history,
                 coef=estimator.coef_,
                 intercept=estimator.intercept_,
                 val_right=right,
@@ -50,16 +56,16 @@ def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Resul
     return out
 
 
-def _shared_histories(
-    tasks: Sequence[Task], own_rows: bool, results: Sequence[Result]
+def _longest_histories(
+    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
 ) -> dict[int, History]:
-    """The longest history of every task's model: those of its other tasks are its beginnings."""
-    out: dict[int, History] = {}
-    for models in share_passes(tasks, own_rows):
-        for same in models:
-            longest = max((results[t].history for t in same), key=lambda history: history.epochs)
-            out |= dict.fromkeys(same, longest)
-    return out
+    """The longest history of every model: those of its other runs are its beginnings."""
+    longest: dict[int, History] = {}
+    for run, result in zip(runs, results):
+        model = planned.model_of[run]
+        if model not in longest or result.history.epochs > longest[model].epochs:
+            longest[model] = result.history
+    return longest
 
 
 def _facts(
@@ -89,7 +95,7 @@ def _facts(
         "stable_rate": _stable_rate(task, L),
         "loss": task.loss.name,
         "objective": result.objective,
-        "observations": observations(
+        "observations": observe_run(
             diagnoses,
             history,
             estimator.get_params(deep=False),
@@ -100,9 +106,9 @@ def _facts(
             needed=needed,
         ),
         "kinds": [d.kind for d in diagnoses],
-        "unsettled": unsettled(diagnoses, history["objective"]),
+        "unsettled": why_unsettled(diagnoses, history["objective"]),
         "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
-        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in OF_THE_DATA],
+        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in ABOUT_THE_DATA],
         "seconds": float(history["seconds"][-1]),
     }
 
@@ -134,7 +140,7 @@ def _kept(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _each_row(
+def _validate_rows(
     loss: Loss, model: Model, validation: Dataset | None
 ) -> tuple[Array | None, Array | None]:
     """Whether each validation row is predicted right, and its loss."""
@@ -148,18 +154,18 @@ def _each_row(
     return np.concatenate(right), np.concatenate(losses)
 
 
-class _Limits:
-    """L of every run: that of its loss, looked for once, and its l2."""
+class _SmoothnessConstants:
+    """L of every run: that of its loss, computed once for all runs, plus its l2."""
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, planned: StudyTasks) -> None:
+        self.planned = planned
         self.known: dict[Any, float | None] = {}
 
     def of(self, run: int) -> float | None:
-        task, data = self.work.tasks[run], self.work.data
+        task, data = self.planned.tasks[run], self.planned.data
         if task.factors is not None:
             return None
-        own = run if self.work.own_rows else None
+        own = run if self.planned.own_weights else None
         key = (task.loss.name, task.loss.margin, task.n_outputs, task.bias, own)
         if key not in self.known:
             objective = Objective(

@@ -1,4 +1,4 @@
-"""From lists, ranges and random draws to configurations: named parameters, in a fixed order."""
+"""From a grid to configurations: all combinations of its values, or random draws from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Configuration: TypeAlias = dict[str, Any]
 
 
 def log_range(low: float, high: float, count: int) -> list[float]:
-    """So many numbers from low to high, evenly spaced in powers of ten.
+    """`count` numbers from low to high, evenly spaced in powers of ten.
 
     >>> log_range(1e-4, 1e-1, 4)
     [0.0001, 0.001, 0.01, 0.1]
@@ -54,13 +54,14 @@ def log_range(low: float, high: float, count: int) -> list[float]:
     return [float(low), *spaced[1:-1], float(high)]
 
 
-def configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
-    """All combinations of the values, the last parameter varying fastest; of each grid in turn.
+def list_configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
+    """List all combinations of the values, the last parameter varying fastest.
 
     Several values are a list, an array or a range; a word, a number or a mapping stands for itself,
-    and a tuple is refused, since it may be meant either way. What occurs twice is taken once.
+    and a tuple is refused, since it may be meant either way. Several grids follow
+    each other, and what occurs twice is taken once.
 
-    >>> configurations({"learning_rate": [0.1, 0.01], "momentum": 0.9})
+    >>> list_configurations({"learning_rate": [0.1, 0.01], "momentum": 0.9})
     [{'learning_rate': 0.1, 'momentum': 0.9}, {'learning_rate': 0.01, 'momentum': 0.9}]
     """
     grids = [grid] if isinstance(grid, Mapping) else list(grid)
@@ -70,18 +71,19 @@ def configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
         count = int(np.prod([len(v) for v in values.values()], dtype=float))
         if count > LARGEST:
             raise ValueError(f"The grid has {count:,} configurations: {LARGEST:,} are allowed.")
-        for chosen in product(*values.values()):
-            found = dict(zip(values, chosen))
-            out.setdefault(repr(sorted(found.items())), found)
+        for combination in product(*values.values()):
+            configuration = dict(zip(values, combination))
+            out.setdefault(repr(sorted(configuration.items())), configuration)
     if not out:
         raise ValueError("A study needs at least one grid. Got an empty list instead.")
     return list(out.values())
 
 
-def draw(grid: Grid, count: int, seed: int = 0) -> list[Configuration]:
-    """So many configurations at random: a value of each list, a number of each range.
+def draw_configurations(grid: Grid, count: int, seed: int = 0) -> list[Configuration]:
+    """Draw `count` configurations at random: a value of each list, a number of each range.
 
-    >>> chosen = draw({"learning_rate": Between(1e-4, 1.0), "momentum": [0.0, 0.9]}, 3)
+    >>> grid = {"learning_rate": Between(1e-4, 1.0), "momentum": [0.0, 0.9]}
+    >>> chosen = draw_configurations(grid, 3)
     >>> len(chosen), all(1e-4 <= c["learning_rate"] <= 1.0 for c in chosen)
     (3, True)
     """
@@ -90,18 +92,18 @@ def draw(grid: Grid, count: int, seed: int = 0) -> list[Configuration]:
     rng = np.random.default_rng(seed)
     out: dict[str, Configuration] = {}
     for _ in range(100 * count):  # a small grid has fewer than were asked for
-        found = {name: _draw(name, given, rng) for name, given in grid.items()}
-        out.setdefault(repr(sorted(found.items())), found)
+        configuration = {name: _draw(name, given, rng) for name, given in grid.items()}
+        out.setdefault(repr(sorted(configuration.items())), configuration)
         if len(out) == count:
             break
     return list(out.values())
 
 
-def values_of(chosen: Sequence[Configuration]) -> dict[str, list[Any]]:
+def values_by_name(configurations: Sequence[Configuration]) -> dict[str, list[Any]]:
     """The values that each parameter takes, in the order in which they appear."""
-    names = list(dict.fromkeys(name for one in chosen for name in one))
+    names = list(dict.fromkeys(name for one in configurations for name in one))
     return {
-        name: list({repr(one[name]): one[name] for one in chosen if name in one}.values())
+        name: list({repr(one[name]): one[name] for one in configurations if name in one}.values())
         for name in names
     }
 
