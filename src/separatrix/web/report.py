@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 
 from separatrix import charts
-from separatrix.charts.drawing.page import content_policy
+from separatrix.charts.drawing.html_page import content_policy
 from separatrix.files import replace_file
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import cells, to_csv

@@ -8,11 +8,19 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import at_share, counted, data, share, short, spread, thinned
+from separatrix.charts.drawing.chart_data import data, short, thinned
+from separatrix.charts.drawing.positions import at_share, share, spread
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
-from separatrix.charts.studies.runs import Run, Runs, best_of, names_of, runs_of
+from separatrix.charts.studies.curve_data import (
+    CurveSource,
+    TrainingCurve,
+    best_curve,
+    curves_of,
+    label_names,
+)
 from separatrix.matrix import Array
 from separatrix.study.results.facts import StudyFacts
+from separatrix.text import counted
 
 # What is drawn: the field of each part, and how a value is written.
 MEASURES = {
@@ -40,7 +48,7 @@ _HIGHER, _WIDER, _DEEPER = 1.5, 2.0, 1e-8
 
 
 def curves(
-    runs: Runs,
+    runs: CurveSource,
     measure: str = "loss",
     *,
     layout: str = "auto",
@@ -69,7 +77,7 @@ def curves(
     'Loss of 1 run by epoch. Best: the run; after 100 epochs training 0.442.'
     """
     _require(measure, layout)
-    all_runs = runs_of(runs)
+    all_runs = curves_of(runs)
     fields, form = MEASURES[measure]
     fields = {part: field for part, field in fields.items() if _measured(all_runs, field)}
     if layout == "auto":
@@ -84,10 +92,12 @@ def curves(
     return finish(chart, title, subtitle, _description(measure, fields, all_runs))
 
 
-def _subtitle(given: Runs, runs: Sequence[Run], shown: int, overlaid: bool) -> list[str]:
+def _subtitle(
+    given: CurveSource, runs: Sequence[TrainingCurve], shown: int, overlaid: bool
+) -> list[str]:
     out = []
-    if isinstance(given, StudyFacts) and (names := names_of(given)):
-        out.append(f"Runs by {' · '.join(name.replace('_', ' ') for name in names)}.")
+    if isinstance(given, StudyFacts) and (names := label_names(given)):
+        out.append(f"CurveSource by {' · '.join(name.replace('_', ' ') for name in names)}.")
     seeds = len(runs[0].histories)
     if shown < len(runs):
         out.append(f"The best {shown} of {counted(len(runs), _thing(seeds))}.")
@@ -109,7 +119,7 @@ class _Sheet:
         measure: str,
         fields: dict[str, str],
         form: str,
-        runs: Sequence[Run],
+        runs: Sequence[TrainingCurve],
         log_x: bool,
         log_y: bool,
     ) -> None:
@@ -126,7 +136,7 @@ class _Sheet:
         values = self._seen([run for run in self.runs if not run.diverged] or self.runs)
         if not len(values):
             return (0.1, 1.0)
-        best = best_of(self.runs)
+        best = best_curve(self.runs)
         own = values if best is None else self._seen([best])
         low, high = float(values.min()), float(values.max())
         if self.log_y:
@@ -142,12 +152,12 @@ class _Sheet:
         pad = 0.04 * (high - low) or 0.1 * abs(high) or 0.1
         return (low if low == 0.0 else low - pad, high + pad)
 
-    def _seen(self, runs: Sequence[Run]) -> Array:
+    def _seen(self, runs: Sequence[TrainingCurve]) -> Array:
         """All finite values of some runs, those that a logarithm has a place for."""
         values = _values(runs, self.fields.values())
         return values[values > 0.0] if self.log_y else values
 
-    def line(self, run: Run, seed: int, part: str, points: int, **more: Any) -> Array:
+    def line(self, run: TrainingCurve, seed: int, part: str, points: int, **more: Any) -> Array:
         """Add one line; returns its values, those not drawn included."""
         values = run.histories[seed][self.fields[part]]
         usable = np.where(values > 0.0, values, np.nan) if self.log_y else values
@@ -279,7 +289,7 @@ def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
 
 def _mark_end(
     sheet: _Sheet,
-    run: Run,
+    run: TrainingCurve,
     part: str,
     values: Array,
     *,
@@ -302,10 +312,10 @@ def _mark_end(
 
 
 def _label_ends(
-    sheet: _Sheet, part: str, ends: Sequence[tuple[Run, float, int]], height: int
+    sheet: _Sheet, part: str, ends: Sequence[tuple[TrainingCurve, float, int]], height: int
 ) -> None:
     """The names of lines, at their ends and not on top of each other."""
-    by_epoch: dict[int, list[tuple[Run, float]]] = {}
+    by_epoch: dict[int, list[tuple[TrainingCurve, float]]] = {}
     for run, value, epoch in ends:
         if np.isfinite(value) and (value > 0.0 or not sheet.log_y):
             by_epoch.setdefault(epoch, []).append((run, value))
@@ -321,7 +331,7 @@ def _label_ends(
             sheet.point("label", part, epoch, value, text=words, colour=part, words=run.words)
 
 
-def _titles(runs: Sequence[Run]) -> list[str]:
+def _titles(runs: Sequence[TrainingCurve]) -> list[str]:
     """The heading of every run's chart, no two alike."""
     out: list[str] = []
     for run in runs:
@@ -332,21 +342,21 @@ def _titles(runs: Sequence[Run]) -> list[str]:
     return out
 
 
-def _values(runs: Sequence[Run], fields: Any) -> Array:
+def _values(runs: Sequence[TrainingCurve], fields: Any) -> Array:
     found = [history[field] for run in runs for history in run.histories for field in fields]
     values = np.concatenate(found)
     return values[np.isfinite(values)]
 
 
-def _measured(runs: Sequence[Run], field: str) -> bool:
+def _measured(runs: Sequence[TrainingCurve], field: str) -> bool:
     return any(np.isfinite(run.histories[0][field]).any() for run in runs)
 
 
-def _description(measure: str, fields: dict[str, str], runs: Sequence[Run]) -> str:
+def _description(measure: str, fields: dict[str, str], runs: Sequence[TrainingCurve]) -> str:
     seeds = len(runs[0].histories)
     words = f"{measure.capitalize()} of {counted(len(runs) * seeds, 'run')} by epoch"
     words += f" ({counted(len(runs), 'configuration')}, {seeds} seeds)." if seeds > 1 else "."
-    best = best_of(runs)
+    best = best_curve(runs)
     if best is not None:
         ends = " and ".join(f"{part} {short(best.last(field))}" for part, field in fields.items())
         words += f" Best: {best.words}; after {counted(best.epochs, 'epoch')} {ends}"

@@ -1,4 +1,4 @@
-"""Derivatives by finite differences, with what they can be off by."""
+"""Derivatives by finite differences, with a bound on their error."""
 
 from __future__ import annotations
 

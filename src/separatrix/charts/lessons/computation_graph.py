@@ -8,11 +8,12 @@ from typing import Any
 
 import altair as alt
 
-from separatrix.charts.drawing.layered import Layered, layered
-from separatrix.charts.drawing.marks import data, turned
+from separatrix.charts.drawing.chart_data import data
+from separatrix.charts.drawing.graph_layout import Layered, layered
+from separatrix.charts.drawing.positions import turned
 from separatrix.charts.drawing.theme import TRAINING, finish
 from separatrix.explain import Graph, Node, Step
-from separatrix.explain.layout import change, cut, wrapped
+from separatrix.explain.text_tables import change, cut, wrapped
 
 MOST = 60  # nodes: more cannot be read
 _LINES, _ACROSS = 6, 4  # of the numbers of one node

@@ -1,4 +1,4 @@
-"""Numbers and tables as plain text."""
+"""Numbers, sentences and tables as plain text, and results as JSON values."""
 
 from __future__ import annotations
 

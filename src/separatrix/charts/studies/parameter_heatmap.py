@@ -11,10 +11,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import counted, data, share, short
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import share
 from separatrix.charts.drawing.theme import CHOSEN, WRONG, finish
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
-from separatrix.text import percent, value_words
+from separatrix.text import counted, percent, value_words
 
 _LINES = "momentum"  # of the map, one if it does not vary
 _TEXT = 16  # columns up to which the cells have their numbers written in

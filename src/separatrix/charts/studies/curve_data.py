@@ -1,4 +1,4 @@
-"""The runs of a study, or histories with names, as lines to draw."""
+"""The curves that `training_curves` draws: configurations of a study, or histories with names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from separatrix.training.history import History
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TrainingCurve:
     """A configuration with its histories, one for every seed.
 
     Attributes
@@ -59,14 +59,14 @@ class Run:
         return sum(_last(history[field]) for history in self.histories) / len(self.histories)
 
 
-Runs = StudyFacts | Mapping[str, History] | History
+CurveSource = StudyFacts | Mapping[str, History] | History
 
 
-def runs_of(given: Runs) -> list[Run]:
-    """The runs of a study, of histories by name, or of one history.
+def curves_of(given: CurveSource) -> list[TrainingCurve]:
+    """The curves of a study, of histories by name, or of one history.
 
-    Configurations of a study that differ only in their epochs are beginnings of one run, which is
-    taken once: as far as the best of all goes, where that is one of them, or the longest.
+    Configurations of a study that differ only in their epochs are beginnings of one curve, which
+    is taken once: as far as the best of all goes, where that is one of them, or the longest.
     """
     if isinstance(given, StudyFacts):
         return _of_study(given)
@@ -81,18 +81,18 @@ def runs_of(given: Runs) -> list[Run]:
     return _of_histories(named)
 
 
-def names_of(facts: StudyFacts) -> list[str]:
-    """What a run's label tells, in its order: all parameters that vary but the epochs."""
+def label_names(facts: StudyFacts) -> list[str]:
+    """What a curve's label tells, in its order: all parameters that vary but the epochs."""
     return [name for name in facts.varied if name != "epochs"]
 
 
-def _of_study(facts: StudyFacts) -> list[Run]:
+def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
     if not facts.histories:
         raise ValueError(
             f"The facts of the study {facts.name!r} have no histories: either none of its runs is "
             "done yet, or they were read with histories=False."
         )
-    names = names_of(facts)
+    names = label_names(facts)
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in facts.rows:
         if row.state == "done":
@@ -104,7 +104,7 @@ def _of_study(facts: StudyFacts) -> list[Run]:
         told = next((row for row in rows if row.mark == "best"), longest)
         own = {name: told.parameters[name] for name in names if name in told.parameters}
         out.append(
-            Run(
+            TrainingCurve(
                 number=told.number,
                 label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
                 words=in_words(own) or "the only configuration",
@@ -127,11 +127,11 @@ def _last(values: Array) -> float:
     return float(measured[-1]) if len(measured) else math.nan
 
 
-def _of_histories(given: Mapping[str, History]) -> list[Run]:
+def _of_histories(given: Mapping[str, History]) -> list[TrainingCurve]:
     lowest = {name: _lowest(history) for name, history in given.items() if _ended_well(history)}
     best = min(lowest, key=lambda name: lowest[name]) if lowest else None
     return [
-        Run(
+        TrainingCurve(
             number=k,
             label=str(name),
             words=str(name),
@@ -165,6 +165,6 @@ def _lowest(history: History) -> float:
     return math.inf
 
 
-def best_of(runs: Sequence[Run]) -> Run | None:
-    """The best run, if there is one."""
-    return next((run for run in runs if run.best), None)
+def best_curve(curves: Sequence[TrainingCurve]) -> TrainingCurve | None:
+    """The best curve, if there is one."""
+    return next((curve for curve in curves if curve.best), None)

@@ -1,4 +1,4 @@
-"""A training step from the weights of a model, for one of its rows."""
+"""One training step from the weights of a model, for one row."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.explain.computation_graph.nodes import MOST_LINES
-from separatrix.explain.layout import plain
 from separatrix.explain.predictions import read_row
 from separatrix.explain.steps import Step, step
+from separatrix.explain.text_tables import plain
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.text import counted
 

@@ -1,4 +1,4 @@
-"""What is given by hand, and the words for what may not be."""
+"""Checks of losses, numbers and class numbers that are given by hand."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import colour, data, short, thinned
+from separatrix.charts.drawing.chart_data import data, short, thinned
+from separatrix.charts.drawing.png_image import colour
 from separatrix.charts.drawing.theme import DASHES, TRAINING, finish
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.training.history import History

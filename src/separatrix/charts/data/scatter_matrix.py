@@ -1,4 +1,4 @@
-"""The data itself: features against each other, and where a matrix has entries."""
+"""Features against each other, two at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import altair as alt
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.charts.drawing.marks import colour, counted, data, image
-from separatrix.charts.drawing.theme import TRAINING, class_colours, class_shapes, finish
+from separatrix.charts.drawing.chart_data import column_names, data
+from separatrix.charts.drawing.theme import class_channels, finish
 from separatrix.matrix import Array
+from separatrix.text import counted
 
 FEATURES, ROWS = 6, 600  # of a scatter matrix: as many as can be looked at
 _BINS = 18
-_PIXELS = 300  # of the longer side of a matrix's picture
 
 
 def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
@@ -36,7 +36,7 @@ def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
     >>> charts.scatter_matrix(X, y).to_dict()["description"]
     'Scatter matrix of 150 rows and 4 features in 3 classes. x2 tells the classes apart best.'
     """
-    titles = names_of(X, names)
+    titles = column_names(X, names)
     table = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
     labels = np.asarray(y)
     classes = np.unique(labels)
@@ -77,26 +77,6 @@ def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
     )
     heading = "Features against each other"
     return finish(chart, heading, [" ".join(subtitle)] if subtitle else [], description)
-
-
-def class_channels(domain: list[str], *, legend: bool = True) -> dict[str, Any]:
-    """Colour and shape of the classes."""
-    key = alt.Legend(title=None, orient="top", columns=8) if legend else None
-    n = len(domain)
-    return {
-        "color": alt.Color("class:N").scale(domain=domain, range=class_colours(n)).legend(key),
-        "shape": alt.Shape("class:N").scale(domain=domain, range=class_shapes(n)).legend(key),
-    }
-
-
-def names_of(X: Any, names: Sequence[str] | None) -> list[str]:
-    """The names of the features: those given, those of the columns, or x0, x1, ..."""
-    found = getattr(X, "columns", None) if names is None else names
-    d = X.shape[1] if hasattr(X, "shape") else len(X[0])
-    out = [f"x{j}" for j in range(d)] if found is None else [str(name) for name in found]
-    if len(out) != d:
-        raise ValueError(f"X has {d} features, and there are {len(out)} names.")
-    return out
 
 
 def _cloud(x: Any, y: Any, domain: list[str]) -> Any:
@@ -161,60 +141,3 @@ def _some_rows(y: Array, classes: Array) -> Array:
         count = max(int(ROWS * len(own) / len(y)), min(len(own), 5))
         out.append(own[np.linspace(0, len(own) - 1, count).astype(int)])
     return np.sort(np.concatenate(out))
-
-
-def spy(X: Any) -> Any:
-    """Draw where a matrix (n, d) has entries that are not 0, however many there are.
-
-    Of a large matrix a pixel stands for a block, and its shade for the share of it that is filled,
-    on the scale of the logarithm.
-
-    >>> import scipy.sparse as sp
-    >>> from separatrix import charts
-    >>> charts.spy(sp.eye(1000, format="csr")).to_dict()["description"]
-    'Matrix of 1,000 rows and 1,000 columns with 1,000 entries other than 0: 0.1 %.'
-    """
-    entries = sp.coo_array(X) if sp.issparse(X) else sp.coo_array(np.asarray(X))
-    entries.sum_duplicates()
-    entries.eliminate_zeros()
-    n, d = entries.shape
-    height, width = min(n, _PIXELS), min(d, _PIXELS)
-    # Products of large numbers of rows and pixels: beyond 32 bits.
-    at = (entries.row.astype(np.int64) * height // n) * width
-    at += entries.col.astype(np.int64) * width // d
-    counts = np.bincount(at, minlength=height * width).reshape(height, width)
-    rows = np.bincount(np.arange(n, dtype=np.int64) * height // n, minlength=height)
-    columns = np.bincount(np.arange(d, dtype=np.int64) * width // d, minlength=width)
-    filled = counts / (rows[:, None] * columns[None, :])
-    pixels = np.zeros((height, width, 4))
-    pixels[..., :3] = colour(TRAINING)
-    least = filled[filled > 0.0].min() if counts.any() else 1.0
-    depth = np.log(np.where(filled > 0.0, filled, least) / least) / max(np.log(1.0 / least), 1e-9)
-    pixels[..., 3] = np.where(filled > 0.0, np.rint(15 * (0.25 + 0.75 * depth)) / 15, 0.0)
-    if least == 1.0:
-        pixels[..., 3] = filled
-    corner = {"url": image(pixels), "left": 0, "right": d, "top": 0, "low": n}
-    scale = min(420.0 / max(n, d), 14.0)
-    picture = (
-        alt.Chart(data([corner]))
-        .mark_image(aspect=False, smooth=False)
-        .encode(
-            x=alt.X("left:Q")
-            .scale(domain=[0, d], nice=False)
-            .title("column")
-            .axis(grid=False, tickCount=5),
-            x2="right:Q",
-            y=alt.Y("top:Q").scale(domain=[n, 0], nice=False).title("row").axis(grid=False),
-            y2="low:Q",
-            url="url:N",
-        )
-        .properties(width=int(max(d * scale, 120)), height=int(max(n * scale, 120)))
-    )
-    share = 100.0 * entries.nnz / max(n * d, 1)
-    facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
-    words = f"{counted(entries.nnz, 'entry', 'entries')} other than 0: {share:.3g} %."
-    # Short lines: a picture of few columns is narrow, and longer ones would be cut.
-    subtitle = [f"{counted(entries.nnz, 'entry', 'entries')} ({share:.3g} %)"]
-    if (height, width) != (n, d):
-        subtitle.append("A darker pixel is a fuller block.")
-    return finish(picture, f"{n:,} × {d:,}", subtitle, f"Matrix of {facts} with {words}")
