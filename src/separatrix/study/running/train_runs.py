@@ -18,7 +18,7 @@ from separatrix.study.results.run_records import record_runs
 from separatrix.study.running.progress import OnStudyProgress, ProgressTracker
 from separatrix.study.store.writer import StudyWriter
 from separatrix.training import Interrupted, Progress, train
-from separatrix.training.callbacks import Told, epochs_of
+from separatrix.training.callbacks import RunLabel, epochs_of
 
 CHECKPOINT_INTERVAL = 1.0  # seconds between checkpoints
 CHECKPOINT_SHARE = 0.1  # of the time, that checkpoints may take
@@ -104,10 +104,10 @@ class _Session:
         self.writer.finish_batch(batch, records, self._time_spent())
         self.tracker.after_batch(runs, [result.stop_reason == "diverged" for result in results])
 
-    def _label(self, run: int) -> Told:
+    def _label(self, run: int) -> RunLabel:
         plan, (configuration, seed) = self.planned.plan, self.planned.plan.runs[run]
         epochs = self.planned.tasks[run].stop.epochs[0][0]
-        return Told(configuration, seed, plan.configurations[configuration], epochs)
+        return RunLabel(configuration, seed, plan.configurations[configuration], epochs)
 
     def _checkpoint(self, batch: int, progress: Progress) -> None:
         began = time.perf_counter()
