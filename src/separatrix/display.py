@@ -1,7 +1,7 @@
-"""HTML by which fits and studies show themselves in a notebook: facts, and small curves.
+"""The HTML by which fits and studies show themselves in a notebook: named facts and small curves.
 
-Text has the colour of the page around it, and the lines have colours that light and dark pages
-both let be seen; lines differ in their dashes, too. Nothing is fetched and no script is run.
+Text has the colour of the page around it, and the lines have colours that can be seen on light and
+dark pages; lines differ in their dashes, too. Nothing is fetched and no script is run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.diagnosis import Diagnosis
 
 COLOURS = {"training": ("#2f7fd0", ""), "validation": ("#d9730d", "4 2")}  # and dashes
-WIDTH, HEIGHT, TOP, BOTTOM = 260, 110, 34, 92  # of a picture, and where its lines begin and end
+WIDTH, HEIGHT, TOP, BOTTOM = 260, 110, 34, 92  # pixels of a chart, and where its lines are
 POINTS = 200  # of a line
-DECADES = 20.0  # times the least value, from which on the largest makes the axis logarithmic
+LOG_RATIO = 20.0  # of the largest to the smallest value, beyond which the axis is logarithmic
 _CARD = (
     "color:inherit;font:13px/1.45 system-ui,sans-serif;border:1px solid rgba(128,128,128,.45);"
     "border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:60em;overflow-x:auto"
@@ -32,7 +32,7 @@ _NAME = "padding-right:1em;opacity:.7;white-space:nowrap;vertical-align:top;text
 
 
 def card(headline: str, facts: Sequence[tuple[str, str]], *more: str) -> str:
-    """A box with a sentence in bold, named facts below it, and what else is given as HTML.
+    """A box with a headline in bold, named facts below it, and further HTML.
 
     >>> card("Best: C < 1.", [("Data", "iris")]).count("&lt;")
     1
@@ -48,7 +48,7 @@ def card(headline: str, facts: Sequence[tuple[str, str]], *more: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int | None = None) -> str:
-    """Numbers in rows, one of them in bold."""
+    """A table of numbers, one of its rows in bold."""
 
     def line(cells: Sequence[str], style: str) -> str:
         shown = "".join(f'<td style="{_CELL};{style}">{escape(cell)}</td>' for cell in cells)
@@ -63,48 +63,47 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int | None =
 
 def history_curves(history: Mapping[str, Array]) -> str:
     """Loss and accuracy, epoch by epoch, of the training and the validation rows."""
-    pictures = [
+    charts = [
         curves(what, {part: history[f"{short}_{what}"] for part, short in _PARTS.items()})
         for what in ("loss", "accuracy")
     ]
-    return f'<div style="display:flex;flex-wrap:wrap;gap:.5em">{"".join(pictures)}</div>'
+    return f'<div style="display:flex;flex-wrap:wrap;gap:.5em">{"".join(charts)}</div>'
 
 
 _PARTS = {"training": "train", "validation": "val"}
 
 
 def curves(title: str, lines: Mapping[str, Array]) -> str:
-    """A small picture of lines over the epochs, each with its last value; "" if there is nothing.
+    """A small chart of lines over the epochs, each with its last value; "" if there is nothing.
 
-    Where the values go over more than a power of ten, so that the end of a fall would lie flat on
-    the axis, the axis is logarithmic and says so.
+    The axis is logarithmic, and says so, where the end of a fall would otherwise lie flat on it.
     """
     known = {name: np.asarray(v, float) for name, v in lines.items() if np.isfinite(v).any()}
     if not known:
         return ""
     values = np.concatenate([v[np.isfinite(v)] for v in known.values()])
     low, high = float(values.min()), float(values.max())
-    log = low > 0.0 and high > DECADES * low
+    log = low > 0.0 and high > LOG_RATIO * low
     if log:
         low, high = math.log10(low), math.log10(high)
     epochs = max(map(len, known.values()))
-    drawn, told = [], []
+    paths, labels = [], []
     for k, (name, v) in enumerate(known.items()):
         colour, dashes = COLOURS[name]
         with np.errstate(divide="ignore", invalid="ignore"):
             heights = ((np.log10(v) if log else v) - low) / ((high - low) or 1.0)
-        drawn.append(
+        paths.append(
             f'<path d="{_path(heights, epochs)}" fill="none" stroke="{colour}" stroke-width="1.6"'
             f' stroke-dasharray="{dashes}"/>'
         )
         last = v[np.isfinite(v)][-1]
-        told.append(f'<text x="{4 + 128 * k}" y="28" fill="{colour}">{name} {last:.4g}</text>')
+        labels.append(f'<text x="{4 + 128 * k}" y="28" fill="{colour}">{name} {last:.4g}</text>')
     head = f"{title}, logarithmic" if log else title
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img"'
         f' aria-label="{escape(head)}" style="font:11px system-ui,sans-serif">'
         f'<text x="4" y="13" fill="currentColor" opacity=".7">{escape(head)}</text>'
-        f"{''.join(told)}{''.join(drawn)}"
+        f"{''.join(labels)}{''.join(paths)}"
         f'<path d="M4 {BOTTOM + 2}H{WIDTH - 4}" stroke="currentColor" opacity=".35"/>'
         f'<text x="4" y="{HEIGHT - 4}" fill="currentColor" opacity=".7">1</text>'
         f'<text x="{WIDTH - 4}" y="{HEIGHT - 4}" fill="currentColor" opacity=".7"'
@@ -113,7 +112,7 @@ def curves(title: str, lines: Mapping[str, Array]) -> str:
 
 
 def _path(heights: Array, epochs: int) -> str:
-    """A line through some of the points, the last among them; it is broken where there is none."""
+    """The SVG path through some of the points, the last among them."""
     at = np.unique(np.linspace(0, len(heights) - 1, POINTS).round().astype(int))
     at = at[np.isfinite(heights[at])] if np.isfinite(heights[at]).any() else at[:0]
     x = 4 + (WIDTH - 8) * at / max(epochs - 1, 1)
@@ -133,7 +132,7 @@ def fit_card(
     objective: str,
     history: Mapping[str, Array],
 ) -> str:
-    """The verdict of one fit: how it ended, what is proven, what is wrong, and its curves."""
+    """The verdict of one fit: stop reason, certificate, diagnoses and curves."""
     epochs = len(history["train_loss"])
     ended = f"{stop_reason}, after {counted(epochs, 'epoch')}"
     if kept_epoch != epochs:
@@ -142,7 +141,7 @@ def fit_card(
         ("Stopped by", ended),
         ("Proof", str(certificate)),
         ("Objective", objective),
-        *((_said(d.kind), f"{d.message} {d.remedy}") for d in diagnoses),
+        *((_kind_in_words(d.kind), f"{d.message} {d.remedy}") for d in diagnoses),
     ]
     headline = f"{name}: {_headline(stop_reason, certificate, diagnoses)}"
     return card(headline, facts, history_curves(history))
@@ -163,5 +162,5 @@ def _headline(stop_reason: str, proof: Certificate, diagnoses: Sequence[Diagnosi
     return "ended without a proof of how good it is."
 
 
-def _said(kind: str) -> str:
+def _kind_in_words(kind: str) -> str:
     return kind.replace("_", " ").capitalize()

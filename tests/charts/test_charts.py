@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from separatrix import GradientDescentClassifier, Study, charts
-from separatrix.charts.drawing.marks import spread, thinned
+from separatrix.charts.drawing.chart_data import thinned
+from separatrix.charts.drawing.positions import spread
 from separatrix.text import in_words
 from separatrix.training.history import History
 from support.charting import channels, drawn, of, rows_of

@@ -8,7 +8,7 @@ from PIL import Image
 from sklearn.datasets import load_digits, load_iris
 
 from separatrix import LinearSVC, LogisticRegression, charts, explain
-from separatrix.charts.drawing.layered import layered
+from separatrix.charts.drawing.graph_layout import layered
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.readers import load
 from separatrix.text import percent

@@ -238,7 +238,7 @@ def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
     assert call(*words, "--resume").stderr == ""
     write(6)
     warned = " ".join(call(*words, "--resume").stderr.split())
-    assert warned.startswith("Warning: This study is not there to be resumed, and is begun: a has ")
+    assert warned.startswith("Warning: No study to resume; starting a new one: a has ")
     assert "other data (fingerprint" in warned
     assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
 

@@ -24,8 +24,8 @@ from separatrix import (
     load,
 )
 from separatrix.explain.computation_graph.expressions import FUNCTIONS
-from separatrix.explain.computation_graph.numeric import slope
-from separatrix.explain.intermediates import between
+from separatrix.explain.computation_graph.finite_differences import slope
+from separatrix.explain.loss_nodes import loss_node
 from separatrix.losses import LOSSES
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.readers import Columns, Source
@@ -179,7 +179,7 @@ def test_the_chain_rule_holds_at_the_node_between_scores_and_loss(form: Form) ->
     Z = (X @ W.T + b)[:, None, :]
 
     def node(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = between(form.loss, y, Z, form.loss.gradient(y, Z))
+        found = loss_node(form.loss, y, Z, form.loss.gradient(y, Z))
         assert found is not None
         return np.nan_to_num(found.value), np.nan_to_num(found.derivative)
 

@@ -19,13 +19,15 @@ from separatrix import (
 )
 from separatrix.matrix import rows_read
 from separatrix.study import Between, StoreError, log_range
-from separatrix.study.batches import batches
-from separatrix.study.defaults import HOMEWORK, choose_grid
-from separatrix.study.facts import Row
-from separatrix.study.grid import configurations, draw
-from separatrix.study.observe import epochs_needed
-from separatrix.study.plan import Plan, Rows, Work
-from separatrix.study.verdict import Judged, compare, judge
+from separatrix.study.planning.batches import split_into_batches
+from separatrix.study.planning.data import StudyData
+from separatrix.study.planning.default_grid import HOMEWORK, choose_grid
+from separatrix.study.planning.grid import draw_configurations, list_configurations
+from separatrix.study.planning.plan import StudyPlan
+from separatrix.study.planning.tasks import StudyTasks
+from separatrix.study.results.facts import Row
+from separatrix.study.results.observations import epochs_needed
+from separatrix.study.results.verdict import FinishedConfiguration, compare, judge
 from support.studies import GRID, assert_same, facts_of, iris, study_of
 
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
@@ -51,12 +53,12 @@ def two_classes(noise=0.3, n=200, seed=0):
 
 
 def test_configurations_are_ordered_with_the_last_parameter_fastest():
-    found = configurations({"a": [1, 2], "b": [3, 4], "c": 5})
+    found = list_configurations({"a": [1, 2], "b": [3, 4], "c": 5})
     assert [tuple(c.values()) for c in found] == [(1, 3, 5), (1, 4, 5), (2, 3, 5), (2, 4, 5)]
 
 
 def test_grids_in_a_list_follow_each_other_and_repeat_nothing():
-    found = configurations([{"a": [1, 2]}, {"a": [2, 3]}])
+    found = list_configurations([{"a": [1, 2]}, {"a": [2, 3]}])
     assert [c["a"] for c in found] == [1, 2, 3]
 
 
@@ -70,11 +72,11 @@ def test_a_log_range_rises_by_equal_factors_from_end_to_end(low, times, count):
 
 def test_draws_are_inside_the_ranges_and_repeatable():
     grid = {"learning_rate": Between(1e-3, 1.0), "momentum": [0.0, 0.9]}
-    found = draw(grid, 30, seed=3)
-    assert found == draw(grid, 30, seed=3) != draw(grid, 30, seed=4)
+    found = draw_configurations(grid, 30, seed=3)
+    assert found == draw_configurations(grid, 30, seed=3) != draw_configurations(grid, 30, seed=4)
     assert len(found) == 30
     assert all(1e-3 <= c["learning_rate"] <= 1.0 for c in found)
-    assert len(draw({"momentum": [0.0, 0.9]}, 10)) == 2
+    assert len(draw_configurations({"momentum": [0.0, 0.9]}, 10)) == 2
 
 
 def test_an_empty_grid_is_one_configuration_and_no_grid_is_none(small):
@@ -165,7 +167,7 @@ def test_a_batched_study_is_that_of_configurations_trained_one_by_one(small, est
     apart = Study("apart", estimator, grid, seeds=2, memory=1).run(X, y, X_val, y_val)
     assert_same(together.facts(), apart.facts())
     histories = together.histories()
-    for number, chosen in enumerate(configurations(grid)):
+    for number, chosen in enumerate(list_configurations(grid)):
         for seed in (0, 1):
             alone = clone(estimator).set_params(**chosen, random_state=seed)
             more = (
@@ -193,15 +195,21 @@ def test_a_study_reads_the_data_as_often_as_its_longest_run(small):
 
 
 def test_memory_cuts_batches_and_keeps_what_differs_in_epochs_together(small):
-    plan = Plan.of(GradientDescentClassifier(), HOMEWORK)
-    work = Work.of(plan, Rows.of(*iris()))
-    assert [len(runs) for runs in batches(work)] == [32]
-    cut = batches(work, 1)
+    plan = StudyPlan.from_grid(GradientDescentClassifier(), HOMEWORK)
+    planned = StudyTasks.from_plan(plan, StudyData.from_arrays(*iris()))
+    assert [len(runs) for runs in split_into_batches(planned)] == [32]
+    cut = split_into_batches(planned, 1)
     assert [len(runs) for runs in cut] == [4] * 8
     assert sorted(run for runs in cut for run in runs) == list(range(32))
     for runs in cut:
         assert (
-            len({(plan.chosen[r]["learning_rate"], plan.chosen[r]["momentum"]) for r in runs}) == 1
+            len(
+                {
+                    (plan.configurations[r]["learning_rate"], plan.configurations[r]["momentum"])
+                    for r in runs
+                }
+            )
+            == 1
         )
 
 
@@ -311,12 +319,12 @@ def test_a_resume_may_have_another_memory_budget(small):
     class EnoughError(Exception):
         pass
 
-    def end(standing):
-        if standing.share > 0.3:
+    def end(progress):
+        if progress.share > 0.3:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        study_of("a.db").run(*iris(), on_standing=end)
+        study_of("a.db").run(*iris(), on_progress=end)
     study_of("a.db", memory=1).run(*iris(), resume=True)
     study_of("b.db").run(*iris())
     assert_same(facts_of("a.db"), facts_of("b.db"))
@@ -330,15 +338,15 @@ def test_the_live_count_of_divergences_only_grows_and_ends_as_the_verdict_has_it
 
     first, later = [], []
 
-    def end(standing):
-        first.append(standing)
-        if standing.share > 0.3:
+    def end(progress):
+        first.append(progress)
+        if progress.share > 0.3:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        study_of("a.db").run(*iris(), on_standing=end)
-    facts = study_of("a.db").run(*iris(), resume=True, on_standing=later.append).facts()
-    counts = [standing.diverged for standing in (*first, *later)]
+        study_of("a.db").run(*iris(), on_progress=end)
+    facts = study_of("a.db").run(*iris(), resume=True, on_progress=later.append).facts()
+    counts = [progress.diverged for progress in (*first, *later)]
     assert counts == sorted(counts)
     assert 0 < first[-1].diverged <= later[0].diverged
     assert later[-1].diverged == facts.verdict.diverged
@@ -444,7 +452,7 @@ def judged(number, right, losses, parameters=None, **more):
     right, losses = np.asarray(right, float), np.asarray(losses, float)
     kept = {"val_accuracy": right.mean(), "val_loss": losses.mean(), "train_loss": 0.0}
     row = Row(number, parameters or {"learning_rate": float(number)}, "done", **more)
-    return Judged(row, kept, {}, right, losses, "logistic")
+    return FinishedConfiguration(row, kept, {}, right, losses, "logistic")
 
 
 def test_mcnemar_is_exact():
@@ -588,17 +596,22 @@ def test_several_losses_are_compared_by_accuracy_alone(small):
 
 def test_the_grid_follows_the_data():
     X, y, X_val, y_val = two_classes(noise=0.5)
-    one = choose_grid(GradientDescentClassifier(), Rows.of(X, y, X_val, y_val), {})
-    ten = choose_grid(GradientDescentClassifier(), Rows.of(10 * X, y, 10 * X_val, y_val), {})
+    one = choose_grid(GradientDescentClassifier(), StudyData.from_arrays(X, y, X_val, y_val), {})
+    ten = choose_grid(
+        GradientDescentClassifier(), StudyData.from_arrays(10 * X, y, 10 * X_val, y_val), {}
+    )
     times = one.grid["learning_rate"][2] / ten.grid["learning_rate"][2]
     assert 50 < times <= 110  # as the square of the features, the bias apart
     assert ten.grid["l2"][1] == pytest.approx(100 * one.grid["l2"][1], rel=0.2)
     assert one.notes[0] != ten.notes[0]
-    assert choose_grid(GradientDescentClassifier(), Rows.of(X, y), {"l2": [0.5]}).grid["l2"] == [
-        0.5
-    ]
-    assert choose_grid(GradientDescentClassifier(), Rows.of(X, y, name="iris"), {}).grid == HOMEWORK
-    hinge = choose_grid(GradientDescentClassifier("hinge"), Rows.of(X, y), {})
+    assert choose_grid(
+        GradientDescentClassifier(), StudyData.from_arrays(X, y), {"l2": [0.5]}
+    ).grid["l2"] == [0.5]
+    assert (
+        choose_grid(GradientDescentClassifier(), StudyData.from_arrays(X, y, name="iris"), {}).grid
+        == HOMEWORK
+    )
+    hinge = choose_grid(GradientDescentClassifier("hinge"), StudyData.from_arrays(X, y), {})
     assert hinge.grid["l2"] == [0.0]
 
 
@@ -626,7 +639,7 @@ def test_the_python_lines_of_a_grid_of_arrays_run_and_make_the_same_study(small)
     made = Study("a", GradientDescentClassifier(), grid).run(*iris())
     names = dict(zip(("X", "y", "X_val", "y_val"), iris()))
     exec(made.facts().python.replace("'a'", "'b'"), names)
-    assert names["study"].plan.chosen == made.plan.chosen
+    assert names["study"].plan.configurations == made.plan.configurations
 
 
 def test_observations_of_several_seeds_say_of_how_many_they_are(small):

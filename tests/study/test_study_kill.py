@@ -51,17 +51,17 @@ def test_checkpoints_are_stored_and_used(tmp_path, undisturbed):
 
     seen = []
 
-    def end(standing):
-        seen.append(standing.share)
-        if standing.share > 0.3:
+    def end(progress):
+        seen.append(progress.share)
+        if progress.share > 0.3:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        study_of(store).run(*iris(), on_standing=end)
+        study_of(store).run(*iris(), on_progress=end)
     with Store(store) as opened:
         assert opened.rows("SELECT epoch FROM checkpoints")[0]["epoch"] > 1
     later = []
-    study_of(store).run(*iris(), resume=True, on_standing=lambda s: later.append(s.share))
+    study_of(store).run(*iris(), resume=True, on_progress=lambda s: later.append(s.share))
     assert later[0] > seen[-1]
     assert_same(facts_of(undisturbed[0]), facts_of(store))
     with Store(store) as opened:

@@ -63,7 +63,7 @@ def test_a_study_tells_every_epoch_of_every_run_as_its_history_has_it(folder):
         (number, seed): epochs for number, epochs in RUNS for seed in (0, 1)
     }
     for e in (e for epochs in told for e in epochs):
-        assert e.parameters == study.plan.chosen[e.number]
+        assert e.parameters == study.plan.configurations[e.number]
         history = histories[e.number][e.seed]
         for name in ("train_loss", "val_accuracy", "gradient_norm"):
             assert e.measures[name] == history[name][e.epoch - 1]
@@ -133,7 +133,7 @@ def test_a_csv_log_has_a_line_for_every_epoch_of_every_run(folder):
     assert len(found) == 2 * sum(epochs for _, epochs in RUNS)
     for row in found:
         number, seed, epoch = (int(row[name]) for name in ("configuration", "seed", "epoch"))
-        assert float(row["learning_rate"]) == study.plan.chosen[number]["learning_rate"]
+        assert float(row["learning_rate"]) == study.plan.configurations[number]["learning_rate"]
         history = study.histories()[number][seed]
         assert float(row["val_loss"]) == history["val_loss"][epoch - 1]
 
@@ -345,7 +345,7 @@ def assert_logged(uri, study):
         assert tags["mlflow.parentRunId"] == parent.info.run_id
         assert tags["separatrix.fingerprint"] == study.data.fingerprint
         assert tags["version.numpy"] == np.__version__
-        for name, value in study.plan.chosen[number].items():
+        for name, value in study.plan.configurations[number].items():
             assert params[name] == str(value)
         for name in ("train_loss", "val_accuracy"):
             points = client.get_metric_history(child.info.run_id, name)

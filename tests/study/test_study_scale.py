@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from separatrix import GradientDescentClassifier, Study
 from separatrix.study import Store, log_range
-from separatrix.study.store.database import from_bytes, to_bytes
+from separatrix.study.store.encoding import from_bytes, to_bytes
 
 BUDGET = 20_000_000
 

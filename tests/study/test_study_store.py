@@ -17,8 +17,10 @@ from separatrix import GradientDescentClassifier, Study
 from separatrix.study import Store, StoreError, read_facts
 from separatrix.study.store import database as store_module
 from separatrix.study.store import writer as writer_module
-from separatrix.study.store.database import MIGRATIONS, from_bytes, to_bytes, upgrade
-from separatrix.study.store.writer import _born, delete, take_over
+from separatrix.study.store.database import MIGRATIONS, upgrade
+from separatrix.study.store.encoding import from_bytes, to_bytes
+from separatrix.study.store.ownership import process_start
+from separatrix.study.store.writer import claim_study, delete_study
 from support.studies import (
     CONTEXT,
     assert_same,
@@ -91,7 +93,7 @@ def test_the_file_is_a_plain_database_that_checks_its_references(stored):
 def test_deleting_a_study_leaves_nothing_of_it(stored):
     small_study(stored, "other").run(*iris())
     with Store(stored, write=True) as store:
-        delete(store, "small")
+        delete_study(store, "small")
         assert store.names() == ["other"]
         for table, count in {"runs": 4, "histories": 2, "checkpoints": 0, "writers": 0}.items():
             assert store.rows(f"SELECT count(*) AS n FROM {table}")[0]["n"] == count
@@ -101,7 +103,7 @@ def test_deleting_a_study_leaves_nothing_of_it(stored):
 
 
 def hold(path, ready, done):
-    with Store(path, write=True) as store, take_over(store, store.study("small")):
+    with Store(path, write=True) as store, claim_study(store, store.study("small")):
         ready.set()
         done.wait(60)
 
@@ -109,7 +111,7 @@ def hold(path, ready, done):
 def test_a_checkpoint_larger_than_a_piece_is_put_together_again(stored, monkeypatch):
     monkeypatch.setattr(writer_module, "PIECE", 1000)
     arrays = {"a": np.arange(1000.0), "b": np.array(["x"])}
-    with Store(stored, write=True) as store, take_over(store, store.study()) as writer:
+    with Store(stored, write=True) as store, claim_study(store, store.study()) as writer:
         for _ in range(2):
             writer.checkpoint(0, 1, arrays, 0.0)
         assert len(store.rows("SELECT piece FROM checkpoints")) > 8
@@ -135,7 +137,7 @@ def test_a_second_writer_gets_a_sentence_and_changes_nothing(stored):
     with pytest.raises(StoreError, match=f"is being written by process {child.pid}"):
         small_study(stored).run(*iris(), resume=True)
     with Store(stored, write=True) as store, pytest.raises(StoreError, match="being written"):
-        delete(store, "small")
+        delete_study(store, "small")
     small_study(stored, "other").run(*iris())  # another study may be written
     done.set()
     child.join()
@@ -155,35 +157,37 @@ def test_a_writer_that_was_killed_is_followed_at_once(stored):
 def test_a_process_of_the_same_number_that_began_later_is_not_the_writer(stored):
     unfinished(stored)
     with Store(stored, write=True) as store:
-        take_over(store, store.study())
+        claim_study(store, store.study())
         with store.writing() as connection:
-            number, born = os.getppid(), _born(os.getppid())
+            number, born = os.getppid(), process_start(os.getppid())
             connection.execute("UPDATE writers SET process = ?, born = ?", (number, born))
         with pytest.raises(StoreError, match=f"by process {number}"):
-            take_over(store, store.study())
+            claim_study(store, store.study())
         with store.writing() as connection:
             connection.execute("UPDATE writers SET born = '12345'")
-        assert take_over(store, store.study()).name == "small"
+        assert claim_study(store, store.study()).name == "small"
 
 
 def test_a_writer_elsewhere_is_known_by_its_signs_of_life(stored):
     unfinished(stored)
     with Store(stored, write=True) as store:
-        take_over(store, store.study())
+        claim_study(store, store.study())
         with store.writing() as connection:
             connection.execute("UPDATE writers SET host = 'elsewhere'")
         with pytest.raises(StoreError, match="on elsewhere"):
-            take_over(store, store.study())
+            claim_study(store, store.study())
         with store.writing() as connection:
             connection.execute("UPDATE writers SET heartbeat = heartbeat - 1000")
-        assert take_over(store, store.study()).name == "small"
+        assert claim_study(store, store.study()).name == "small"
 
 
 def test_a_writer_whose_study_was_taken_over_stops_writing(stored):
     unfinished(stored)
     with Store(stored, write=True) as store, Store(stored, write=True) as other:
-        writer = take_over(store, store.study())  # not entered: as if it had been given up for dead
-        with take_over(other, other.study()):
+        writer = claim_study(
+            store, store.study()
+        )  # not entered: as if it had been given up for dead
+        with claim_study(other, other.study()):
             with pytest.raises(StoreError, match="taken over by another process"):
                 writer.checkpoint(0, 1, {}, 0.0)
             assert not store.rows("SELECT 1 FROM checkpoints")
@@ -283,7 +287,7 @@ def test_a_locked_store_is_told_and_can_be_read(stored):
     try:
         with Store(stored, write=True, patience=0.05) as store:
             with pytest.raises(StoreError, match="is locked"):
-                delete(store, "small")
+                delete_study(store, "small")
             assert read_facts(store).finished
     finally:
         lock.execute("ROLLBACK")
@@ -346,7 +350,7 @@ def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
     def judge(*_):
         raise ValueError("a slip of the program")
 
-    monkeypatch.setattr("separatrix.study.store.reading.judge", judge)
+    monkeypatch.setattr("separatrix.study.store.reader.judge", judge)
     with pytest.raises(ValueError, match="a slip of the program") as slip:
         facts_of(stored, "small")
     assert not isinstance(slip.value, OSError)

@@ -18,9 +18,9 @@ from separatrix import (
     explain,
     regularization_path,
 )
-from separatrix.charts.drawing import page as chart_pages
+from separatrix.charts.drawing import html_page as chart_pages
 from separatrix.display import card, table
-from separatrix.study.card import study_card
+from separatrix.study.results.card import study_card
 from separatrix.web.report import report_page
 from support.browser import seen_in_frames
 

@@ -1,14 +1,18 @@
-"""Pictures: one function each, which returns an Altair chart made of plain data.
+"""Charts: one function each, which takes plain data and returns an Altair chart.
 
-`save` writes one to a file; a notebook shows it as it is. Every chart has a text summary, its
-`description`.
+A chart of a data set is in `data/`, of a fitted model in `models/`, of a study in `studies/`; one
+that explains an idea of the course is in `lessons/`. A new chart is a file in one of them, and its
+function is listed below. `drawing/` has what all charts share. `save` writes a chart to a file; a
+notebook shows it as it is. Every chart has a text summary, its `description`.
 """
 
+from separatrix.charts.data.scatter_matrix import scatter_matrix
+from separatrix.charts.data.sparsity import spy
 from separatrix.charts.drawing.saving import save, show_as_svg, to_svg
 from separatrix.charts.drawing.theme import config, set_theme
+from separatrix.charts.lessons.computation_graph import graph
 from separatrix.charts.lessons.curvature import curvature
 from separatrix.charts.lessons.gradient_check import gradient_check
-from separatrix.charts.lessons.graph import graph
 from separatrix.charts.lessons.likelihood import likelihood
 from separatrix.charts.lessons.loss_functions import losses
 from separatrix.charts.lessons.perceptron import (
@@ -19,15 +23,15 @@ from separatrix.charts.lessons.perceptron import (
 )
 from separatrix.charts.lessons.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.models.boundary import boundary, boundary_frames
+from separatrix.charts.models.coefficient_path import coefficient_path
 from separatrix.charts.models.contributions import contributions
-from separatrix.charts.models.data import scatter_matrix, spy
 from separatrix.charts.models.learning_curves import learning_curves
 from separatrix.charts.models.predictions import calibration, confusion, precision_recall, roc
+from separatrix.charts.models.weight_images import templates
 from separatrix.charts.models.weight_path import weight_path
-from separatrix.charts.models.weights import coefficient_path, templates
-from separatrix.charts.studies.curves import curves
-from separatrix.charts.studies.descent import batches
-from separatrix.charts.studies.rates import rates
+from separatrix.charts.studies.batch_sizes import batches
+from separatrix.charts.studies.parameter_heatmap import rates
+from separatrix.charts.studies.training_curves import curves
 
 __all__ = [
     "batches",

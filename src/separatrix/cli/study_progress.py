@@ -17,7 +17,7 @@ class Watch:
         self.asked = False
         self.bar: Any = None
         if screen.live:
-            from separatrix.study.progress import TerminalBar
+            from separatrix.study.running.progress_bar import TerminalBar
 
             self.bar = TerminalBar(screen.err)
 

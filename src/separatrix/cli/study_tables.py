@@ -11,8 +11,8 @@ from rich.text import Text
 
 from separatrix.cli import tables
 from separatrix.cli.output import Screen
-from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.store.exporting import best_rows, cells
+from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.study.results.table_formats import best_rows, cells
 from separatrix.text import command, counted, in_words, one_line, short_name
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3

@@ -1,6 +1,6 @@
-"""A prediction, a training step or a story of training taken apart, number by number.
+"""Predictions, training steps and small experiments taken apart, number by number.
 
-Everything here gives plain data: frozen dataclasses with `to_text(width)` for a terminal and
+Every function returns plain data: frozen dataclasses with `to_text(width)` for a terminal and
 `to_dict()` for a page.
 """
 
@@ -9,7 +9,9 @@ from separatrix.explain.computation_graph.nodes import Graph, Node
 from separatrix.explain.curvature import CurvatureAlong, curvature_along
 from separatrix.explain.gradient_check import GradientCheck, check_gradient
 from separatrix.explain.likelihoods import Likelihood, LikelihoodAlong, likelihood
-from separatrix.explain.perceptrons import PerceptronStory, Plane, perceptron
+from separatrix.explain.model_steps import step_of
+from separatrix.explain.perceptron_story import PerceptronStory, Plane
+from separatrix.explain.perceptrons import perceptron
 from separatrix.explain.pitfalls import (
     Demonstration,
     large_rate,
@@ -18,7 +20,6 @@ from separatrix.explain.pitfalls import (
     zero_start,
 )
 from separatrix.explain.predictions import Contribution, Prediction, Template, prediction
-from separatrix.explain.row_steps import step_of
 from separatrix.explain.steps import Step, scores, step
 from separatrix.explain.weights import Weights, weights
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.validation import require_count
-from separatrix.explain.arguments import loss_of, numbers_of, require_class_numbers
-from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.input_checks import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.steps import classes_of
+from separatrix.explain.text_tables import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 from separatrix.text import quoted

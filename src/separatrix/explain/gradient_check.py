@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.validation import require_count
-from separatrix.explain.arguments import loss_of, numbers_of
-from separatrix.explain.computation_graph.numeric import Slope, slope
-from separatrix.explain.layout import facts, number, wrapped
+from separatrix.explain.computation_graph.finite_differences import Slope, slope
+from separatrix.explain.input_checks import loss_of, numbers_of
+from separatrix.explain.text_tables import facts, number, wrapped
 from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.text import counted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array

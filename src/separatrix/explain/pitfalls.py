@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
 from separatrix.estimators.validation import require_count, require_number
-from separatrix.explain.arguments import numbers_of
-from separatrix.explain.layout import facts, number, plain, table, wrapped
+from separatrix.explain.input_checks import numbers_of
+from separatrix.explain.text_tables import facts, number, plain, table, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 from separatrix.model import Model

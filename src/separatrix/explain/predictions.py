@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.estimators.validation import require_count
-from separatrix.explain.layout import cut, facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import cut, facts, number, plain, table, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle

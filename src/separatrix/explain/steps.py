@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.validation import require_number
-from separatrix.explain.arguments import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.computation_graph.expressions import judged
+from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.computation_graph.nodes import MOST_LINES, Graph, Node, entries
-from separatrix.explain.computation_graph.numeric import Slope, slope
-from separatrix.explain.intermediates import between
-from separatrix.explain.layout import change, facts, number, plain, table, wrapped
+from separatrix.explain.input_checks import loss_of, numbers_of, require_class_numbers
+from separatrix.explain.loss_nodes import loss_node
+from separatrix.explain.text_tables import change, facts, number, plain, table, wrapped
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.penalty import ElasticNet
@@ -236,7 +236,7 @@ class _Problem:
             nodes.append(Node("b", "", (), b, slopes, by_bias))
             made_of, product = (*made_of, "b"), f"{product} + b"
         nodes.append(Node("z", product, made_of, self.shown_scores(Z), self.shown_scores(G / n)))
-        inner = between(self.loss, self.y, Z, G)
+        inner = loss_node(self.loss, self.y, Z, G)
         if inner is not None:
             value, slopes = (self.shown_rows(a[:, 0]) for a in (inner.value, inner.derivative / n))
             nodes.append(Node(inner.name, inner.formula, ("z",), value, slopes))

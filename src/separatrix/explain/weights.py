@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.explain.arguments import loss_of, numbers_of
+from separatrix.explain.input_checks import loss_of, numbers_of
 from separatrix.explain.steps import classes_of
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.losses import Loss

@@ -33,8 +33,8 @@ OnRecord: TypeAlias = Callable[[Progress], None]
 OnEpoch: TypeAlias = Callable[[Sequence[Epoch]], None]
 
 
-class Told(NamedTuple):
-    """A run as its epochs name it, and how many of them it has at most."""
+class RunLabel(NamedTuple):
+    """How the epochs of a run name it, and how many of them it has at most."""
 
     number: int
     seed: int | None
@@ -42,7 +42,7 @@ class Told(NamedTuple):
     epochs: int
 
 
-def epochs_of(progress: Progress, runs: Sequence[Told]) -> list[Epoch]:
+def epochs_of(progress: Progress, runs: Sequence[RunLabel]) -> list[Epoch]:
     """This epoch of every run of the batch that is still trained; `runs` are those of its tasks."""
     columns = [values.tolist() for values in progress.records.values()]
     out = []
@@ -60,7 +60,7 @@ def telling(on_epoch: OnEpoch | None) -> Callable[[Progress], None] | None:
     """A callback of the training loop that tells a single fit epoch by epoch."""
     if on_epoch is None:
         return None
-    return lambda progress: on_epoch(epochs_of(progress, [Told(0, None, {}, progress.epochs)]))
+    return lambda progress: on_epoch(epochs_of(progress, [RunLabel(0, None, {}, progress.epochs)]))
 
 
 def renumbered(on_record: OnRecord | None, numbers: Sequence[int]) -> OnRecord | None:

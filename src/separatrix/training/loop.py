@@ -19,8 +19,8 @@ from separatrix.solvers.protocol import Solver
 from separatrix.state import State
 from separatrix.training.checkpoint import (
     FinishedModel,
-    Snapshot,
     RunningModels,
+    Snapshot,
     fingerprint,
     pack,
     refuse_foreign,

@@ -14,10 +14,10 @@ from typing import Any
 import jinja2
 
 from separatrix import charts
-from separatrix.charts.drawing.page import content_policy
+from separatrix.charts.drawing.html_page import content_policy
 from separatrix.files import replace_file
-from separatrix.study.facts import Row, StudyFacts
-from separatrix.study.store.exporting import cells, to_csv
+from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.study.results.table_formats import cells, to_csv
 from separatrix.text import counted, in_words
 
 _MOST_ROWS = 1000  # of the table; the CSV has them all

@@ -1,1 +1,1 @@
-"""What all charts share: colours, marks, and how they are written to files."""
+"""What all charts share: theme, data, positions, images, and how a chart is saved."""

@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from separatrix.charts.drawing.page import chart_page
+from separatrix.charts.drawing.html_page import chart_page
 from separatrix.charts.drawing.theme import FONT, MEASURED, config
 from separatrix.files import replace_file
 

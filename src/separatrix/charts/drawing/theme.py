@@ -142,6 +142,16 @@ def class_shapes(n_classes: int) -> list[str]:
     return [SHAPES[k % len(SHAPES)] for k in range(n_classes)]
 
 
+def class_channels(domain: list[str], *, legend: bool = True) -> dict[str, Any]:
+    """Colour and shape of the classes."""
+    key = alt.Legend(title=None, orient="top", columns=8) if legend else None
+    n = len(domain)
+    return {
+        "color": alt.Color("class:N").scale(domain=domain, range=class_colours(n)).legend(key),
+        "shape": alt.Shape("class:N").scale(domain=domain, range=class_shapes(n)).legend(key),
+    }
+
+
 def _require_theme(theme: str) -> None:
     if theme not in THEMES:
         known = ", ".join(repr(name) for name in THEMES)

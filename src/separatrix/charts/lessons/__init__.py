@@ -1,1 +1,1 @@
-"""Pictures that explain an idea of the course."""
+"""Charts that explain an idea of the course, mostly results of `separatrix.explain`."""

@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import data, padded, short
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import padded
 from separatrix.charts.drawing.theme import TRAINING, WRONG, finish
 from separatrix.explain import CurvatureAlong
 

@@ -8,11 +8,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import data, padded, powers, short
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import padded, powers
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.explain import GradientCheck
 from separatrix.explain.gradient_check import Entry
-from separatrix.explain.layout import wrapped
+from separatrix.explain.text_tables import wrapped
 
 _WIDTH, _HEIGHT = 300, 270
 _LINE = 96

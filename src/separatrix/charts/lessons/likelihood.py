@@ -8,11 +8,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import counted, data, padded, short
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import padded
 from separatrix.charts.drawing.theme import CHOSEN, TRAINING, VALIDATION, finish
 from separatrix.explain import Likelihood, LikelihoodAlong
-from separatrix.explain.layout import wrapped
 from separatrix.explain.likelihoods import SMALLEST
+from separatrix.explain.text_tables import wrapped
+from separatrix.text import counted
 
 MOST = 12  # rows that are drawn, the least likely ones
 _WIDTH, _HEIGHT, _BARS = 196, 170, 296

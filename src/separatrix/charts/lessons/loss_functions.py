@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import at_share, data, share, short, spread
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import at_share, share, spread
 from separatrix.charts.drawing.theme import CLASSES, DASHES, finish
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array

@@ -9,13 +9,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from separatrix.charts.drawing.chart_data import column_names, data, short, thinned
 from separatrix.charts.drawing.contours import Segment, zero_lines
-from separatrix.charts.drawing.marks import counted, data, padded, powers, short, thinned, turned
-from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, WRONG, finish
-from separatrix.charts.models.data import class_channels, names_of
+from separatrix.charts.drawing.positions import padded, powers, turned
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, WRONG, class_channels, finish
 from separatrix.explain import PerceptronStory, Plane
-from separatrix.explain.layout import wrapped
+from separatrix.explain.text_tables import wrapped
 from separatrix.matrix import Array
+from separatrix.text import counted
 
 _SIDE = 300
 _LINE = 110  # characters of a line below the title
@@ -211,7 +212,7 @@ class _Scene:
                 f"{np.shape(y)}."
             )
         self.points, self.labels = points, np.asarray(y)
-        self.names = names_of(points if names is None and isinstance(X, list) else X, names)
+        self.names = column_names(points if names is None and isinstance(X, list) else X, names)
         middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
         half = np.maximum(0.6 * (points.max(axis=0) - points.min(axis=0)), 1e-9)
         self.equal = bool(half.max() <= _UNEQUAL * half.min())

@@ -8,11 +8,19 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import at_share, data, padded, powers, share, spread
-from separatrix.charts.drawing.theme import CHOSEN, DASHES, TRAINING, VALIDATION, WRONG, finish
-from separatrix.charts.models.data import class_channels
+from separatrix.charts.drawing.chart_data import data
+from separatrix.charts.drawing.positions import at_share, padded, powers, share, spread
+from separatrix.charts.drawing.theme import (
+    CHOSEN,
+    DASHES,
+    TRAINING,
+    VALIDATION,
+    WRONG,
+    class_channels,
+    finish,
+)
 from separatrix.explain import Demonstration
-from separatrix.explain.layout import number, wrapped
+from separatrix.explain.text_tables import number, wrapped
 from separatrix.matrix import Array
 
 _WIDTH, _HEIGHT = 420, 320

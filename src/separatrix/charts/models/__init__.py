@@ -1,1 +1,1 @@
-"""Pictures of a fitted model and its data."""
+"""Charts of fitted models: boundaries, weights, predictions, learning curves."""

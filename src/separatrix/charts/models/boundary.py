@@ -12,15 +12,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.charts.drawing.chart_data import column_names, data
 from separatrix.charts.drawing.contours import Segment, class_lines
-from separatrix.charts.drawing.marks import colour, counted, data, image
+from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.saving import FRAME
-from separatrix.charts.drawing.theme import class_colours, finish
-from separatrix.charts.models.data import class_channels, names_of
+from separatrix.charts.drawing.theme import class_channels, class_colours, finish
 from separatrix.estimators import fit_many
 from separatrix.matrix import Array
 from separatrix.metrics import measure
-from separatrix.text import percent, quoted
+from separatrix.text import counted, percent, quoted
 
 _WIDTH, _HEIGHT = 420, 340
 _GRID = (170, 210)  # pixels of the shade, which is smoothed
@@ -151,7 +151,7 @@ class _Scene:
         low, high = points.min(axis=0), points.max(axis=0)
         pad = np.where(high > low, 0.08 * (high - low), 1.0)
         (left, bottom), (right, top) = (low - pad).tolist(), (high + pad).tolist()
-        return cls(X, points, np.asarray(y), names_of(X, names), (left, right, bottom, top))
+        return cls(X, points, np.asarray(y), column_names(X, names), (left, right, bottom, top))
 
     def frame(self, estimator: Any, number: int, told: str = "") -> _Frame:
         classes = estimator.classes_

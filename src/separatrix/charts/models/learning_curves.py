@@ -8,9 +8,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import at_share, counted, data, share, short, spread
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import at_share, share, spread
 from separatrix.charts.drawing.theme import DASHES, class_colours, finish
 from separatrix.matrix import Array
+from separatrix.text import counted
 
 _WIDTH, _HEIGHT = 440, 300
 _BAND = (0.1, 0.9)  # of the repeats

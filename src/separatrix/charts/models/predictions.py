@@ -9,11 +9,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.marks import counted, data, short
+from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.theme import CLASSES, DASHES, TRAINING, WRONG, finish
 from separatrix.matrix import Array
 from separatrix.metrics import curves, measure, rank, reliability
-from separatrix.text import percent
+from separatrix.text import counted, percent
 
 _CELLS = 30  # classes up to which the cells have their numbers written in
 _SIDE = 300

@@ -12,15 +12,16 @@ import numpy as np
 from scipy import ndimage
 from sklearn.base import clone
 
-from separatrix.charts.drawing.marks import colour, counted, data, image, short
+from separatrix.charts.drawing.chart_data import column_names, data, short
+from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import CHOSEN, CLASSES, DASHES, OTHERS, finish
-from separatrix.charts.models.data import names_of
 from separatrix.estimators import GradientDescentClassifier, fit_many
 from separatrix.estimators.fit_many import prepare
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.text import counted
 
 _WIDTH, _HEIGHT = 420, 360
 _GRID = (48, 56)  # points at which the surface is measured
@@ -69,7 +70,7 @@ def weight_path(
             )
     first = next(iter(named.values()))
     objective, start = _objective(first, X, y)
-    axes = _Axes.of(weights, output, names_of(X, None), start)
+    axes = _Axes.of(weights, output, column_names(X, None), start)
     paths = {name: _path(one, X, y, axes, objective) for name, one in named.items()}
     base = next(iter(paths.values()))[1]
     box = _box(np.concatenate([points for points, _, _ in paths.values()]))

@@ -1,1 +1,1 @@
-"""Pictures of studies: many runs beside each other."""
+"""Charts of studies: many configurations side by side."""

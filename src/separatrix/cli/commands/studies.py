@@ -27,10 +27,10 @@ def list_(screen: Screen, common: Common, store: StoreFile = None) -> None:
     [b]separatrix studies list[/b]
     """
     from separatrix.study.store.database import Store
-    from separatrix.study.store.reading import summaries
+    from separatrix.study.store.reader import read_summaries
 
     with Store(store) as opened:
-        found = summaries(opened)
+        found = read_summaries(opened)
     screen.facts(found)
     if not screen.talks:
         return
@@ -134,7 +134,7 @@ def export(
     """
     from separatrix.cli.writing import check_out
     from separatrix.files import replace_file
-    from separatrix.study.store.exporting import ENDINGS, FORMATS
+    from separatrix.study.results.table_formats import ENDINGS, FORMATS
 
     chosen = format or ENDINGS.get("" if out is None else out.suffix.lower())
     if screen.json and out is None:
@@ -172,7 +172,7 @@ def delete(
     [b]separatrix studies delete iris-2[/b]
     """
     from separatrix.study.store.database import Store
-    from separatrix.study.store.writer import delete as remove
+    from separatrix.study.store.writer import delete_study
 
     Store(store).close()  # a file that is not there is not made
     with Store(store, write=True) as opened:
@@ -184,14 +184,14 @@ def delete(
                 )
             if not typer.confirm(f"Delete the study {meant!r}?"):
                 return
-        remove(opened, meant)
+        delete_study(opened, meant)
     screen.facts({"deleted": meant})
     screen.say(f"Deleted the study {meant}.")
 
 
 def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> Any:
     from separatrix.study.store.database import Store
-    from separatrix.study.store.reading import read_facts
+    from separatrix.study.store.reader import read_facts
 
     with Store(store) as opened:
         return read_facts(opened, name, histories=histories)

@@ -106,8 +106,8 @@ def study(
     """
     from separatrix.cli.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
-    from separatrix.study.defaults import COURSE, choose_grid
-    from separatrix.study.study import call_of, name_for, rows_of
+    from separatrix.study.planning.data import StudyData, run_arguments
+    from separatrix.study.planning.default_grid import COURSE, choose_grid
     from separatrix.text import command
     from separatrix.workflow.fitting import prepare
 
@@ -118,13 +118,12 @@ def study(
         preparing.standardise = False  # as the homework has it
     with screen.busy("Preparing"):
         prepared = prepare(loaded, preparing.settings(loaded.table))
-        rows = rows_of(
-            prepared, call_of(_loading(source, options), preparing.options(loaded.table))
-        )
-        estimator = sweep.estimator(given, len(rows.data.classes))
-        choice = choose_grid(estimator, rows, given)
+        arguments = run_arguments(_loading(source, options), preparing.options(loaded.table))
+        data = StudyData.from_prepared(prepared, arguments)
+        estimator = sweep.estimator(given, len(data.training.classes))
+        choice = choose_grid(estimator, data, given)
     made = Study(
-        "new" if keeping.name is None else keeping.name,
+        keeping.name,
         estimator,
         choice.grid,
         seeds=sweep.seeds,
@@ -134,10 +133,6 @@ def study(
         seed=common.seed,
         notes=[*choice.notes, *sweep.notes(estimator)],
     )
-    if keeping.name is None:
-        made.name, differs = name_for(made.plan, rows, keeping.store, keeping.resume)
-        if differs is not None:
-            screen.warn(f"This study is not there to be resumed, and is begun: {differs}.")
     unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
     made.command = command(
         *("study", source),
@@ -149,7 +144,7 @@ def study(
     )
     try:
         with watching_study(screen) as watch:
-            made.run(rows, resume=keeping.resume, on_standing=watch, logs=keeping.logs())
+            made.run(data, resume=keeping.resume, on_progress=watch, logs=keeping.logs())
     except KeyboardInterrupt:
         keeping.name, keeping.resume = made.name, True
         again = command(*shlex.split(made.command)[1:], *given_options(keeping))

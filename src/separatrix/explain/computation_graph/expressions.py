@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import NoReturn
 
+from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.computation_graph.nodes import Graph, Node
-from separatrix.explain.computation_graph.numeric import Slope, slope
-from separatrix.explain.layout import number
+from separatrix.explain.text_tables import number
 
 MOST = sys.float_info.max  # whole numbers may be larger
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.explain.layout import facts, number, table, wrapped
+from separatrix.explain.text_tables import facts, number, table, wrapped
 
 MOST_LINES = 24  # of one node, in text
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from separatrix.study.logs.log import About
+from separatrix.study.logs.log import StudyInfo
 from separatrix.text import quoted, value_cell
 from separatrix.training import Epoch
 from separatrix.training.history import FIELDS
@@ -41,7 +41,7 @@ class CsvLog:
         self.place = str(path)
         self.last: dict[tuple[str, str], int] = {}  # the last epoch of each run in the file
 
-    def begin(self, about: About) -> None:
+    def begin(self, about: StudyInfo) -> None:
         """Find out what the file has of this study, and put a head on a new one."""
         self.name, self.names = about.name, list(about.names)
         head = _line([*KEYS, *self.names, *FIELDS])

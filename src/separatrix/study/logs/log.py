@@ -1,4 +1,4 @@
-"""Who is told of a study while it runs, besides its store: callbacks and logs."""
+"""Logs of a study: what a log has to implement, and calling all logs of a study."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class LogWarning(UserWarning):
     """A log that ended before its study."""
 
 
-class LogTrouble(Exception):  # noqa: N818 (the study goes on)
-    """Why a log cannot be kept, in a sentence; the study goes on without it."""
+class LogError(Exception):
+    """Why a log cannot be written, in a sentence; the study goes on without it."""
 
 
 @dataclass(frozen=True)
-class About:
-    """What a log is told of a study before it begins.
+class StudyInfo:
+    """What a log is told about a study before it begins.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Log(Protocol):
 
     place: str
 
-    def begin(self, about: About) -> None: ...
+    def begin(self, about: StudyInfo) -> None: ...
     def tell(self, epochs: Sequence[Epoch]) -> None: ...
     def flush(self) -> None: ...
     def end(self, finished: bool) -> None: ...
@@ -66,8 +66,8 @@ class Logs:
     What the callback raises ends the study. Use it in a `with` statement.
     """
 
-    def __init__(self, about: About, logs: Sequence[Log], on_epoch: OnEpoch | None) -> None:
-        self.about, self.on_epoch = about, on_epoch
+    def __init__(self, study: StudyInfo, logs: Sequence[Log], on_epoch: OnEpoch | None) -> None:
+        self.study, self.on_epoch = study, on_epoch
         self.logs = list(logs)
         for log in self.logs:
             if not hasattr(log, "tell"):
@@ -82,35 +82,35 @@ class Logs:
     def __enter__(self) -> Logs:
         for log in list(self.logs):
             try:
-                log.begin(self.about)
-            except LogTrouble as trouble:
-                self._leave(log, str(trouble))
+                log.begin(self.study)
+            except LogError as error:
+                self._drop(log, str(error))
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._each("end", kind is None)
+        self._call_each("end", kind is None)
 
     def tell(self, epochs: Sequence[Epoch]) -> None:
         """Tell all of an epoch."""
-        self._each("tell", epochs)
+        self._call_each("tell", epochs)
         if self.on_epoch is not None:
             self.on_epoch(epochs)
 
     def flush(self) -> None:
         """Let all logs make durable what they were told."""
-        self._each("flush")
+        self._call_each("flush")
 
-    def _each(self, verb: str, *given: Any) -> None:
+    def _call_each(self, verb: str, *given: Any) -> None:
         for log in list(self.logs):
             try:
                 getattr(log, verb)(*given)
-            except LogTrouble as trouble:
-                self._leave(log, str(trouble))
+            except LogError as error:
+                self._drop(log, str(error))
             except Exception as error:
                 told = " ".join(str(error).split()) or type(error).__name__
-                self._leave(log, f"The log {log.place} failed: {told.rstrip('.')}.")
+                self._drop(log, f"The log {log.place} failed: {told.rstrip('.')}.")
 
-    def _leave(self, log: Log, sentence: str) -> None:
+    def _drop(self, log: Log, sentence: str) -> None:
         self.logs.remove(log)
         warnings.warn(
             f"{sentence} The study goes on without this log.", LogWarning, stacklevel=users_line()

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from separatrix.study.logs.log import About, LogTrouble
+from separatrix.study.logs.log import LogError, StudyInfo
 from separatrix.text import in_words, value_cell
 from separatrix.training import Epoch
 
@@ -52,11 +52,11 @@ class MlflowLog:
         self.last: dict[Key, int] = {}  # epochs that each child has
         self.pending: dict[Key, list[Epoch]] = {}
 
-    def begin(self, about: About) -> None:
+    def begin(self, about: StudyInfo) -> None:
         """Connect, and find or make the run of the study."""
         needed = "mlflow-skinny" if urlsplit(self.place).scheme not in DATABASES else "mlflow"
         if find_spec("mlflow") is None or (needed == "mlflow" and find_spec("sqlalchemy") is None):
-            raise LogTrouble(
+            raise LogError(
                 f"Nothing is logged to {self.place}: the package {needed} is not installed. "
                 f"Install it: pip install {needed}."
             )
@@ -68,7 +68,7 @@ class MlflowLog:
                 self._begin(about)
         except Exception as error:
             told = " ".join(str(error).split()).rstrip(".")
-            raise LogTrouble(f"MLflow cannot be used at {self.place}: {told}.") from error
+            raise LogError(f"MLflow cannot be used at {self.place}: {told}.") from error
 
     def tell(self, epochs: Sequence[Epoch]) -> None:
         """Remember an epoch, to be sent with others."""
@@ -95,7 +95,7 @@ class MlflowLog:
             for run in (*self.children.values(), self.parent):
                 self.client.set_terminated(run, "FINISHED" if finished else "KILLED")
 
-    def _begin(self, about: About) -> None:
+    def _begin(self, about: StudyInfo) -> None:
         known = self.client.get_experiment_by_name(self.experiment)
         self.where = (
             known.experiment_id if known else self.client.create_experiment(self.experiment)

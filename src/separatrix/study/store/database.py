@@ -1,42 +1,39 @@
-"""The file in which studies are kept: one SQLite database, readable while it is written.
+"""The store: one SQLite file that holds studies and can be read while it is written.
 
-Every promise ends with a commit that has reached the disk. Whatever SQLite refuses becomes a
-sentence: what is wrong, where, and what to do.
+A write returns only after its commit has reached the disk.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import math
 import os
 import sqlite3
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.packing import pack, unpack
+from separatrix.study.store.encoding import from_bytes, from_text
+from separatrix.study.store.errors import (
+    VARIABLE,
+    StoreError,
+    damage_message,
+    sqlite_errors_in_words,
+)
 
-DEFAULT, VARIABLE = "separatrix.db", "SEPARATRIX_STORE"
+DEFAULT = "separatrix.db"
 APPLICATION = 0x53505458  # "SPTX", by which a file is known to be a store
 PATIENCE = 20.0  # seconds to wait for another process that is writing
 RETRY = 0.01  # seconds between tries
 _WRITER = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
-_NPY = b"\x93NUMPY\x01\x00"  # how .npy bytes of version 1 begin
 # Entry k takes a store from version k to k + 1; the first makes a new one.
 MIGRATIONS = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
-
-
-class StoreError(OSError):
-    """A store that cannot be opened, read or written, in words."""
 
 
 class Store:
@@ -57,9 +54,9 @@ class Store:
         write: bool = False,
         patience: float = PATIENCE,
     ) -> None:
-        self.path = place_of(path)
+        self.path = store_path(path)
         self.write = write
-        with told(self.path):
+        with sqlite_errors_in_words(self.path):
             self.connection = _connect(self.path, write, patience)
             try:
                 old = self._check_version()
@@ -81,7 +78,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; what was not committed is not kept."""
-        with told(self.path):
+        with sqlite_errors_in_words(self.path):
             self.connection.close()
 
     def _check_version(self) -> bool:
@@ -127,24 +124,24 @@ class Store:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
         """All rows that a query finds."""
-        with told(self.path):
+        with sqlite_errors_in_words(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Several queries that see the store at one moment."""
-        with told(self.path):
+        with sqlite_errors_in_words(self.path):
             self.connection.execute("BEGIN")
         try:
             yield
         finally:
-            with told(self.path):
+            with sqlite_errors_in_words(self.path):
                 self.connection.execute("ROLLBACK")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or nothing; on the disk when this ends."""
-        with told(self.path), _transaction(self.connection):
+        with sqlite_errors_in_words(self.path), _transaction(self.connection):
             yield self.connection
 
     # arrays
@@ -154,7 +151,9 @@ class Store:
         try:
             return from_bytes(blob or b"")
         except (ValueError, EOFError, OSError) as error:
-            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(
+                damage_message(self.path, f"{what} cannot be read ({error})")
+            ) from None
 
     def arrays(self, blob: bytes, what: str) -> dict[str, Array]:
         """The arrays of .npz bytes."""
@@ -168,76 +167,23 @@ class Store:
         except UnpackLimitError:
             raise
         except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(
+                damage_message(self.path, f"{what} cannot be read ({error})")
+            ) from None
 
     def values(self, text: str, what: str) -> Any:
         """The values of a text."""
         try:
             return from_text(text)
         except ValueError as error:
-            raise StoreError(damaged(self.path, f"{what} cannot be read ({error})")) from None
+            raise StoreError(
+                damage_message(self.path, f"{what} cannot be read ({error})")
+            ) from None
 
 
-def place_of(path: str | os.PathLike[str] | None) -> Path:
+def store_path(path: str | os.PathLike[str] | None) -> Path:
     """The file that is meant: the one given, that of SEPARATRIX_STORE, or separatrix.db here."""
     return Path(path or os.environ.get(VARIABLE) or DEFAULT).expanduser()
-
-
-def to_bytes(a: Array) -> bytes:
-    """An array as .npy bytes.
-
-    >>> from_bytes(to_bytes(np.arange(3)))
-    array([0, 1, 2])
-    """
-    out = io.BytesIO()
-    np.save(out, np.ascontiguousarray(a), allow_pickle=False)
-    return out.getvalue()
-
-
-def from_bytes(blob: bytes) -> Array:
-    """The array that `to_bytes` was given."""
-    if not blob.startswith(_NPY):
-        raise ValueError("these are no bytes of an array")
-    start = len(_NPY) + 2 + int.from_bytes(blob[len(_NPY) : len(_NPY) + 2], "little")
-    shape, dtype = _header(blob[:start])
-    return np.frombuffer(blob, dtype, math.prod(shape), start).reshape(shape).copy()
-
-
-@lru_cache(maxsize=1024)
-def _header(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type: parsing them takes longer than all else, and runs have them in common."""
-    file = io.BytesIO(head)
-    np.lib.format.read_magic(file)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    return shape, dtype
-
-
-def to_text(value: Any) -> str:
-    """Plain values as JSON, numbers that are not finite included.
-
-    >>> to_text({"loss": float("inf")})
-    '{"loss": {"$float": "inf"}}'
-    """
-    arrays: dict[str, Array] = {}
-    text = json.dumps(pack(value, "values", arrays), ensure_ascii=False, allow_nan=False)
-    if arrays:
-        raise ValueError(
-            f"A study keeps parameters as numbers and words. Got an array ({next(iter(arrays))}) "
-            "instead: arrays are for fit_many."
-        )
-    return text
-
-
-def from_text(text: str) -> Any:
-    """The values that `to_text` was given."""
-    return unpack(json.loads(text), "values", {})
-
-
-def to_archive(arrays: Mapping[str, Array]) -> bytes:
-    """Arrays by name as .npz bytes, which carry checksums."""
-    out = io.BytesIO()
-    np.savez(out, **arrays)  # type: ignore[arg-type]
-    return out.getvalue()
 
 
 def upgrade(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
@@ -318,50 +264,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-@contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Turn what SQLite refuses into sentences."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreError(_sentence(path, error)) from error
-    except UnicodeDecodeError as error:  # of names and of SQLite's own messages, too
-        raise StoreError(damaged(path, str(error))) from error
-
-
-def _sentence(path: Path, error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    kept = "Everything stored before is kept"
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return (
-            f"{path} is locked: another process has been writing it for too long. {kept}. Wait for "
-            "that process or end it, and try again."
-        )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN):
-        return (
-            f"{path} cannot be opened for this: the file or its folder is read-only, or is no "
-            f"place for a file. {kept}. Change its permissions, or name another file (--store, or "
-            f"{VARIABLE})."
-        )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return damaged(path, str(error))
-    if code == sqlite3.SQLITE_FULL:
-        return (
-            f"{path} cannot grow: the disk is full. {kept}. Free some space, and go on with "
-            "--resume."
-        )
-    if code == sqlite3.SQLITE_IOERR:
-        return (
-            f"{path} could not be read or written ({error}): the disk is full or failing, or a "
-            f"limit on the size of files is reached. {kept}. Make room, and go on with --resume."
-        )
-    return f"{path} could not be used: {error}. {kept}."
-
-
-def damaged(path: Path, what: str) -> str:
-    return (
-        f"{path} is damaged, or is no store: {what}. It was not changed. Put a copy back, or move "
-        "it away and begin anew; 'sqlite3 FILE .recover' saves what can be saved."
-    )

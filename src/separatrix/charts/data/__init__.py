@@ -1,0 +1,1 @@
+"""Charts of a data set: its features, its matrix."""

@@ -1,0 +1,143 @@
+"""Features against each other, two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.charts.drawing.chart_data import column_names, data
+from separatrix.charts.drawing.theme import class_channels, finish
+from separatrix.matrix import Array
+from separatrix.text import counted
+
+FEATURES, ROWS = 6, 600  # of a scatter matrix: as many as can be looked at
+_BINS = 18
+
+
+def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
+    """Draw every feature against every other one, in the colours and shapes of the classes.
+
+    Parameters
+    ----------
+    X : (n, d); of more than 6 features, those that tell the classes apart best are drawn
+    y : (n,) labels
+    names : of the features; those of the columns of X, or x0, x1, ..., for None
+
+    On the diagonal there is the distribution of each feature. Of very many rows, some are drawn,
+    evenly over the classes' own.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import charts
+    >>> X, y = load_iris(return_X_y=True)
+    >>> charts.scatter_matrix(X, y).to_dict()["description"]
+    'Scatter matrix of 150 rows and 4 features in 3 classes. x2 tells the classes apart best.'
+    """
+    titles = column_names(X, names)
+    table = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    labels = np.asarray(y)
+    classes = np.unique(labels)
+    told = _told_apart(table, labels, classes)
+    chosen = np.sort(np.argsort(-told, kind="stable")[:FEATURES])
+    rows = _some_rows(labels, classes)
+    values = [
+        {"class": str(labels[i]), **{f"f{j}": table[i, j] for j in chosen}} for i in rows.tolist()
+    ]
+    domain = [str(label) for label in classes.tolist()]
+    side = 118 if len(chosen) >= 4 else 160
+    cells = []
+    for line in chosen:
+        for column in chosen:
+            first, last = column == chosen[0], line == chosen[-1]
+            x = _side(alt.X(f"f{column}:Q"), table[:, column], titles[column], side, last)
+            if line == column:
+                cells.append(_distribution(x, table[:, column], titles[column], side, domain))
+            else:
+                up = _side(alt.Y(f"f{line}:Q"), table[:, line], titles[line], side, first)
+                cells.append(_cloud(x, up, domain))
+    chart = alt.concat(
+        *(cell.properties(width=side, height=side) for cell in cells),
+        data=data(values),
+        columns=len(chosen),
+        spacing=8,
+    )
+    subtitle = []
+    if len(chosen) < table.shape[1]:
+        subtitle.append(f"{len(chosen)} of {table.shape[1]:,} features.")
+    if len(rows) < len(labels):
+        subtitle.append(f"{len(rows):,} of {len(labels):,} rows.")
+    best = titles[int(told.argmax())]
+    description = (
+        f"Scatter matrix of {counted(len(labels), 'row')} and "
+        f"{counted(table.shape[1], 'feature')} in {counted(len(classes), 'class', 'classes')}. "
+        f"{best} tells the classes apart best."
+    )
+    heading = "Features against each other"
+    return finish(chart, heading, [" ".join(subtitle)] if subtitle else [], description)
+
+
+def _cloud(x: Any, y: Any, domain: list[str]) -> Any:
+    marks = alt.Chart().mark_point(filled=True, size=14, opacity=0.6)
+    return marks.encode(x=x, y=y, **class_channels(domain))
+
+
+def _distribution(x: Any, values: Array, title: str, side: int, domain: list[str]) -> Any:
+    """The number of rows by value, a hill for every class, and the name of the feature."""
+    low, high = _span(values)
+    field = x.to_dict()["field"]
+    step = (high - low) / _BINS
+    hills = (
+        alt.Chart()
+        .transform_calculate(
+            place=f"{low} + {step} * (floor((datum.{field} - {low}) / {step}) + 0.5)"
+        )
+        .mark_area(interpolate="monotone", opacity=0.45)
+        .encode(
+            x=alt.X("place:Q").scale(domain=[low, high], nice=False).axis(x.to_dict().get("axis")),
+            y=alt.Y("count():Q").stack(None).axis(None).scale(rangeMax=16),
+            color=class_channels(domain)["color"],
+        )
+    )
+    name = alt.Chart(data([{"name": title}])).mark_text(
+        align="left", baseline="top", dx=2, fontWeight="bold", limit=side
+    )
+    return alt.layer(hills, name.encode(x=alt.value(0), y=alt.value(0), text="name:N"))
+
+
+def _side(channel: Any, values: Array, title: str, side: int, shown: bool) -> Any:
+    axis = alt.Axis(tickCount=4, format=".6~g", title=title if shown else None, titleLimit=side)
+    if not shown:
+        axis = alt.Axis(tickCount=4, labels=False, ticks=False, title=None, domain=False)
+    return channel.scale(domain=list(_span(values)), nice=False, zero=False).axis(axis)
+
+
+def _span(values: Array) -> tuple[float, float]:
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    pad = 0.05 * (high - low) or 0.5
+    return low - pad, high + pad
+
+
+def _told_apart(X: Array, y: Array, classes: Array) -> Array:
+    """For every feature, the share of its variance that lies between the classes."""
+    mean = X.mean(axis=0)
+    between = np.zeros(X.shape[1])
+    for label in classes:
+        rows = X[y == label]
+        between += len(rows) * np.square(rows.mean(axis=0) - mean)
+    whole = np.square(X - mean).sum(axis=0)
+    return np.divide(between, whole, out=np.zeros_like(whole), where=whole > 0.0)
+
+
+def _some_rows(y: Array, classes: Array) -> Array:
+    """The numbers of at most about ROWS rows, evenly chosen from every class."""
+    if len(y) <= ROWS:
+        return np.arange(len(y))
+    out = []
+    for label in classes:
+        own = np.flatnonzero(y == label)
+        count = max(int(ROWS * len(own) / len(y)), min(len(own), 5))
+        out.append(own[np.linspace(0, len(own) - 1, count).astype(int)])
+    return np.sort(np.concatenate(out))

@@ -1,0 +1,145 @@
+"""The weights along a regularisation path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.positions import at_share, share, spread
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, finish
+from separatrix.estimators.coefficient_names import feature_names, output_classes
+from separatrix.matrix import Array
+from separatrix.model_selection import RegularizationPath
+from separatrix.text import counted
+
+_LABELLED = 10  # weights that are named
+_GREY = 300  # others that are drawn
+_WIDTH, _NARROW, _HEIGHT = 440, 330, 300
+
+
+def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -> Any:
+    """Draw the weights of a regularisation path over C.
+
+    Parameters
+    ----------
+    path : of `regularization_path`
+    chosen : a value of C to mark, such as that of a cross-validation
+
+    If the features were standardised the weights are per standard deviation. The ten largest at the
+    end of the path are named, in colour; of several classes each has a chart.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import charts, regularization_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = regularization_path(X, y, l1_ratio=1.0, Cs=5, standardize=True)
+    >>> charts.coefficient_path(path).to_dict()["description"][:57]
+    'Weights of 30 features at 5 values of C from 0.00458 to 4'
+    """
+    Cs = path.Cs
+    order = np.argsort(Cs)
+    coefs = path.coefs[order] * (1.0 if path.factors is None else path.factors)
+    names, classes = feature_names(path.estimators[0]), output_classes(path.estimators[0])
+    span = _padded(float(coefs.min()), float(coefs.max()))
+    panels = [f"class {name}" for name in classes] if len(classes) > 1 else [""]
+    rows: list[dict[str, Any]] = []
+    for k, panel in enumerate(panels):
+        rows += _panel_rows(coefs[:, k], Cs[order], names, panel, span)
+    chart = _path_layers(rows, Cs[order], span, chosen, per_deviation=path.factors is not None)
+    if len(panels) > 1:
+        facet = alt.Facet("panel:N").title(None).sort(panels)
+        chart = chart.properties(width=_NARROW).facet(facet, columns=2, data=data(rows))
+    else:
+        chart = chart.properties(width=_WIDTH, data=data(rows))
+    nonzero = path.n_nonzero[order]
+    description = (
+        f"Weights of {counted(len(names), 'feature')} at {len(Cs)} values of C from "
+        f"{short(float(Cs.min()))} to {short(float(Cs.max()))}; {nonzero[0]:,} of "
+        f"{coefs[0].size:,} are not 0 at the first and {nonzero[-1]:,} at the last."
+    )
+    subtitle = ["A larger C is a weaker penalty."]
+    if chosen is not None:
+        subtitle.append(f"Green: the chosen C, {short(chosen)}.")
+    return finish(chart, "Weights along the path", [" ".join(subtitle)], description)
+
+
+def _panel_rows(
+    coefs: Array, Cs: Array, names: list[str], panel: str, span: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """Lines (P, d) of one output: the largest named, of the others the largest in grey."""
+    last = np.abs(coefs[-1])
+    top = np.argsort(-last, kind="stable")
+    named = [int(j) for j in top[:_LABELLED] if last[j] > 0.0]
+    rest = [int(j) for j in np.argsort(-np.abs(coefs).max(axis=0), kind="stable")]
+    rest = [j for j in rest if j not in set(named)][:_GREY]
+    rows: list[dict[str, Any]] = [
+        {
+            "layer": "line",
+            "panel": panel,
+            "feature": names[j],
+            "kind": "named" if j in set(named) else "other",
+            "C": Cs,
+            "value": coefs[:, j],
+        }
+        for j in [*rest, *named]
+    ]
+    heights = [_HEIGHT * share(float(coefs[-1, j]), span, False) for j in named]
+    for j, place in zip(named, spread(heights, 12.0, _HEIGHT)):
+        rows.append(
+            {
+                "layer": "label",
+                "panel": panel,
+                "feature": names[j],
+                "kind": "named",
+                "C": [Cs[-1]],
+                "value": [at_share(place / _HEIGHT, span, False)],
+            }
+        )
+    return rows
+
+
+def _path_layers(
+    rows: Sequence[dict[str, Any]],
+    Cs: Array,
+    span: tuple[float, float],
+    chosen: float | None,
+    *,
+    per_deviation: bool,
+) -> Any:
+    x = alt.X("C:Q").title("C").axis(format=".3~g", tickCount=6, grid=False)
+    x = x.scale(type="log", domain=[float(Cs[0]), float(max(Cs[-1], Cs[0] * 1.01))], nice=False)
+    y = alt.Y("value:Q").title("weight per standard deviation" if per_deviation else "weight")
+    y = y.scale(domain=list(span), nice=False).axis(format=".6~g", tickCount=6)
+    hue = alt.Color("kind:N").legend(None)
+    hue = hue.scale(domain=["other", "named"], range=[OTHERS, TRAINING])
+    base = alt.Chart().transform_flatten(["C", "value"])
+    lines = base.transform_filter(alt.datum.layer == "line").mark_line(strokeWidth=1.5, clip=True)
+    labels = base.transform_filter(alt.datum.layer == "label")
+    strength = alt.Opacity("kind:N").legend(None)
+    strength = strength.scale(domain=["other", "named"], range=[0.35, 1.0])
+    layers = [
+        lines.encode(
+            x=x,
+            y=y,
+            detail="feature:N",
+            color=hue,
+            opacity=strength,
+            tooltip=["feature:N", "C:Q", alt.Tooltip("value:Q", format=".4g")],
+        ),
+        labels.mark_text(align="left", dx=6, limit=150, color=TRAINING).encode(
+            x=x, y=y, text="feature:N"
+        ),
+    ]
+    if chosen is not None:
+        mark = alt.Chart().mark_rule(color=CHOSEN, strokeWidth=2, strokeDash=[6, 3])
+        layers.append(mark.encode(x=alt.XDatum(chosen)))
+    return alt.layer(*layers).properties(height=_HEIGHT)
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    low, high = min(low, 0.0), max(high, 0.0)
+    pad = 0.05 * (high - low) or 1.0
+    return low - pad, high + pad

@@ -1,0 +1,144 @@
+"""Batch, mini-batch and stochastic descent on one chart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from separatrix.charts.drawing.chart_data import data, short, thinned
+from separatrix.charts.drawing.png_image import colour
+from separatrix.charts.drawing.theme import DASHES, TRAINING, finish
+from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.training.history import History
+
+AXES = ("epochs", "rows", "updates")
+_LIGHT = "#56B4E9"
+_WIDTH, _HEIGHT, _POINTS = 460, 300, 200
+
+
+def batches(
+    runs: StudyFacts | Mapping[int | None, History],
+    rows: int | None = None,
+    *,
+    by: str = "epochs",
+    log_x: bool = False,
+    log_y: bool = False,
+) -> Any:
+    """Draw the training loss of descent by all rows at once, by some, and by one at a time.
+
+    Parameters
+    ----------
+    runs : the facts of a study in which batch_size varies, of which the best configuration of each
+        is drawn; or histories by batch size, None for all rows
+    rows : how many rows were trained on; not needed for a study
+    by : the horizontal axis: "epochs", "rows" that were seen, or "updates" of the weights
+    log_x, log_y : whether the axes are logarithmic
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import charts, fit_many, GradientDescentClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> sizes = [None, 15, 1]
+    >>> models = fit_many([GradientDescentClassifier(batch_size=m) for m in sizes], X, y)
+    >>> chart = charts.batches({m: f.history_ for m, f in zip(sizes, models)}, len(y))
+    >>> chart.to_dict()["description"][:65]
+    'Training loss by epochs. At the end: batch (all 150 rows) 0.707, '
+    """
+    if by not in AXES:
+        known = ", ".join(repr(name) for name in AXES)
+        raise ValueError(f"The axis is one of {known}. Got {by!r} instead.")
+    if isinstance(runs, StudyFacts):
+        rows = runs.data.rows["train"]
+        histories = _best_of_each(runs)
+    else:
+        histories = dict(runs)
+    if rows is None:
+        raise ValueError("How many rows were trained on? Give rows, the length of y.")
+    if not histories:
+        raise ValueError("There are no histories to draw.")
+    lines = [
+        _line(size, histories[size], rows, by, log_x)
+        for size in sorted(histories, key=lambda m: -(m or rows))
+    ]
+    chart = _chart(lines, by, log_x, log_y)
+    ends = ", ".join(f"{line['run']} {short(line['value'][-1])}" for line in lines)
+    title = {"epochs": "epochs", "rows": "rows seen", "updates": "updates of the weights"}[by]
+    description = f"Training loss by {title}. At the end: {ends}."
+    return finish(chart, "Batch, mini-batch and stochastic descent", [], description)
+
+
+def _best_of_each(facts: StudyFacts) -> dict[int | None, History]:
+    """For every batch size the history of the configuration of the lowest training loss."""
+    if "batch_size" not in facts.varied:
+        varied = ", ".join(facts.varied) or "nothing"
+        raise ValueError(f"The study {facts.name!r} does not vary batch_size: it varies {varied}.")
+    best: dict[int | None, Row] = {}
+    for row in facts.rows:
+        if row.state == "done" and not row.diverged:
+            size = row.parameters["batch_size"]
+            if size not in best or _loss(row) < _loss(best[size]):
+                best[size] = row
+    return {size: facts.histories[row.number][0] for size, row in best.items()}
+
+
+def _loss(row: Row) -> float:
+    value = row.last.get("train_loss")
+    return math.inf if value is None else value
+
+
+def _line(size: int | None, history: History, rows: int, by: str, log: bool) -> dict[str, Any]:
+    size = min(size or rows, rows)
+    if size == rows:
+        name = f"batch (all {rows:,} rows)"
+    else:
+        name = "stochastic (1 row)" if size == 1 else f"mini-batch ({size:,} rows)"
+    each = {"epochs": 1, "rows": rows, "updates": math.ceil(rows / size)}[by]
+    values = history["train_loss"]
+    at = thinned(values, _POINTS, log=log)
+    return {"run": name, "at": (at + 1) * each, "value": values[at]}
+
+
+def _chart(lines: list[dict[str, Any]], by: str, log_x: bool, log_y: bool) -> Any:
+    values = np.concatenate([line["value"] for line in lines])
+    if log_y:
+        values = values[values > 0.0]
+    span = (float(values.min()), float(values.max()))
+    span = (span[0] / 1.1, span[1] * 1.1) if log_y else (min(0.0, span[0]), span[1] * 1.05)
+    start = min(int(line["at"][0]) for line in lines)
+    end = max(int(line["at"][-1]) for line in lines)
+    title = {"epochs": "epoch", "rows": "rows seen", "updates": "updates of the weights"}[by]
+    x = alt.X("at:Q").title(title).axis(format=",d", tickCount=5, grid=False)
+    x = x.scale(type="log" if log_x else "linear", domain=[start if log_x else 0, end], nice=False)
+    y = alt.Y("value:Q").title("training loss").axis(format=".6~g", tickCount=5)
+    y = y.scale(type="log" if log_y else "linear", domain=list(span), nice=False)
+    return (
+        alt.Chart(data(lines))
+        .transform_flatten(["at", "value"])
+        .mark_line(clip=True, strokeJoin="round")
+        .encode(
+            x=x,
+            y=y,
+            **_kinds([line["run"] for line in lines]),
+            tooltip=["run:N", "at:Q", alt.Tooltip("value:Q", format=".4g")],
+        )
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+
+
+def _kinds(names: list[str]) -> dict[str, Any]:
+    """Blue, the fewer rows a step the thinner and lighter: such lines swing most."""
+    steps = np.linspace(0.0, 1.0, len(names)) if len(names) > 1 else np.zeros(1)
+    shades = (1.0 - steps[:, None]) * colour(TRAINING) + steps[:, None] * colour(_LIGHT)
+    hues = ["#" + "".join(f"{round(255 * part):02x}" for part in shade) for shade in shades]
+    dashes = [DASHES[k % 2] for k in range(len(names))]
+    key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=300)
+    return {
+        "color": alt.Color("run:N").scale(domain=names, range=hues).legend(key),
+        "strokeDash": alt.StrokeDash("run:N").scale(domain=names, range=dashes).legend(key),
+        "strokeWidth": alt.StrokeWidth("run:N")
+        .scale(domain=names, range=(3.0 - 1.8 * steps).tolist())
+        .legend(key),
+    }

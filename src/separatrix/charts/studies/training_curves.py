@@ -1,0 +1,381 @@
+"""Loss and accuracy over the epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from separatrix.charts.drawing.chart_data import data, short, thinned
+from separatrix.charts.drawing.positions import at_share, share, spread
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
+from separatrix.charts.studies.curve_data import (
+    CurveSource,
+    TrainingCurve,
+    best_curve,
+    curves_of,
+    label_names,
+)
+from separatrix.matrix import Array
+from separatrix.study.results.facts import StudyFacts
+from separatrix.text import counted
+
+# What is drawn: the field of each part, and how a value is written.
+MEASURES = {
+    "loss": ({"training": "train_loss", "validation": "val_loss"}, ".6~g"),
+    "accuracy": ({"training": "train_accuracy", "validation": "val_accuracy"}, ".0%"),
+    "objective": ({"training": "objective"}, ".6~g"),
+    "gradient norm": ({"training": "gradient_norm"}, ".6~g"),
+}
+LAYOUTS = ("auto", "multiples", "overlaid")
+FEW = 12  # runs that can be told apart on one chart, and be small charts without scrolling
+PANELS = 24
+COLOURS = {
+    "training": TRAINING,
+    "validation": VALIDATION,
+    "other runs": OTHERS,
+    "diverged": WRONG,
+    "best epoch": CHOSEN,
+}
+_POINTS, _LEAST, _ALL_POINTS = 200, 16, 24_000  # of one line, at least of one, of a chart
+_LABEL = 12.0  # pixels between two labels
+_LONGEST = 24  # letters of a label beside a chart of full width
+# How far beyond what most runs need, or the best, an axis goes: a few that are further off leave
+# the picture instead of squeezing all others.
+_HIGHER, _WIDER, _DEEPER = 1.5, 2.0, 1e-8
+
+
+def curves(
+    runs: CurveSource,
+    measure: str = "loss",
+    *,
+    layout: str = "auto",
+    log_x: bool = False,
+    log_y: bool = False,
+    chosen: Sequence[int] | None = None,
+) -> Any:
+    """Draw a measure of every run over its epochs, training beside validation.
+
+    Parameters
+    ----------
+    runs : the facts of a study, a history, or histories by name
+    measure : "loss", "accuracy", "objective" or "gradient norm"
+    layout : "multiples", a small chart for every run (of very many, the best ones), or "overlaid",
+        all on one; "auto" for the former with up to 12 runs
+    log_x, log_y : whether the axes are logarithmic
+    chosen : numbers of the runs in colour where there are more than 12; the best for None
+
+    The best epoch is that of the lowest validation loss. Diverged runs are red up to where they
+    leave the picture. Lines of many epochs keep the lows and highs of every stretch.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import GradientDescentClassifier, charts
+    >>> model = GradientDescentClassifier(learning_rate=0.1).fit(*load_iris(return_X_y=True))
+    >>> charts.curves(model.history_).to_dict()["description"]
+    'Loss of 1 run by epoch. Best: the run; after 100 epochs training 0.442.'
+    """
+    _require(measure, layout)
+    all_runs = curves_of(runs)
+    fields, form = MEASURES[measure]
+    fields = {part: field for part, field in fields.items() if _measured(all_runs, field)}
+    if layout == "auto":
+        layout = "multiples" if len(all_runs) <= FEW else "overlaid"
+    shown = all_runs
+    if layout == "multiples" and len(all_runs) > PANELS:
+        shown = sorted(all_runs, key=lambda run: (not run.best, run.merit))[:PANELS]
+    sheet = _Sheet(measure, fields, form, shown, log_x, log_y)
+    chart = _multiples(sheet) if layout == "multiples" else _overlaid(sheet, chosen)
+    subtitle = _subtitle(runs, all_runs, len(shown), layout == "overlaid")
+    title = f"{measure.capitalize()} by epoch"
+    return finish(chart, title, subtitle, _description(measure, fields, all_runs))
+
+
+def _subtitle(
+    given: CurveSource, runs: Sequence[TrainingCurve], shown: int, overlaid: bool
+) -> list[str]:
+    out = []
+    if isinstance(given, StudyFacts) and (names := label_names(given)):
+        out.append(f"CurveSource by {' · '.join(name.replace('_', ' ') for name in names)}.")
+    seeds = len(runs[0].histories)
+    if shown < len(runs):
+        out.append(f"The best {shown} of {counted(len(runs), _thing(seeds))}.")
+    diverged = [run.label for run in runs if run.diverged]
+    if overlaid and diverged:
+        listed = f": {', '.join(diverged)}" if len(diverged) <= 3 else ""
+        count = sum(run.diverged_seeds for run in runs)
+        out.append(f"{count:,} of {counted(len(runs) * seeds, 'run')} diverged{listed}.")
+    if seeds > 1:
+        out.append(f"Of {seeds} seeds the first is drawn{'' if overlaid else ' in full'}.")
+    return [" ".join(out)] if out else []
+
+
+class _Sheet:
+    """What the lines of a chart share: scales, number of points, rows of its data."""
+
+    def __init__(
+        self,
+        measure: str,
+        fields: dict[str, str],
+        form: str,
+        runs: Sequence[TrainingCurve],
+        log_x: bool,
+        log_y: bool,
+    ) -> None:
+        self.measure, self.fields, self.form, self.runs = measure, fields, form, runs
+        self.log_x, self.log_y = log_x, log_y
+        lines = len(fields) * sum(len(run.histories) for run in runs)
+        self.points = min(max(_ALL_POINTS // max(lines, 1), _LEAST), _POINTS)
+        self.epochs = max(history.epochs for run in runs for history in run.histories)
+        self.span = self._span()
+        self.rows: list[dict[str, Any]] = []
+
+    def _span(self) -> tuple[float, float]:
+        """The range of the values of runs that did not diverge, and of others if they are near."""
+        values = self._seen([run for run in self.runs if not run.diverged] or self.runs)
+        if not len(values):
+            return (0.1, 1.0)
+        best = best_curve(self.runs)
+        own = values if best is None else self._seen([best])
+        low, high = float(values.min()), float(values.max())
+        if self.log_y:
+            low = max(low, _DEEPER * float(own.min(initial=high)))
+            return (low / 1.1, max(high, low * 1.5) * 1.1)
+        if self.measure == "accuracy":
+            high = 1.0
+            low = max(float(self._seen(self.runs).min()), high - _WIDER * (high - low))
+        else:
+            usual = max(np.quantile(values, 0.9), own.max(initial=-np.inf))
+            high = min(high, _HIGHER * float(usual))
+            low = 0.0 if 0.0 <= low < 0.5 * high else low
+        pad = 0.04 * (high - low) or 0.1 * abs(high) or 0.1
+        return (low if low == 0.0 else low - pad, high + pad)
+
+    def _seen(self, runs: Sequence[TrainingCurve]) -> Array:
+        """All finite values of some runs, those that a logarithm has a place for."""
+        values = _values(runs, self.fields.values())
+        return values[values > 0.0] if self.log_y else values
+
+    def line(self, run: TrainingCurve, seed: int, part: str, points: int, **more: Any) -> Array:
+        """Add one line; returns its values, those not drawn included."""
+        values = run.histories[seed][self.fields[part]]
+        usable = np.where(values > 0.0, values, np.nan) if self.log_y else values
+        keep = [run.ring_epoch - 1] if run.ring_epoch else []
+        at = thinned(usable, points, log=self.log_x, keep=keep)
+        self.rows.append(
+            {
+                "layer": "line",
+                "part": part,
+                "run": f"{run.number} {seed}",
+                "words": run.words,
+                "epoch": at + 1,
+                "value": values[at],
+                **more,
+            }
+        )
+        return values
+
+    def point(self, layer: str, part: str, epoch: int, value: float, **more: Any) -> None:
+        """Add one point: a mark or a label."""
+        row = {"layer": layer, "part": part, "epoch": [epoch], "value": [value], **more}
+        self.rows.append(row)
+
+    def layers(self, width: int, height: int, **title: Any) -> Any:
+        """Lines, marks and labels, from the rows."""
+        x = alt.X("epoch:Q").title("epoch")
+        low = 1.0 if self.log_x or self.epochs < 20 else 0.0
+        x = x.scale(
+            type="log" if self.log_x else "linear", domain=[low, max(self.epochs, 2)], nice=False
+        )
+        x = x.axis(format=",d", tickCount=4, grid=False)
+        y = alt.Y("value:Q").title(self.measure)
+        y = y.scale(type="log" if self.log_y else "linear", domain=list(self.span), nice=False)
+        y = y.axis(format=self.form, tickCount=5)
+        names = {row["colour"] for row in self.rows}
+        present = {name: shade for name, shade in COLOURS.items() if name in names}
+        legend = alt.Legend(orient="top", title=None, symbolType="stroke", symbolOpacity=1)
+        hue = alt.Color("colour:N").legend(legend)
+        hue = hue.scale(domain=list(present), range=list(present.values()))
+        tooltip = [
+            alt.Tooltip("words:N", title="run"),
+            alt.Tooltip("part:N"),
+            alt.Tooltip("epoch:Q"),
+            alt.Tooltip("value:Q", title=self.measure, format=".4g"),
+        ]
+        base = alt.Chart().encode(x=x, y=y, color=hue)
+        of = base.transform_filter
+        lines = of(alt.datum.layer == "line").mark_line(clip=True, strokeJoin="round")
+        crosses = of(alt.datum.layer == "cross")
+        rings = of(alt.datum.layer == "ring")
+        labels = of(alt.datum.layer == "label")
+        return (
+            alt.layer(
+                lines.encode(
+                    detail=["run:N", "part:N"],
+                    strokeWidth=alt.StrokeWidth("width:Q").scale(None).legend(None),
+                    opacity=alt.Opacity("opacity:Q").scale(None).legend(None),
+                    tooltip=tooltip,
+                ),
+                crosses.mark_point(shape="cross", angle=45, size=45, filled=True, opacity=1),
+                rings.mark_point(shape="circle", size=60, strokeWidth=2.5, opacity=1).encode(
+                    tooltip=tooltip
+                ),
+                labels.mark_text(align="left", dx=9, clip=False, limit=7 * _LONGEST).encode(
+                    text="text:N"
+                ),
+            )
+            .transform_flatten(["epoch", "value"])
+            .properties(width=width, height=height)
+        )
+
+
+def _multiples(sheet: _Sheet) -> Any:
+    """A small chart for every run, training and validation on it."""
+    titles = _titles(sheet.runs)
+    for run, panel in zip(sheet.runs, titles):
+        for part in sheet.fields:
+            for seed in reversed(range(len(run.histories))):
+                more = {"panel": panel, "colour": "diverged" if run.diverged else part}
+                # Where both lines are one, that of training is seen on both sides of the other.
+                width = 1.0 if seed else 1.3 if part == "validation" else 2.6
+                faint = 0.3 if seed else 1.0
+                values = sheet.line(
+                    run, seed, part, sheet.points, width=width, opacity=faint, **more
+                )
+                if seed == 0:
+                    _mark_end(sheet, run, part, values, panel=panel)
+    few = len(titles) <= 4
+    columns = len(titles) if few else 4
+    chart = sheet.layers(300 if few else 210, 200 if few else 130)
+    facet = alt.Facet("panel:N").title(None).sort(titles)
+    return chart.facet(facet, columns=columns, data=data(sheet.rows), spacing=18)
+
+
+def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
+    """All runs on one chart, one panel for training and one for validation."""
+    few = len(sheet.runs) <= FEW
+    front = {run.number for run in sheet.runs if few or run.best}
+    if chosen is not None:
+        front = {*chosen}
+        unknown = front - {run.number for run in sheet.runs}
+        if unknown:
+            raise ValueError(
+                f"There is no run with the number {min(unknown)} to be drawn in front."
+            )
+    faint = float(np.clip(4.0 / len(sheet.runs) ** 0.6, 0.08, 0.8))
+    longest = max((len(run.label) for run in sheet.runs if run.number in front), default=0)
+    width, height = 370 if longest <= _LONGEST // 2 else 310, 270
+    for part in sheet.fields:
+        ends = []
+        for run in sorted(sheet.runs, key=lambda run: (run.number in front, run.best)):
+            ahead = run.number in front
+            hue = part if ahead else "other runs"
+            more = {
+                "colour": "diverged" if run.diverged else hue,
+                "width": 2.4 if run.best else 1.5 if ahead else 1.0,
+                "opacity": 1.0 if run.best else 0.75 if ahead else faint,
+            }
+            points = _POINTS if ahead else sheet.points
+            values = sheet.line(run, 0, part, points, **more)
+            _mark_end(sheet, run, part, values, ring=run.best, cross=ahead or faint > 0.2)
+            if ahead and not run.diverged:
+                ends.append((run, float(values[-1]), values.size))
+        _label_ends(sheet, part, ends, height)
+    chart = sheet.layers(width, height)
+    column = alt.Column("part:N").title(None).sort(list(sheet.fields))
+    return chart.facet(column=column, data=data(sheet.rows), spacing=20)
+
+
+def _mark_end(
+    sheet: _Sheet,
+    run: TrainingCurve,
+    part: str,
+    values: Array,
+    *,
+    ring: bool = True,
+    cross: bool = True,
+    **more: Any,
+) -> None:
+    """A cross where a diverged run leaves the picture, or ends; a ring at the best epoch."""
+    if run.diverged and cross:
+        low, high = sheet.span
+        beyond = np.flatnonzero(~(values <= high))
+        at = int(beyond[0]) if len(beyond) else len(values) - 1
+        height = min(max(float(np.nan_to_num(values[at], nan=np.inf)), low), high)
+        sheet.point("cross", part, at + 1, height, colour="diverged", words=run.words, **more)
+    elif ring and run.ring_epoch and not run.diverged:
+        at = run.ring_epoch - 1
+        if at < len(values) and sheet.span[0] <= values[at] <= sheet.span[1]:
+            height = float(values[at])
+            sheet.point("ring", part, at + 1, height, colour="best epoch", words=run.words, **more)
+
+
+def _label_ends(
+    sheet: _Sheet, part: str, ends: Sequence[tuple[TrainingCurve, float, int]], height: int
+) -> None:
+    """The names of lines, at their ends and not on top of each other."""
+    by_epoch: dict[int, list[tuple[TrainingCurve, float]]] = {}
+    for run, value, epoch in ends:
+        if np.isfinite(value) and (value > 0.0 or not sheet.log_y):
+            by_epoch.setdefault(epoch, []).append((run, value))
+    for epoch, same in by_epoch.items():
+        low, high = sheet.span
+        inside = [min(max(value, low), high) for _, value in same]
+        at = [height * share(value, sheet.span, sheet.log_y) for value in inside]
+        for (run, _), place in zip(same, spread(at, _LABEL, height)):
+            words = run.label
+            if run.best and run.best_epoch and len(words) <= _LONGEST // 2:
+                words += f" (best epoch {run.best_epoch:,})"
+            value = at_share(place / height, sheet.span, sheet.log_y)
+            sheet.point("label", part, epoch, value, text=words, colour=part, words=run.words)
+
+
+def _titles(runs: Sequence[TrainingCurve]) -> list[str]:
+    """The heading of every run's chart, no two alike."""
+    out: list[str] = []
+    for run in runs:
+        told = run.diverged or (f"best epoch {run.best_epoch:,}" if run.best_epoch else "")
+        title = f"{'● ' if run.best and len(runs) > 1 else ''}{run.label}"
+        title += f"  ({told})" if told else ""
+        out.append(title if title not in out else f"{title} #{run.number}")
+    return out
+
+
+def _values(runs: Sequence[TrainingCurve], fields: Any) -> Array:
+    found = [history[field] for run in runs for history in run.histories for field in fields]
+    values = np.concatenate(found)
+    return values[np.isfinite(values)]
+
+
+def _measured(runs: Sequence[TrainingCurve], field: str) -> bool:
+    return any(np.isfinite(run.histories[0][field]).any() for run in runs)
+
+
+def _description(measure: str, fields: dict[str, str], runs: Sequence[TrainingCurve]) -> str:
+    seeds = len(runs[0].histories)
+    words = f"{measure.capitalize()} of {counted(len(runs) * seeds, 'run')} by epoch"
+    words += f" ({counted(len(runs), 'configuration')}, {seeds} seeds)." if seeds > 1 else "."
+    best = best_curve(runs)
+    if best is not None:
+        ends = " and ".join(f"{part} {short(best.last(field))}" for part, field in fields.items())
+        words += f" Best: {best.words}; after {counted(best.epochs, 'epoch')} {ends}"
+        words += f" (means over {seeds} seeds)" if seeds > 1 else ""
+        median = " (median)" if seeds > 1 else ""
+        words += f"; best epoch {best.best_epoch:,}{median}." if best.best_epoch else "."
+    diverged = sum(run.diverged_seeds for run in runs)
+    return words + (f" {diverged:,} diverged." if diverged else "")
+
+
+def _thing(seeds: int) -> str:
+    """What a line is called: several seeds of a configuration are as many runs."""
+    return "run" if seeds == 1 else "configuration"
+
+
+def _require(measure: str, layout: str) -> None:
+    if measure not in MEASURES:
+        known = ", ".join(repr(name) for name in MEASURES)
+        raise ValueError(f"Curves are drawn of one of {known}. Got {measure!r} instead.")
+    if layout not in LAYOUTS:
+        known = ", ".join(repr(name) for name in LAYOUTS)
+        raise ValueError(f"The layout of curves is one of {known}. Got {layout!r} instead.")

@@ -1,0 +1,98 @@
+"""Numbers, sentences and tables as plain text, and results as JSON values."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from separatrix.text import one_line, printable
+
+DIGITS = 5
+_GAP = "  "
+_LEAST = 8  # characters of a column that is cut to make room
+
+
+def number(value: Any) -> str:
+    """A number, or the nested tuples of many, with the digits that mean something.
+
+    >>> number(-0.3949271), number((1.0, 0.82)), number(None)
+    ('-0.39493', '(1, 0.82)', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(number, value))})"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value + 0.0:.{DIGITS}g}"  # -0 is 0
+    return one_line(str(value))
+
+
+def change(before: float, after: float, digits: int = DIGITS) -> tuple[str, str]:
+    """Two numbers, with more digits where they would look the same and are not.
+
+    >>> change(0.00010812345, 0.00010812344)
+    ('0.00010812345', '0.00010812344')
+    """
+    told = f"{before:.{digits}g}", f"{after:.{digits}g}"
+    if told[0] == told[1] and before != after and digits < 17:
+        return change(before, after, digits + 1)
+    return told
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> list[str]:
+    """Lines of a table: words to the left, numbers to the right; the widest columns are cut."""
+    given = [list(row) for row in rows]
+    cells = [[number(cell) for cell in row] for row in given]
+    sizes = [max(map(len, column)) for column in zip(header, *cells)]
+    while sum(sizes) + len(_GAP) * (len(sizes) - 1) > width and max(sizes) > _LEAST:
+        sizes[sizes.index(max(sizes))] -= 1
+    right = [all(not isinstance(row[j], str) for row in given) for j in range(len(header))]
+    lines = [list(map(one_line, header)), *cells]
+    return [
+        _GAP.join(
+            cut(cell, size).rjust(size) if aside else cut(cell, size).ljust(size)
+            for cell, size, aside in zip(line, sizes, right)
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def cut(text: str, size: int) -> str:
+    """Text of at most so many characters."""
+    text = one_line(text)
+    return text if len(text) <= size else text[: max(size - 1, 0)] + "…"
+
+
+def wrapped(sentence: str, width: int) -> list[str]:
+    """A sentence in lines of at most so many characters."""
+    return textwrap.wrap(printable(sentence), max(width, 20)) or [""]
+
+
+def plain(value: Any) -> Any:
+    """Arrays and numbers of numpy as tuples and numbers of Python."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(plain(item) for item in value)
+    return value
+
+
+def facts(value: Any) -> Any:
+    """A dataclass, or anything in one, as JSON has it: what is no finite number becomes None.
+
+    >>> facts({"loss": math.inf, "rows": (1, 0.5)})
+    {'loss': None, 'rows': (1, 0.5)}
+    """
+    value = plain(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: facts(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): facts(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(facts(item) for item in value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

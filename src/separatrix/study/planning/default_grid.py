@@ -1,0 +1,133 @@
+"""The grid of a study for which none was given: that of a course, or one chosen from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.data import Dataset
+from separatrix.estimators import GradientDescentClassifier
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.inference.null_model import NullModel
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.study.planning.data import StudyData
+from separatrix.training.task import Task
+from separatrix.verdict.diagnosis import rounded_down
+from separatrix.verdict.smoothness import smoothness
+from separatrix.workflow.searching import GRID
+
+# The grid of the homework that hands out these data, on raw features.
+COURSE = ("iris", "cs725/iris", "cs725/binary")
+HOMEWORK: dict[str, list[Any]] = {
+    "learning_rate": [1e-1, 1e-2, 1e-4, 1e-6],
+    "momentum": [0.0, 0.9],
+    "epochs": [100, 250, 500, 1000],
+}
+RATES = (0.03, 0.3, 1.0, 3.0)  # times the stable rate
+PENALTIES = (1e-4, 1e-2)  # times the largest useful one, beside none at all
+MOMENTA = [0.0, 0.9]
+LENGTHS = (1000, 300, 100, 30, 10)
+BUDGET = 4e11  # multiplications that a chosen study may take, some minutes at most
+SHARES = (0.1, 0.3, 1.0)  # of the epochs, at which the runs are read off
+
+
+@dataclass(frozen=True)
+class ChosenGrid:
+    """A grid, and sentences that give the reasons for it."""
+
+    grid: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, Any]) -> ChosenGrid:
+    """Add values of the parameters that matter most to the values that the user has given.
+
+    Gradient descent on the data of the course gets the grid of its homework. On other data the
+    rates lie around the stable one, the penalties below the largest useful one, and the epochs are
+    as many as a few minutes allow. For models trained to their optimum only the penalty matters.
+
+    >>> from separatrix import GradientDescentClassifier, load
+    >>> from separatrix.workflow.fitting import prepare
+    >>> data = StudyData.from_prepared(prepare(load("wine")), "'wine'")
+    >>> chosen = choose_grid(GradientDescentClassifier(), data, {"momentum": [0.9]})
+    >>> list(chosen.grid), chosen.notes[0]
+    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
+    """
+    if not isinstance(estimator, GradientDescentClassifier):
+        return _inverse_strengths(estimator, given)
+    if data.facts.name in COURSE:
+        return ChosenGrid(HOMEWORK | given)
+    one: LinearClassifier = clone(estimator)
+    one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
+    task = one._task(data.training)
+    notes: list[str] = []
+    grid: dict[str, Callable[[], list[Any]]] = {
+        "learning_rate": lambda: _rates(task, data.training, notes),
+        "momentum": lambda: MOMENTA,
+        "l2": lambda: _penalties(task, data.training, notes),
+        "epochs": lambda: _epochs(task, data, notes),
+    }
+    chosen = {name: given.get(name) or choose() for name, choose in grid.items()}
+    return ChosenGrid(chosen | given, notes)
+
+
+def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> ChosenGrid:
+    if "C" in given or "C" not in estimator.get_params(deep=False):
+        return ChosenGrid(given)
+    note = f"C from {GRID[0]:g} to {GRID[-1]:g} was chosen, the inverse strength of the penalty."
+    return ChosenGrid({"C": list(GRID), **given}, [note])
+
+
+def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
+    objective = Objective(data, task.loss, ElasticNet(0.0, 0.0), bias=task.bias)
+    L = smoothness(objective, Model.zeros(data.n_features, 1, task.n_outputs))
+    if L is not None and L[0] > 0.0:
+        stable, why = 2.0 / float(L[0]), "the stable rate 2/L"
+    else:
+        squares = sum(block.X.sum_of_squares(None) for block in data.blocks()) / data.n_samples
+        stable, why = 2.0 / (1.0 + float(squares)), "2 over the mean squared length of a row"
+    rates = [float(rounded_down(times * stable)) for times in RATES]
+    notes.append(
+        f"Rates from {rates[0]:g} to {rates[-1]:g} were chosen: {RATES[0]:g} to {RATES[-1]:g} "
+        f"times {why} = {rounded_down(stable)}."
+    )
+    return rates
+
+
+def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
+    if not (task.loss.convex and task.loss.smooth):
+        return [0.0]
+    null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias)
+    largest = null.largest_l2()
+    if not (np.isfinite(largest) and largest > 0.0):
+        return [0.0]
+    strengths = [0.0, *(float(rounded_down(times * largest)) for times in PENALTIES)]
+    notes.append(
+        f"Penalties l2 of {', '.join(f'{l2:g}' for l2 in strengths)} were chosen: from l2 = "
+        f"{largest:.2g} on, no model can be more than 1 % better than a constant one."
+    )
+    return strengths
+
+
+def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
+    entries = data.X.nnz if hasattr(data.X, "nnz") else np.size(data.X)
+    models = len(RATES) * len(MOMENTA) * (1 + len(PENALTIES))
+    each = 4.0 * max(entries, 1) * task.n_outputs * models
+    longest = next((n for n in LENGTHS if n * each <= BUDGET), LENGTHS[-1])
+    epochs = sorted({max(round(share * longest), 1) for share in SHARES})
+    if longest < LENGTHS[0]:
+        notes.append(
+            f"Runs are at most {longest} epochs long: the data are large, and a few minutes are "
+            "enough for a first look. Say --epochs for more."
+        )
+    return epochs
+
+
+def _listed(values: Any) -> bool:
+    return isinstance(values, list)

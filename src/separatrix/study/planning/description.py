@@ -1,0 +1,73 @@
+"""What is stored with a study: how to make it again, its data, and the versions used."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from separatrix import __version__
+from separatrix.study.planning.data import StudyData
+from separatrix.study.planning.plan import StudyPlan
+
+
+def describe_study(
+    plan: StudyPlan,
+    data: StudyData,
+    *,
+    name: str,
+    one_grid: bool,
+    draws: int | None,
+    command: str,
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """The description as plain values; `one_grid` says that all combinations were taken."""
+    return {
+        "command": command,
+        "python": python_lines(plan, data, name, one_grid),
+        "notes": [*notes, *_draw_notes(plan, draws)],
+        "data": asdict(data.facts),
+        "versions": library_versions(),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that train."""
+    return {
+        "separatrix": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def python_lines(plan: StudyPlan, data: StudyData, name: str, one_grid: bool) -> str:
+    """The lines of Python that make this study again; draws are listed as they were drawn."""
+    estimator = type(plan.estimator).__name__
+    given = ", ".join(f"{k}={v!r}" for k, v in plan.shared_parameters().items())
+    grid: Mapping[str, Any] | list[Mapping[str, Any]] = plan.values
+    if not one_grid:
+        grid = [{key: [value] for key, value in one.items()} for one in plan.configurations]
+    seeds = "" if plan.seeds == [0] else f", seeds={plan.seeds!r}"
+    load = ", load" if data.call.startswith("load(") else ""
+    return (
+        f"from separatrix import {estimator}, Study{load}\n\n"
+        f"study = Study({name!r}, {estimator}({given}), {grid!r}{seeds})\n"
+        f"study.run({data.call})\n"
+    )
+
+
+def _draw_notes(plan: StudyPlan, draws: int | None) -> list[str]:
+    drawn = len(plan.configurations)
+    if draws is None or drawn >= draws:
+        return []
+    return [
+        f"The grid has fewer than {draws} different configurations: "
+        f"{drawn} {'was' if drawn == 1 else 'were'} drawn."
+    ]

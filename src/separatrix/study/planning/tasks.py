@@ -1,0 +1,74 @@
+"""The runs of a study as tasks over one data set."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.errors import ParameterError
+from separatrix.estimators.fit_many import prepare
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.study.planning.data import StudyData
+from separatrix.study.planning.plan import StudyPlan
+from separatrix.text import in_words
+from separatrix.training.batching import share_passes
+from separatrix.training.legality import refuse_illegal
+from separatrix.training.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class StudyTasks:
+    """One task and one estimator for every run of a plan, and the data sets they share."""
+
+    plan: StudyPlan
+    estimators: list[LinearClassifier]
+    tasks: list[Task]
+    data: Dataset
+    validation: Dataset | None
+
+    @classmethod
+    def from_plan(cls, plan: StudyPlan, data: StudyData) -> StudyTasks:
+        """Check every run before any is trained; an error names the configuration."""
+        estimators = [plan.estimator_of(run) for run in plan.runs]
+        weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
+        training = data.training
+        if any(weight is not None for weight in weights):
+            training = prepare(copy(estimators[0]), data.X, data.y, None, weights)
+        tasks = []
+        for k, run in enumerate(plan.runs):
+            try:
+                task = estimators[k]._task(training.select(np.array([k])))
+                refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
+            except ValueError as error:
+                kind = ParameterError if isinstance(error, ParameterError) else ValueError
+                chosen = in_words(plan.configurations[run.configuration])
+                raise kind(f"{chosen}: {error}") from None
+            if data.validation is None and (task.stop.patience >= 0).any():
+                raise ParameterError(
+                    "patience watches validation rows, and this study has none. Give it some "
+                    "(X_val and y_val, or --split 80/20/0), or leave patience out."
+                )
+            tasks.append(task)
+        return cls(plan, estimators, tasks, training, data.validation)
+
+    @cached_property
+    def own_weights(self) -> bool:
+        """Whether runs weigh the rows differently."""
+        return any("weights" in block.own() for block in self.data.blocks())
+
+    @cached_property
+    def sharing(self) -> list[list[list[int]]]:
+        """Which runs can share a pass: batches without a limit of memory, their models, their runs.
+
+        Runs that differ only in their number of epochs are one model.
+        """
+        return share_passes(self.tasks, self.own_weights)
+
+    @cached_property
+    def model_of(self) -> dict[int, int]:
+        """For every run the first run that is trained as the same model."""
+        return {run: same[0] for models in self.sharing for same in models for run in same}

@@ -1,0 +1,202 @@
+"""Observations about one run, in sentences: whether it converged, why not, what it still needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.text import counted
+from separatrix.verdict.certificate import CERTIFIED
+from separatrix.verdict.diagnosis import STILL_FALLING, Diagnosis, rounded_down, settled
+
+UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
+# Diagnoses of the data or the objective: reported once for all runs.
+ABOUT_THE_DATA = ("separable", "scales", "rare_class")
+SLOWING = -0.05  # the fall must shrink at least as this power of the epoch to be extrapolated
+POINTS = 24
+_UNKNOWN = "How many more epochs it needs cannot be told from its fall so far"
+LEAST = 20  # epochs, from which the fall can be extrapolated
+APART = 3.0  # the largest useful ratio of the latest to the earliest end
+
+
+def observe_run(
+    diagnoses: Sequence[Diagnosis],
+    history: Mapping[str, Array],
+    parameters: Mapping[str, Any],
+    *,
+    stop_reason: str,
+    kept_epoch: int,
+    relative_gap: float | None,
+    smoothness: float | None,
+    needed: tuple[int, int] | None,
+) -> list[str]:
+    """Sentences about how a run went: converged or not and why, what more it needs, overfitting.
+
+    `needed` are the epochs between which it would be called converged, if that can be told.
+    """
+    found = [d for d in diagnoses if d.kind not in ABOUT_THE_DATA]
+    out = []
+    if not why_unsettled(diagnoses, history["objective"]):
+        out.append(_how_settled(history, stop_reason, kept_epoch, relative_gap))
+    for d in found:
+        if d.kind == "not_converged":
+            more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
+            if any(other.kind == "separable" for other in diagnoses):
+                more = "It never will: without a penalty there is no finite optimum."
+            out.append(f"Not converged: {d.message} {more}".rstrip())
+        elif d.kind == "oscillating":
+            out.append(f"{_oscillation(parameters, smoothness)}: {d.message}")
+        elif d.kind == "diverged":
+            out.append(f"Diverged: {d.message}")
+        else:
+            out.append(d.message)
+    return out
+
+
+def why_unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
+    """Why a run has not converged, by its diagnosis; "" if it has: swings may have died out.
+
+    >>> swings = [Diagnosis("oscillating", "", "")]
+    >>> why_unsettled(swings, np.array([1.0, 2.0, 1.0, 2.0])), why_unsettled(swings, np.ones(4))
+    ('oscillating', '')
+    """
+    kinds = {d.kind for d in diagnoses}
+    if "oscillating" in kinds and settled(objective):
+        kinds.remove("oscillating")
+    return next((kind for kind in UNSETTLED if kind in kinds), "")
+
+
+def _how_settled(
+    history: Mapping[str, Array], stop_reason: str, kept_epoch: int, relative_gap: float | None
+) -> str:
+    epochs = len(history["objective"])
+    if stop_reason == "patience":
+        return (
+            f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was "
+            f"best at epoch {kept_epoch}, whose weights were kept."
+        )
+    if relative_gap is not None and relative_gap <= CERTIFIED:
+        return f"Converged: proven to be within {relative_gap:.1e} of the optimum, relatively."
+    if stop_reason == "no mistakes":
+        return (
+            f"Converged: a whole epoch without a mistake, the last of {counted(epochs, 'epoch')}."
+        )
+    values, norm = history["objective"], history["gradient_norm"][-1]
+    window = max(epochs // 10, 1)
+    if epochs <= window:
+        return f"Ended after {epochs} epoch: too few to tell whether it converged."
+    fall = (values[-1 - window] - values[-1]) / abs(values[-1 - window] or 1.0)
+    return (
+        f"Converged: the objective fell by {max(fall, 0.0):.2%} over the last "
+        f"{'epoch' if window == 1 else f'{window} epochs'}; gradient norm {norm:.2g}."
+    )
+
+
+def _oscillation(parameters: Mapping[str, Any], smoothness: float | None) -> str:
+    """With momentum the limit is another one, which the diagnosis quotes."""
+    rate, plain = parameters.get("learning_rate"), parameters.get("rule") == "plain"
+    if rate is None or not smoothness or parameters.get("rule") == "adam":
+        return "Oscillates"
+    if rate > 2.0 / smoothness and (plain or not parameters.get("momentum")):
+        stable = rounded_down(2.0 / smoothness)
+        return f"Oscillates because the rate {rate:g} exceeds the stable 2/L = {stable}"
+    return "Oscillates"
+
+
+def _epochs_sentence(
+    made: int,
+    needed: tuple[int, int] | None,
+    parameters: Mapping[str, Any],
+    smoothness: float | None,
+) -> str:
+    if needed is not None:
+        low, high = (max(epoch - made, 1) for epoch in needed)
+        if low == high:
+            return f"It needs {counted(low, 'more epoch')}, as the longer run of the study shows."
+        short, long = _rounded(low), _rounded(high)
+        some = short if short == long else f"{short} to {long}"
+        return f"It needs some {some} more epochs, by its fall so far."
+    rate = parameters.get("learning_rate")
+    if rate is None:  # no descent, whose fall might tell
+        return ""
+    if smoothness and rate < 2.0 / smoothness:
+        times = 2.0 / smoothness / rate
+        return (
+            f"{_UNKNOWN}; the stable rate 2/L = {rounded_down(2 / smoothness)} is {_digits(times)} "
+            "times this one."
+        )
+    return f"{_UNKNOWN}."
+
+
+def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, int] | None:
+    """The epochs between which a run will have converged; both are equal where that is known.
+
+    A run has converged when its objective falls by no more than 1 in 1000 over the last tenth of
+    its epochs. Where the same run was made `longer`, that is read off. Else that fall, seen at many
+    epochs of the second half, follows something between an exponential and a power of the epoch:
+    each is followed to its end, and None is returned where the two are far apart.
+
+    >>> fall = 1.0 + np.exp(-np.arange(1000) / 100.0)
+    >>> epochs_needed(fall[:500], fall)
+    (691, 691)
+    >>> low, high = epochs_needed(fall[:500])
+    >>> 0.9 * low <= 691 <= high
+    True
+    """
+    made = len(objective)
+    if made < LEAST or not _falls(objective, np.array([made]))[0] > STILL_FALLING:
+        return None
+    if longer is not None:
+        later = np.arange(made, len(longer) + 1)
+        # The first from which on it stays so: a window that grows by an epoch falls further.
+        last = int(later[np.abs(_falls(longer, later)) > STILL_FALLING][-1])
+        if last < len(longer):
+            return last + 1, last + 1
+        objective = longer
+    return _extrapolate(objective)
+
+
+def _extrapolate(objective: Array) -> tuple[int, int] | None:
+    T = len(objective)
+    at = np.unique(np.linspace(T // 2, T, POINTS).astype(int))
+    fall = _falls(objective, at)
+    if not (np.isfinite(fall).all() and (fall > 0.0).all()):
+        return None
+    steps = np.log(STILL_FALLING / fall[-1])
+    rate, slope = _slope(at, np.log(fall)), _slope(np.log(at), np.log(fall))
+    if rate >= 0.0 or slope >= SLOWING:
+        return None
+    low, high = sorted((T + steps / rate, T * np.exp(steps / slope)))
+    return (int(low), int(np.ceil(high))) if high <= APART * low else None
+
+
+def _falls(objective: Array, at: Array) -> Array:
+    """How far the objective fell, relatively, over the last tenth of so many epochs."""
+    before, after = objective[at - 1 - (at + 1) // 10], objective[at - 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((before - after) / np.abs(before))
+
+
+def _slope(x: Array, y: Array) -> float:
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _digits(number: float) -> str:
+    """Two digits of a number, without an exponent.
+
+    >>> _digits(1.234), _digits(357.1)
+    ('1.2', '360')
+    """
+    return f"{float(f'{number:.2g}'):,g}" if number < 1e6 else f"{number:.2g}"
+
+
+def _rounded(number: int) -> str:
+    """Round to one digit, which is all that an estimate has.
+
+    >>> _rounded(1234)
+    '1,000'
+    """
+    return f"{round(number, 1 - len(str(number))):,}"

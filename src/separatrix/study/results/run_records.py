@@ -1,0 +1,177 @@
+"""What is stored of the runs of a trained batch: measures, history, weights and observations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.losses import Loss
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.penalty import ElasticNet
+from separatrix.study.planning.tasks import StudyTasks
+from separatrix.study.results.facts import MEASURES
+from separatrix.study.results.observations import (
+    ABOUT_THE_DATA,
+    epochs_needed,
+    observe_run,
+    why_unsettled,
+)
+from separatrix.study.store.writer import RunRecord
+from separatrix.training import History, Result
+from separatrix.training.task import Task
+from separatrix.verdict.smoothness import smoothness
+
+
+def record_runs(
+    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
+) -> list[RunRecord]:
+    """The records of the runs of a batch."""
+    constants = _SmoothnessConstants(planned)
+    longest = _longest_histories(planned, runs, results)
+    out = []
+    for run, result in zip(runs, results):
+        estimator, task = planned.estimators[run], planned.tasks[run]
+        history = longest[planned.model_of[run]]
+        estimator._accept(result, task.loss, planned.data.classes)
+        right, losses = _validate_rows(task.loss, result.model, planned.validation)
+        L = constants.of(run)
+        out.append(
+            RunRecord(
+                *planned.plan.runs[run],
+                facts=_facts(estimator, task, result, history, right, losses, L),
+                history=history,
+                coef=estimator.coef_,
+                intercept=estimator.intercept_,
+                val_right=right,
+                val_loss=losses,
+            )
+        )
+    return out
+
+
+def _longest_histories(
+    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
+) -> dict[int, History]:
+    """The longest history of every model: those of its other runs are its beginnings."""
+    longest: dict[int, History] = {}
+    for run, result in zip(runs, results):
+        model = planned.model_of[run]
+        if model not in longest or result.history.epochs > longest[model].epochs:
+            longest[model] = result.history
+    return longest
+
+
+def _facts(
+    estimator: LinearClassifier,
+    task: Task,
+    result: Result,
+    longest: History,
+    right: Array | None,
+    losses: Array | None,
+    L: float | None,
+) -> dict[str, Any]:
+    history, proof = result.history, result.certificate
+    lowest = _lowest(history["val_loss"])
+    diagnoses = estimator.diagnoses_
+    endless = any(d.kind == "separable" for d in diagnoses)
+    needed = None if endless else epochs_needed(history["objective"], longest["objective"])
+    return {
+        "last": _at(history, history.epochs),
+        "best": {} if lowest is None else _at(history, lowest),
+        "kept": _kept(history, result.best_epoch, right, losses),
+        "best_epoch": lowest,
+        "kept_epoch": int(result.best_epoch),
+        "epochs": history.epochs,
+        "stop_reason": result.stop_reason,
+        "relative_gap": None if proof.relative_gap is None else float(proof.relative_gap),
+        "smoothness": L,
+        "stable_rate": _stable_rate(task, L),
+        "loss": task.loss.name,
+        "objective": result.objective,
+        "observations": observe_run(
+            diagnoses,
+            history,
+            estimator.get_params(deep=False),
+            stop_reason=result.stop_reason,
+            kept_epoch=int(result.best_epoch),
+            relative_gap=proof.relative_gap,
+            smoothness=L,
+            needed=needed,
+        ),
+        "kinds": [d.kind for d in diagnoses],
+        "unsettled": why_unsettled(diagnoses, history["objective"]),
+        "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
+        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in ABOUT_THE_DATA],
+        "seconds": float(history["seconds"][-1]),
+    }
+
+
+def _stable_rate(task: Task, L: float | None) -> float | None:
+    pace = task.solver.pace(0, 1)
+    return pace.stable_times / L if pace is not None and L else None
+
+
+def _lowest(val_loss: Array) -> int | None:
+    """The epoch, from 1, of the lowest validation loss; None if none was measured."""
+    measured = np.flatnonzero(np.isfinite(val_loss))
+    return int(measured[np.argmin(val_loss[measured])]) + 1 if len(measured) else None
+
+
+def _at(history: History, epoch: int) -> dict[str, float | None]:
+    found = {name: float(history[name][epoch - 1]) for name in MEASURES}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}
+
+
+def _kept(
+    history: History, epoch: int, right: Array | None, losses: Array | None
+) -> dict[str, float | None]:
+    """The measures of the weights that were kept; epoch 0 is a start that nothing improved on."""
+    kept = _at(history, epoch) if epoch else dict.fromkeys(MEASURES)
+    if right is not None and losses is not None:
+        kept |= {"val_accuracy": float(right.mean()), "val_loss": float(losses.mean())}
+    return kept
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _validate_rows(
+    loss: Loss, model: Model, validation: Dataset | None
+) -> tuple[Array | None, Array | None]:
+    """Whether each validation row is predicted right, and its loss."""
+    if validation is None:
+        return None, None
+    right, losses = [], []
+    for block in validation.blocks():
+        Z = model.scores(block.X)
+        right.append(loss.predict(Z)[:, 0] == block.y)
+        losses.append(loss.value(block.y, Z)[:, 0].astype(np.float64))
+    return np.concatenate(right), np.concatenate(losses)
+
+
+class _SmoothnessConstants:
+    """L of every run: that of its loss, computed once for all runs, plus its l2."""
+
+    def __init__(self, planned: StudyTasks) -> None:
+        self.planned = planned
+        self.known: dict[Any, float | None] = {}
+
+    def of(self, run: int) -> float | None:
+        task, data = self.planned.tasks[run], self.planned.data
+        if task.factors is not None:
+            return None
+        own = run if self.planned.own_weights else None
+        key = (task.loss.name, task.loss.margin, task.n_outputs, task.bias, own)
+        if key not in self.known:
+            objective = Objective(
+                data.select(np.array([run])), task.loss, ElasticNet(0.0, 0.0), bias=task.bias
+            )
+            L = smoothness(objective, Model.zeros(data.n_features, 1, task.n_outputs))
+            self.known[key] = None if L is None else float(L[0])
+        found = self.known[key]
+        return None if found is None else found + task.l2

@@ -1,0 +1,151 @@
+"""The table of a study as CSV, JSON, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from separatrix.study.results.facts import MEASURES, Row, StudyFacts
+from separatrix.text import value_cell, value_words
+
+SHORT = ("train loss", "train %", "val. loss", "val. %")
+
+
+def to_csv(facts: StudyFacts) -> str:
+    """All columns of the table, all digits; observations as one text, no batch size as "all"."""
+    table = facts.table()
+    out = io.StringIO()
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    for row, told in zip(facts.rows, table):
+        given = {name: value_cell(name, value) for name, value in row.parameters.items()}
+        writer.writerow(told | given | {"observations": " ".join(told["observations"])})
+    return out.getvalue()
+
+
+def to_json(facts: StudyFacts) -> str:
+    """The table, the verdict and how to make it again; numbers that are not finite are null."""
+    found = {
+        "name": facts.name,
+        "data": facts.data.name,
+        "fingerprint": facts.data.fingerprint,
+        "objective": facts.objective_words,
+        "command": facts.command,
+        "versions": facts.versions,
+        "verdict": facts.verdict.sentences,
+        "rows": facts.table(),
+    }
+    return json.dumps(_finite(found), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def to_markdown(facts: StudyFacts) -> str:
+    """The table as a homework prints it, and the verdict below."""
+    head = column_names(facts)
+    lines = [
+        f"| {' | '.join(head)} |",
+        "|" + "|".join("---:" for _ in head) + "|",
+        *(f"| {' | '.join(_bold(cells(facts, row), row, '**'))} |" for row in facts.rows),
+        "",
+        *facts.verdict.sentences,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_latex(facts: StudyFacts) -> str:
+    """The same as a tabular; the best row is bold."""
+    rows = [
+        " & ".join(
+            rf"\textbf{{{_escaped(cell)}}}" if row.mark == "best" else _escaped(cell)
+            for cell in cells(facts, row)
+        )
+        + r" \\"
+        for row in facts.rows
+    ]
+    head = column_names(facts)
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{'r' * len(head)}}}",
+            r"\hline",
+            " & ".join(map(_escaped, head)) + r" \\",
+            r"\hline",
+            *rows,
+            r"\hline",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+FORMATS: dict[str, Callable[[StudyFacts], str]] = {
+    "csv": to_csv,
+    "json": to_json,
+    "markdown": to_markdown,
+    "latex": to_latex,
+}
+ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+
+
+def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
+    """All rows of a table of moderate size, else the best, first by validation accuracy."""
+    if len(rows) <= most:
+        return list(rows)
+
+    def merit(row: Row) -> tuple[bool, bool, float, float]:
+        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
+        loss = row.last.get("train_loss") if accuracy is None else loss
+        return (
+            row.mark != "best",
+            row.state != "done" or row.diverged > 0,
+            -(accuracy if accuracy is not None else -1.0),
+            loss if loss is not None else float("inf"),
+        )
+
+    return sorted(rows, key=merit)[:most]
+
+
+def cells(facts: StudyFacts, row: Row) -> list[str]:
+    """A row as it is read: what varies, the last epoch, the best one, and how it ended."""
+    shown = [value_words(name, row.parameters.get(name, "")) for name in facts.varied]
+    last = [_cell(name, row.last.get(name)) for name in MEASURES]
+    best = [_cell(name, row.best.get(name)) for name in MEASURES[2:]]
+    epoch = "" if row.best_epoch is None else str(row.best_epoch)
+    return [*shown, *last, epoch, *best, row.stopped if row.state == "done" else "not done"]
+
+
+def column_names(facts: StudyFacts) -> list[str]:
+    """The names of the columns of `cells`."""
+    names = [name.replace("_", " ") for name in facts.varied]
+    return [*names, *SHORT, "best epoch", "its val. loss", "its val. %", "stopped"]
+
+
+def _cell(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    if "accuracy" in name:
+        return f"{100.0 * value:.2f}"
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.3g}"
+
+
+def _bold(shown: list[str], row: Row, mark: str) -> list[str]:
+    return (
+        [f"{mark}{cell}{mark}" if cell else cell for cell in shown] if row.mark == "best" else shown
+    )
+
+
+def _escaped(text: str) -> str:
+    for character in "&%$#_{}":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,119 @@
+"""The progress bar of a study, in a terminal or in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from html import escape
+from importlib import import_module
+from typing import Any, Protocol
+
+from separatrix.study.running.progress import OnStudyProgress, StudyProgress
+from separatrix.text import counted, in_words, percent, printable
+
+
+class ProgressBar(Protocol):
+    """Shows how far along a study is; `end` is called when it is over, however it ended."""
+
+    def show(self, progress: StudyProgress) -> None: ...
+    def end(self, done: bool) -> None: ...
+
+
+class TerminalBar:
+    """A line at the bottom of a terminal, which is gone afterwards."""
+
+    def __init__(self, console: Any = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
+
+        # The line is never broken into two: the end of the best configuration gives way.
+        where = TextColumn(
+            "{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+        )
+        columns = BarColumn(12), TimeRemainingColumn(), TextColumn("left ·"), where
+        console = Console(stderr=True) if console is None else console
+        self.bar = Progress(*columns, console=console, transient=True, expand=True)
+        self.task = self.bar.add_task("", total=1.0)
+        self.bar.start()
+
+    def show(self, progress: StudyProgress) -> None:
+        """Draw the line again."""
+        where = printable(describe_progress(progress))
+        self.bar.update(self.task, completed=progress.share, description=where)
+
+    def end(self, done: bool) -> None:
+        """Take the line away."""
+        self.bar.stop()
+
+
+class NotebookBar:
+    """A bar below a cell, which stays and says how many runs were made."""
+
+    def __init__(self) -> None:
+        self.ipython: Any = import_module("IPython.display")  # it is there, with a notebook
+        self.handle = self.ipython.display(self.ipython.HTML(""), display_id=True)
+        self.last: StudyProgress | None = None
+
+    def show(self, progress: StudyProgress) -> None:
+        """Draw the bar again."""
+        self.last = progress
+        self.handle.update(
+            self.ipython.HTML(
+                f'<progress value="{progress.share:.3f}"></progress> <span>'
+                f"{escape(describe_progress(progress))}, "
+                f"{progress.seconds:.0f} s</span>"
+            )
+        )
+
+    def end(self, done: bool) -> None:
+        """Fill it; the best is left to the verdict, which has seen the last epochs too."""
+        if done and self.last is not None:
+            self.show(replace(self.last, share=1.0, done=self.last.runs, running=0, best=None))
+
+
+def describe_progress(progress: StudyProgress) -> str:
+    """How far along a study is, in a few words.
+
+    >>> best = {"learning_rate": 0.1, "l2": 0.0}, 0.96, 0.1
+    >>> describe_progress(StudyProgress(0.5, 8, 4, 4, 2, best, 3.0))
+    '4 of 8 runs, 25% diverged, best 96.0 %: rate 0.1, l2 0'
+    """
+    parts = [f"{progress.done:,} of {counted(progress.runs, 'run')}"]
+    if progress.diverged:
+        parts.append(f"{progress.diverged / progress.runs:.0%} diverged")
+    if progress.best is not None:
+        configuration, accuracy, _ = progress.best
+        words = in_words(configuration, short=True)
+        parts.append(f"best {percent(accuracy)}{f': {words}' if words else ''}")
+    return ", ".join(parts)
+
+
+@contextmanager
+def show_progress(
+    shown: bool, on_progress: OnStudyProgress | None
+) -> Iterator[OnStudyProgress | None]:
+    """A callback that updates a progress bar, if one is wanted, and calls `on_progress`."""
+    if not shown:
+        yield on_progress
+        return
+    bar: ProgressBar = NotebookBar() if _in_notebook() else TerminalBar()
+
+    def update(progress: StudyProgress) -> None:
+        bar.show(progress)
+        if on_progress is not None:
+            on_progress(progress)
+
+    done = False
+    try:
+        yield update
+        done = True
+    finally:
+        bar.end(done)
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")

@@ -1,0 +1,124 @@
+"""Training the runs of a study batch by batch, so that nothing is lost whenever it ends.
+
+A batch that is done is stored as a whole. Of the batch in training, a checkpoint is stored about
+every second, and less often where checkpoints would cost more than a tenth of the time. When they
+are stored changes no bit of the results.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.study.logs.log import Logs
+from separatrix.study.planning.tasks import StudyTasks
+from separatrix.study.results.run_records import record_runs
+from separatrix.study.running.progress import OnStudyProgress, ProgressTracker
+from separatrix.study.store.writer import StudyWriter
+from separatrix.training import Interrupted, Progress, train
+from separatrix.training.callbacks import RunLabel, epochs_of
+from separatrix.training.checkpoint import if_readable
+
+CHECKPOINT_INTERVAL = 1.0  # seconds between checkpoints
+CHECKPOINT_SHARE = 0.1  # of the time, that checkpoints may take
+
+
+def train_runs(
+    planned: StudyTasks,
+    writer: StudyWriter,
+    logs: Logs,
+    on_progress: OnStudyProgress | None = None,
+    every: float = CHECKPOINT_INTERVAL,
+) -> None:
+    """Train all runs of a study that its store lacks, and store what they find."""
+    number: dict[tuple[int, int], int] = {run: k for k, run in enumerate(planned.plan.runs)}
+    batches = {
+        batch: sorted(number[run] for run in runs)
+        for batch, runs in writer.pending_batches().items()
+    }
+    tracker = ProgressTracker(
+        planned,
+        [run for runs in batches.values() for run in runs],
+        [number[run] for run in writer.diverged_runs()],
+        on_progress,
+    )
+    session = _Session(planned, writer, logs, tracker, every)
+    try:
+        for batch, runs in batches.items():
+            session.train_batch(batch, runs)
+    except _StudyInterrupted as interrupted:
+        raise interrupted.by from None
+    writer.finish()
+
+
+class _StudyInterrupted(Exception):  # noqa: N818 (nothing is wrong)
+    """A callback ends the study: its runs are not done, unlike those of a fit."""
+
+    def __init__(self, by: Interrupted) -> None:
+        super().__init__()
+        self.by = by
+
+
+@dataclass(eq=False)
+class _Session:
+    """One call of `Study.run`: trains and stores batches, and counts the time."""
+
+    planned: StudyTasks
+    writer: StudyWriter
+    logs: Logs
+    tracker: ProgressTracker
+    every: float
+
+    def __post_init__(self) -> None:
+        self.stored_until = time.perf_counter()  # the time up to here is in the store
+        self.next_checkpoint = self.stored_until + self.every
+
+    def train_batch(self, batch: int, runs: list[int]) -> None:
+        """Train one batch, from its checkpoint if there is one, and store what it finds."""
+        planned = self.planned
+        labels = [self._label(run) for run in runs]
+
+        def on_record(progress: Progress) -> None:
+            try:
+                if self.logs:
+                    self.logs.tell(epochs_of(progress, labels))
+                self.tracker.after_epoch(progress, runs)
+            except BaseException as error:  # a callback ends the study: nothing may be lost
+                self._checkpoint(batch, progress)
+                if isinstance(error, Interrupted):  # a fit would keep its model and go on
+                    raise _StudyInterrupted(error) from None
+                raise
+            if time.perf_counter() >= self.next_checkpoint:
+                self._checkpoint(batch, progress)
+
+        results = train(
+            [planned.tasks[run] for run in runs],
+            planned.data.select(np.array(runs)),
+            planned.validation,
+            on_record=on_record,
+            resume=if_readable(self.writer.last_checkpoint(batch)),
+        )
+        records = record_runs(planned, runs, results)
+        self.logs.flush()
+        self.writer.finish_batch(batch, records, self._time_spent())
+        self.tracker.after_batch(runs, [result.stop_reason == "diverged" for result in results])
+
+    def _label(self, run: int) -> RunLabel:
+        plan, (configuration, seed) = self.planned.plan, self.planned.plan.runs[run]
+        epochs = self.planned.tasks[run].stop.epochs[0][0]
+        return RunLabel(configuration, seed, plan.configurations[configuration], epochs)
+
+    def _checkpoint(self, batch: int, progress: Progress) -> None:
+        began = time.perf_counter()
+        self.logs.flush()
+        self.writer.checkpoint(batch, progress.epoch, progress.checkpoint(), self._time_spent())
+        ended = time.perf_counter()
+        self.next_checkpoint = ended + max(self.every, (ended - began) / CHECKPOINT_SHARE)
+
+    def _time_spent(self) -> float:
+        """The seconds since this was last asked."""
+        now = time.perf_counter()
+        spent, self.stored_until = now - self.stored_until, now
+        return spent

@@ -1,0 +1,63 @@
+"""Which process writes a study: at most one at a time, and none that has died."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import time
+from pathlib import Path
+
+from separatrix.study.store.database import Store
+from separatrix.study.store.errors import StoreError
+from separatrix.text import command
+
+HELD: set[str] = set()  # tokens of the writers of this process
+STALE = 120.0  # seconds without a heartbeat, after which a writer elsewhere is taken for dead
+
+
+def claim(connection: sqlite3.Connection, study: int, token: str) -> None:
+    """Make this process the one that writes a study."""
+    connection.execute(
+        "INSERT OR REPLACE INTO writers (study, token, host, process, born, heartbeat) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (study, token, socket.gethostname(), os.getpid(), process_start(os.getpid()), time.time()),
+    )
+
+
+def refuse_claimed(store: Store, connection: sqlite3.Connection, row: sqlite3.Row) -> None:
+    """Raise if a process that is alive writes this study."""
+    owner = connection.execute("SELECT * FROM writers WHERE study = ?", (row["id"],)).fetchone()
+    if owner is None or not _is_alive(owner):
+        return
+    raise StoreError(
+        f"The study {row['name']!r} in {store.path} is being written by process "
+        f"{owner['process']} on {owner['host']}. Wait for it or end it; its progress can be read "
+        f"meanwhile: {command('studies', 'show', row['name'])}"
+    )
+
+
+def _is_alive(owner: sqlite3.Row) -> bool:
+    """Whether a writer may still write: here by its process, elsewhere by its last heartbeat."""
+    recent = abs(time.time() - owner["heartbeat"]) < STALE
+    if owner["host"] != socket.gethostname():
+        return recent
+    if owner["process"] == os.getpid():
+        return owner["token"] in HELD
+    try:
+        os.kill(owner["process"], 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is there, and another user's
+        pass
+    born = process_start(owner["process"])
+    return born == owner["born"] if born and owner["born"] else recent
+
+
+def process_start(process: int) -> str:
+    """When a process began, in clock ticks since boot; "" where that is not known."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text.rpartition(")")[2].split()[19]  # the name before it may hold spaces
