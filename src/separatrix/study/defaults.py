@@ -20,7 +20,7 @@ from separatrix.study.plan import Rows
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import rounded_down
 from separatrix.verdict.smoothness import smoothness
-from separatrix.workflow.searching import GRID
+from separatrix.workflow.searching import DEFAULT_CS
 
 # The grid of the homework that hands out these data, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")
@@ -54,8 +54,8 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
 
     >>> from separatrix import GradientDescentClassifier, load
     >>> from separatrix.study.study import rows_of
-    >>> from separatrix.workflow.fitting import prepare
-    >>> rows = rows_of(prepare(load("wine")), "'wine'")
+    >>> from separatrix.workflow.preparing import prepare_source
+    >>> rows = rows_of(prepare_source(load("wine")), "'wine'")
     >>> choice = choose_grid(GradientDescentClassifier(), rows, {"momentum": [0.9]})
     >>> list(choice.grid), choice.notes[0]
     (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
@@ -82,8 +82,9 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
 def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> Choice:
     if "C" in given or "C" not in estimator.get_params(deep=False):
         return Choice(given)
-    note = f"C from {GRID[0]:g} to {GRID[-1]:g} was chosen, the inverse strength of the penalty."
-    return Choice({"C": list(GRID), **given}, [note])
+    low, high = DEFAULT_CS[0], DEFAULT_CS[-1]
+    note = f"C from {low:g} to {high:g} was chosen, the inverse strength of the penalty."
+    return Choice({"C": list(DEFAULT_CS), **given}, [note])
 
 
 def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, ParameterError, message_of
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.fit_many import prepare, prepare_validation
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -189,7 +189,9 @@ class Work:
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
-                raise kind(f"{in_words(plan.chosen[configuration])}: {error}") from None
+                which = in_words(plan.chosen[configuration])
+                message = Message("{which}: {what}", which=which, what=message_of(error))
+                raise kind(message) from None
             if validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "

@@ -35,8 +35,7 @@ from separatrix.study.store.writer import Entry, Writer, create, take_over
 from separatrix.text import command
 from separatrix.training import OnEpoch
 from separatrix.training.history import History
-from separatrix.workflow.fitting import Prepared, prepare
-from separatrix.workflow.preparing import settings_for
+from separatrix.workflow.preparing import PreparedSource, choose_settings, prepare_source
 
 
 @dataclass(eq=False)
@@ -317,7 +316,7 @@ def name_for(
     return next(name for name in names if name not in taken), differs
 
 
-def rows_of(prepared: Prepared, call: str) -> Rows:
+def rows_of(prepared: PreparedSource, call: str) -> Rows:
     """The training and validation rows of a source that is prepared; `call` gets them again."""
     X, y = prepared.X, prepared.y
     return Rows.of(
@@ -366,4 +365,4 @@ def _rows(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any]) -
         )
     source = X if isinstance(X, Source) else load(X)
     call = call_of("source" if isinstance(X, Source) else repr(str(X)), settings)
-    return rows_of(prepare(source, settings_for(source.table, **settings)), call)
+    return rows_of(prepare_source(source, choose_settings(source.table, **settings)), call)

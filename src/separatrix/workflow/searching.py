@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
 
+from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
 from separatrix.features.preparation import Preparation, Settings
 from separatrix.matrix import Array
@@ -20,16 +21,32 @@ from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.readers import Source
 from separatrix.training.callbacks import OnRecord, renumbered
-from separatrix.workflow.families import Family, OptionError, Options, build, family_of
-from separatrix.workflow.fitting import bundle_of, facts_of, model_facts, require_labels
-from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
-from separatrix.workflow.preparing import in_words, require_usable, settings_for
-from separatrix.workflow.scoring import needs_probabilities, scorer_of
+from separatrix.workflow.facts import (
+    collect_convergence_warnings,
+    measure_model,
+    model_facts,
+    source_facts,
+    verdict_facts,
+)
+from separatrix.workflow.fitting import make_bundle
+from separatrix.workflow.model_families import (
+    ModelFamily,
+    ModelOptions,
+    build_estimator,
+    find_family,
+)
+from separatrix.workflow.preparing import (
+    choose_settings,
+    describe_preparation,
+    require_labelled,
+    require_learnable,
+)
+from separatrix.workflow.search_scorers import make_search_scorer, needs_probabilities
 
-GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-class PreparedRows(TransformerMixin, BaseEstimator):
+class PrepareRows(TransformerMixin, BaseEstimator):
     """Turns row numbers (n, 1) of a source into a matrix, by a preparation of the rows of `fit`.
 
     So every fold is prepared by what its own training rows show.
@@ -39,8 +56,8 @@ class PreparedRows(TransformerMixin, BaseEstimator):
         self.source = source
         self.settings = settings
 
-    def __sklearn_clone__(self) -> PreparedRows:
-        return PreparedRows(self.source, self.settings)  # the same table, not a copy
+    def __sklearn_clone__(self) -> PrepareRows:
+        return PrepareRows(self.source, self.settings)  # the same table, not a copy
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from these rows."""
@@ -55,7 +72,7 @@ class PreparedRows(TransformerMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SearchedSource:
     """What a search found, as plain values, and the chosen model; none if it was interrupted."""
 
     bundle: Bundle | None
@@ -65,15 +82,15 @@ class Searched:
 def search_source(
     source: Source,
     model: str = "auto",
-    options: Options | None = None,
+    options: ModelOptions | None = None,
     settings: Settings | None = None,
     *,
-    Cs: Sequence[float] = GRID,
+    Cs: Sequence[float] = DEFAULT_CS,
     l1s: Sequence[float] | None = None,
     folds: int = 5,
     scoring: str = "accuracy",
     on_record: OnRecord | None = None,
-) -> Searched:
+) -> SearchedSource:
     """Try penalties on stratified folds of training and validation rows; measure the best.
 
     The best is trained once more on all these rows, and measured on the test rows.
@@ -86,25 +103,25 @@ def search_source(
     >>> facts["best"], [round(trial["mean"], 3) for trial in facts["trials"]]
     ({'C': 1.0}, [0.88, 0.968])
     """
-    require_labels(source)
+    require_labelled(source)
     assert source.y is not None
-    options = Options() if options is None else options
-    settings = settings_for(source.table) if settings is None else settings
-    require_usable(source, settings)
+    options = ModelOptions() if options is None else options
+    settings = choose_settings(source.table) if settings is None else settings
+    require_learnable(source, settings)
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
-    family = family_of(model, len(classes))
+    family = find_family(model, len(classes))
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
-        raise OptionError(f"The model '{family.name}' has no penalty to search for.")
+        raise OptionError(f"The model '{family.name}' has no penalty to search for.", "model")
     _require_rows(folds, counts)
-    scorer = scorer_of(scoring, classes)
+    scorer = make_search_scorer(scoring, classes)
     estimator = _estimator(family, options, scoring)
     began = time.perf_counter()
-    prepare = PreparedRows(source, settings).fit(rows)
+    prepare = PrepareRows(source, settings).fit(rows)
     preparation = prepare.preparation_
-    with warnings_as_sentences() as told:
+    with collect_convergence_warnings() as told:
         warnings.filterwarnings(
             "ignore", "The least populated class", UserWarning
         )  # a note says so
@@ -112,8 +129,12 @@ def search_source(
         search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_record)
     trials = _trials(search, folds)
     facts: dict[str, Any] = {
-        "source": facts_of(source, preparation, classes),
-        "notes": [*source.notes, *_rare(folds, classes, counts), *in_words(preparation, settings)],
+        "source": source_facts(source, preparation, classes),
+        "notes": [
+            *source.notes,
+            *_rare(folds, classes, counts),
+            *describe_preparation(preparation, settings),
+        ],
         "folds": folds,
         "scoring": scoring,
         "trials": trials,
@@ -123,42 +144,51 @@ def search_source(
     }
     if search.interrupted_:
         about = {"name": family.name, "about": family.about_for(len(classes))}
-        return Searched(None, facts | {"model": about})
-    best = build(family, replace(options, **facts["best"]))
+        return SearchedSource(None, facts | {"model": about})
+    best = build_estimator(family, replace(options, **facts["best"]))
     heard = renumbered(on_record, [len(trials) * folds])
-    with warnings_as_sentences():  # the verdict says the same
+    with collect_convergence_warnings():  # the verdict says the same
         fit_many([best], prepare.transform(rows), y, on_record=heard)
-    metrics = {"train": metrics_of(best, prepare.transform(rows), y)}
+    metrics = {"train": measure_model(best, prepare.transform(rows), y)}
     test = source.splits["test"]
     if len(test):
-        metrics["test"] = metrics_of(best, prepare.transform(test), source.y[test])
+        metrics["test"] = measure_model(best, prepare.transform(test), source.y[test])
     facts |= {
         "model": model_facts(family, best),
         "advice": _advice(grid, facts["best"]),
-        "verdict": verdict_of(best) | {"seconds": time.perf_counter() - began},
+        "verdict": verdict_facts(best) | {"seconds": time.perf_counter() - began},
         "metrics": metrics,
     }
-    return Searched(bundle_of(source, preparation, best, metrics, ("test",)), facts)
+    return SearchedSource(make_bundle(source, preparation, best, metrics, ("test",)), facts)
 
 
-def _estimator(family: Family, options: Options, scoring: str) -> Any:
+def _estimator(family: ModelFamily, options: ModelOptions, scoring: str) -> Any:
     """What is tried: with calibrated probabilities only if the score is one of them."""
     if needs_probabilities(scoring):
-        estimator = build(family, options)
+        estimator = build_estimator(family, options)
         if not hasattr(estimator, "predict_proba"):
             raise OptionError(
-                f"scoring={scoring!r} needs probabilities, and the model '{family.name}' has none "
-                "unless they are calibrated: give probability=5, or take another model."
+                Message(
+                    "{scoring} needs probabilities, and the model '{model}' has none unless they "
+                    "are calibrated: give {probability}, or take another model.",
+                    scoring=Parameter("scoring", scoring),
+                    model=family.name,
+                    probability=Parameter("probability", 5),
+                )
             )
         return estimator
-    return build(family, replace(options, probability=None))
+    return build_estimator(family, replace(options, probability=None))
 
 
 def _require_rows(folds: int, counts: Array) -> None:
     if folds > counts.max():
         raise OptionError(
-            f"folds={folds} is more than the rows of any class: the most frequent one has "
-            f"{counts.max()} to learn from. Ask for fewer."
+            Message(
+                "{folds} is more than the rows of any class: the most frequent one has {most} to "
+                "learn from. Ask for fewer.",
+                folds=Parameter("folds", folds),
+                most=counts.max(),
+            )
         )
 
 
@@ -172,7 +202,7 @@ def _rare(folds: int, classes: Array, counts: Array) -> list[str]:
 
 
 def _search(
-    prepare: PreparedRows,
+    prepare: PrepareRows,
     estimator: Any,
     grid: dict[str, list[float]],
     rows: Array,
