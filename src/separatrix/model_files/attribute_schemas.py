@@ -202,7 +202,15 @@ HISTORY = Kind(dict, _unpack_history)
 
 
 def _pack_diagnoses(diagnoses: list[Diagnosis]) -> Any:
-    return [{part.name: getattr(d, part.name) for part in fields(Diagnosis)} for d in diagnoses]
+    return [
+        {
+            "kind": d.kind,
+            "message": str(d.message),
+            "remedy": str(d.remedy),
+            "direction": d.direction,
+        }
+        for d in diagnoses
+    ]
 
 
 def _unpack_diagnoses(value: Any) -> list[Diagnosis]:
