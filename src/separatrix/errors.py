@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+NAMING_FORMS = ("=", "quoted", "subject")  # in which a parameter stands without its value
 _NO_VALUE: Any = object()
 
 

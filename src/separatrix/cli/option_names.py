@@ -15,12 +15,21 @@ from separatrix.cli.options import (
     ReadingOptions,
     TrainingOptions,
 )
-from separatrix.errors import Message, Named, Parameter, ParameterNames, Value
+from separatrix.errors import (
+    NAMING_FORMS,
+    Message,
+    Named,
+    Parameter,
+    ParameterNames,
+    Value,
+)
 
 _GROUPS = (ReadingOptions, PreparationOptions, TrainingOptions, PenaltyOptions, CommonOptions)
 _OF_SINGLE_COMMANDS = ("folds", "scoring", "precision", "recall", "positive")
 _OTHER_NAMES = {
     "class_weight": "balanced",
+    "fit_intercept": "bias",
+    "intercept_scaling": "bias",
     "l1_ratio": "l1",
     "n_hashes": "hashes",
     "word_lists": "word_list",
@@ -49,37 +58,44 @@ def name_options(message: str) -> str:
 
 @dataclass(frozen=True)
 class _Option:
-    """How an option is written, how its opposite is if it has one, and the value given to it."""
+    """How an option is written, and how its opposite is if it has one."""
 
     yes: str
     no: str | None = None
-    parameter: Parameter | None = None
 
-    def __format__(self, form: str) -> str:
-        """The option, with its value where the message names one."""
-        parameter = self.parameter
-        if parameter is None or not parameter.has_value or form in ("=", "quoted", "subject"):
-            return self.yes
+    def with_value(self, parameter: Parameter, form: str) -> str:
         value = parameter.value
+        for (name, other), words in _OTHER_VALUES.items():
+            if (name, other) == (parameter.name, value) and type(other) is type(value):
+                return words
         if isinstance(value, bool):
             return self.yes if value else self.no or f"no {self.yes}"
         return f"{self.yes} {format(value, form) if form else _value_in_words(value)}"
 
 
+@dataclass(frozen=True)
+class _NamedOption:
+    """An option in place of a parameter that a message names."""
+
+    option: _Option
+    parameter: Parameter
+
+    def __format__(self, form: str) -> str:
+        if form in NAMING_FORMS or not self.parameter.has_value:
+            return self.option.yes
+        return self.option.with_value(self.parameter, form)
+
+
 def _as_option(named: Named) -> Any:
     """What stands for a parameter on the command line; the parameter itself if it is no option."""
+    known = _options()
     match named:
         case Value(value):
             return _value_in_words(value)
         case ParameterNames(names):
-            known = [str(_options()[name].yes) for name in names if name in _options()]
-            return ", ".join(known) or "none"
-    if named.has_value:
-        for (name, value), words in _OTHER_VALUES.items():
-            if name == named.name and value == named.value and type(value) is type(named.value):
-                return words
-    option = _options().get(f"{named.of}.{named.name}") or _options().get(named.name)
-    return named if option is None else _Option(option.yes, option.no, named)
+            return ", ".join(known[name].yes for name in names if name in known) or "none"
+    option = known.get(f"{named.of}.{named.name}") or known.get(named.name)
+    return named if option is None else _NamedOption(option, named)
 
 
 def _value_in_words(value: Any) -> str:
