@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
@@ -19,7 +21,7 @@ from separatrix.features.preparation import Preparation, Settings
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
-from separatrix.readers import Source
+from separatrix.readers import Columns, Source
 from separatrix.training.callbacks import OnRecord, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
@@ -139,6 +141,8 @@ def search_source(
         "scoring": scoring,
         "trials": trials,
         "interrupted": search.interrupted_,
+        "batches": getattr(search, "n_batches_", None),
+        "passes": getattr(search, "n_passes_", None),
         "warnings": told,
         "best": _best(trials, folds),
     }
@@ -211,30 +215,55 @@ def _search(
     scorer: Any,
     on_record: OnRecord | None,
 ) -> Any:
-    options: dict[str, Any] = {"cv": folds, "scoring": scorer, "error_score": "raise"}
-    options["refit"] = False
-    if learns_nothing(prepare.source.table, prepare.settings):
-        X = prepare.transform(rows)  # one matrix for all folds, which makes one batch
-        return GridSearchCV(estimator, grid, **options).fit(X, y, on_record=on_record)
-    pipeline = Pipeline([("prepare", prepare), ("model", estimator)])
-    prefixed = {f"model__{name}": values for name, values in grid.items()}
-    search = GridSearchCV(pipeline, prefixed, **options)
-    return search.fit(rows[:, None], y, on_record=on_record)
+    if learns_only_scales(prepare.source.table, prepare.settings):
+        X, steps = _unscaled(prepare, rows)
+    else:
+        X, steps = rows[:, None], [("prepare", prepare)]
+    search = GridSearchCV(
+        Pipeline([*steps, ("model", estimator)]),
+        {f"model__{name}": values for name, values in grid.items()},
+        cv=folds,
+        scoring=scorer,
+        error_score="raise",
+        refit=False,
+    )
+    return search.fit(X, y, on_record=on_record)
 
 
-def learns_nothing(table: Any, settings: Settings) -> bool:
-    """Whether a preparation is the same whatever its rows are.
+def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:
+    """One matrix for the folds of all candidates, and the scaler that goes before the model.
 
-    >>> import scipy.sparse as sp
-    >>> learns_nothing(sp.csr_array(np.eye(2)), Settings())
+    GridSearchCV makes a StandardScaler a factor of the penalty, for every fold from its own
+    training rows: all folds and candidates read the same X, and can be one batch.
+    """
+    settings = replace(prepare.settings, standardise=False)
+    X = PrepareRows(prepare.source, settings).fit(rows).transform(rows)
+    scaler = StandardScaler(with_mean=not sp.issparse(X))
+    return X, [("scale", scaler)] if prepare.settings.standardise else []
+
+
+def learns_only_scales(table: Any, settings: Settings) -> bool:
+    """Whether a preparation learns nothing from its rows but the scales of the features.
+
+    Fills for missing values, categories and the words of a text differ from fold to fold.
+
+    >>> learns_only_scales(np.eye(2), Settings(standardise=True))
     True
-    >>> learns_nothing(np.eye(2), Settings(standardise=True))
+    >>> learns_only_scales(np.array([[1.0], [np.nan]]), Settings())
     False
     """
-    if hasattr(table, "kinds") or settings.standardise:
+    if settings.constant:  # a column that is not to be scaled
         return False
-    whole = not isinstance(table, np.ndarray) or table.dtype.kind != "f"
-    return whole or bool(np.isfinite(table).all())
+    if isinstance(table, Columns):
+        numbers = all(kind == "numbers" for kind in table.kinds.values())
+        return (
+            numbers and not settings.categories and not any(_has_gap(table[name]) for name in table)
+        )
+    return sp.issparse(table) or not _has_gap(table)
+
+
+def _has_gap(values: Any) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _trials(search: Any, folds: int) -> list[dict[str, Any]]:

@@ -60,8 +60,9 @@ def search(
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
 
-    All values on all folds of the training and validation rows are trained together. The best is
-    trained on all of these rows, and measured on the test rows.
+    All values on all folds of the training and validation rows are trained together; where folds
+    learn their own words, categories or fills for missing values, those of each fold are. The best
+    is trained on all of these rows, and measured on the test rows.
     """
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.searching import search_source
@@ -117,6 +118,11 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         "validation rows:\n"
     )
     report_metrics(output, facts["metrics"])
+    if facts["batches"] is not None:
+        fits = facts["folds"] * len(facts["trials"])
+        batches = tables.counted(facts["batches"], "batch", "batches")
+        passes = tables.counted(facts["passes"], "pass", "passes")
+        output.say(f"The {fits} fits on folds took {batches} and {passes} over the data.\n")
     for warning in facts["warnings"]:
         output.say(Text(name_options(warning), "red"))
     if facts["advice"]:
