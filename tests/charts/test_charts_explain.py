@@ -12,7 +12,7 @@ from separatrix.charts.drawing.graph_layout import layered
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.readers import load
 from separatrix.text import percent
-from separatrix.workflow.inputs import open_model
+from separatrix.workflow.model_inputs import open_model
 from support.charting import channels, drawn, of, pixels_of, rows_of
 from support.command import MAIL, call, facts
 

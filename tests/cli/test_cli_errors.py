@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 from separatrix import LogisticRegression, load_model
 from separatrix.cli.app import app
 from separatrix.cli.command_decorator import UsageError, _warnings_as_sentences
-from separatrix.cli.option_names import in_options
-from separatrix.cli.options import Preparing, Reading
-from separatrix.cli.output import Screen
-from separatrix.workflow.families import FAMILIES
+from separatrix.cli.option_names import name_options
+from separatrix.cli.options import PreparationOptions, ReadingOptions
+from separatrix.cli.output import Output
+from separatrix.errors import Message, Parameter, ParameterNames, Value
+from separatrix.workflow.model_families import MODEL_FAMILIES
 from support.command import PEOPLE, call, facts
 
 
@@ -197,41 +198,50 @@ def test_debug_shows_where_an_error_came_from(folder):
 
 
 def test_words_of_options_are_read():
-    assert Reading(label="-1").options() == {"label": -1}
-    assert Reading(label="none", text=["a"]).options() == {"label": False, "text": ["a"]}
-    assert Reading(label="income", header=False).options() == {"label": "income", "header": False}
-    assert Preparing(split="8,1,1").shares() == (0.8, 0.1, 0.1)
+    assert ReadingOptions(label="-1").options() == {"label": -1}
+    assert ReadingOptions(label="none", text=["a"]).options() == {"label": False, "text": ["a"]}
+    assert ReadingOptions(label="income", header=False).options() == {
+        "label": "income",
+        "header": False,
+    }
+    assert PreparationOptions(split="8,1,1").shares() == (0.8, 0.1, 0.1)
     with pytest.raises(UsageError, match="three shares"):
-        Preparing(split="a/b/c").shares()
+        PreparationOptions(split="a/b/c").shares()
 
 
 PARAMETERS = [
-    ("give header=False if the first line is data.", "give --no-header if the first line is data."),
-    ("The 'l1_ratio' parameter of LinearSVC must be >= 0.", "--l1 must be >= 0."),
-    ("with label=, or give label=False.", "with --label, or give --label none."),
-    ("give size=(8, 6) to resize", "give --size 8x6 to resize"),
-    ("the setting text='none' needs word_lists, or", "--words none needs --word-list, or"),
-    ("missing='refuse', not missing='mean'.", "--missing refuse, not --missing mean."),
-    ("Got intercept_scaling=1.0 with l1_ratio=0.5.", "Got --bias penalised with --l1 0.5."),
-    ("has no option 'text'. It has: label, columns.", "has no option --text. It has: --label."),
-    ("Raise tol, or fit with C=np.inf", "Raise --tol, or fit with --C inf"),
-    # what is not a parameter stays
-    ("Column 'label': 1 value missing.", "Column 'label': 1 value missing."),
-    ("No file '/data/size=8/tol/label=1.csv'.", "No file '/data/size=8/tol/label=1.csv'."),
-    ("Columns 'max_iter' and 'header'.", "Columns 'max_iter' and 'header'."),
-    ("The label is text, its size 8.", "The label is text, its size 8."),
-]  # fmt: skip
+    ("give {p} if the first line is data.", Parameter("header", False), "give --no-header if"),
+    ("{p:subject} must be >= 0.", Parameter("l1_ratio"), "--l1 must be >= 0."),
+    ("with {p:=}, or give {p}.", Parameter("label", False), "with --label, or give --label none."),
+    ("give {p} to resize", Parameter("size", (8, 6)), "give --size 8x6 to resize"),
+    ("the setting {p}", Parameter("text", "none", of="Settings"), "the setting --words none"),
+    ("{p} needs documents", Parameter("text"), "--text needs documents"),
+    ("not {p}.", Parameter("missing", "mean"), "not --missing mean."),
+    ("Got {p}.", Parameter("intercept_scaling", 1.0), "Got --bias penalised."),
+    ("has no option {p:quoted}.", Parameter("text"), "has no option --text."),
+    ("It has: {p}.", ParameterNames(["label", "columns"]), "It has: --label."),
+    ("Stopped at {p:g}", Parameter("tol", 1e-6), "Stopped at --tol 1e-06"),
+    ("fit with {p}", Parameter("C", np.inf), "fit with --C inf"),
+    ("or {p}.", Parameter("probability", False), "or no --probability."),
+    ("a number > 0, {p} for no penalty", Value(np.inf), "a number > 0, inf for no penalty"),
+    # what is no option stays
+    ("Give {p}.", Parameter("solver", "auto"), "Give solver='auto'."),
+]
 
 
-@pytest.mark.parametrize(("told", "wanted"), PARAMETERS)
-def test_parameters_are_told_as_options(told, wanted):
-    assert in_options(told) == wanted
+@pytest.mark.parametrize(("template", "named", "wanted"), PARAMETERS)
+def test_parameters_are_told_as_options(template, named, wanted):
+    message = Message(template, p=named)
+    assert wanted in name_options(message)
+    assert wanted in name_options(Message("{place}: {what}", place="{p} --x", what=message))
+    assert name_options(str(message)) == str(message)
 
 
 def test_every_option_that_has_a_parameter_of_another_name_is_an_option():
-    for name in FAMILIES["svm"].takes.values():
-        assert in_options(f"The '{name}' parameter").startswith("--")
-    assert in_options("standardise=False") == "--as-is"
+    for name in MODEL_FAMILIES["svm"].takes.values():
+        assert name_options(Message("{name}", name=Parameter(name))).startswith("--")
+    standardise = Parameter("standardise", False)
+    assert name_options(Message("{standardise}", standardise=standardise)) == "--as-is"
 
 
 # Warnings
@@ -239,16 +249,16 @@ def test_every_option_that_has_a_parameter_of_another_name_is_an_option():
 
 def test_warnings_are_sentences_without_places_in_the_code(capsys):
     for words, wanted in ((["-q"], ""), ([], "Warning: Half of it is odd.\n")):
-        screen = Screen(quiet=bool(words))
+        output = Output(quiet=bool(words))
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            with _warnings_as_sentences(screen):
+            with _warnings_as_sentences(output):
                 for _ in range(3):
                     warnings.warn("Half of it\n is odd.", UserWarning, stacklevel=1)
         assert capsys.readouterr().err == wanted
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        with _warnings_as_sentences(Screen()):
+        with _warnings_as_sentences(Output()):
             np.square(np.array([1e200]))
     told = capsys.readouterr().err
     assert "left the range of what can be computed (overflow encountered in square)" in told

@@ -11,7 +11,7 @@ import pytest
 from separatrix.cli.app import app
 from separatrix.cli.terminal import readable
 from separatrix.text import printable
-from separatrix.workflow.inputs import open_model
+from separatrix.workflow.model_inputs import open_model
 from support.terminal import MANY, PROGRAM, run, run_many, split_many
 
 # It would set the title of the window, clear the screen, ring, move up, and write backwards.

@@ -3,7 +3,7 @@
 import pytest
 
 from separatrix.cli.command_decorator import UsageError
-from separatrix.cli.options import Preparing, Reading
+from separatrix.cli.options import PreparationOptions, ReadingOptions
 from support.command import call, facts
 
 
@@ -17,13 +17,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("split", ["nan/1/1", "inf/1/1", "1/nan/1", "1/1", "0/1/1", "1/-1/1"])
 def test_shares_that_make_no_sense_are_refused(split):
     with pytest.raises(UsageError, match="three shares"):
-        Preparing(split=split).shares()
+        PreparationOptions(split=split).shares()
 
 
 def test_delimiters_have_names(folder):
-    assert Reading(delimiter="tab").options() == {"delimiter": "\t"}
+    assert ReadingOptions(delimiter="tab").options() == {"delimiter": "\t"}
     with pytest.raises(UsageError, match="one character"):
-        Reading(delimiter="||").options()
+        ReadingOptions(delimiter="||").options()
 
 
 def test_a_strange_delimiter_is_part_of_the_model(folder):

@@ -13,7 +13,7 @@ import pytest
 
 from separatrix import load
 from separatrix.cli.command_decorator import UsageError
-from separatrix.cli.grid_options import Sweep
+from separatrix.cli.grid_options import GridOptions
 from separatrix.study import Between, Store
 from support.command import call, facts
 from support.course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
@@ -124,7 +124,7 @@ def test_draws_and_ranges(folder):
     ],
 )
 def test_the_words_of_a_grid(options, grid):
-    assert Sweep(**options).grid() == grid
+    assert GridOptions(**options).grid() == grid
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_words_of_a_grid(options, grid):
 )
 def test_words_that_are_no_grid_are_refused(options):
     with pytest.raises(UsageError):
-        Sweep(**options).grid()
+        GridOptions(**options).grid()
 
 
 @pytest.mark.parametrize(

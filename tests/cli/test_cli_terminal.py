@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from separatrix import load_model
-from separatrix.cli.output import Screen
-from separatrix.cli.progress import watching
+from separatrix.cli.output import Output
+from separatrix.cli.progress import show_fit_progress
 from support.terminal import CONTROL, run
 
 
@@ -61,7 +61,10 @@ def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
 
 
 def test_ctrl_c_before_there_is_anything_to_keep_does_not_wait():
-    with watching(Screen(quiet=True), "Fitting", 1e-6) as watch, pytest.raises(KeyboardInterrupt):
+    with (
+        show_fit_progress(Output(quiet=True), "Fitting", 1e-6) as watch,
+        pytest.raises(KeyboardInterrupt),
+    ):
         watch.ask(signal.SIGINT, None)
 
 

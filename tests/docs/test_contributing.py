@@ -19,9 +19,13 @@ import separatrix._core as _core
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^ *```(\w+) *(\S*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+RECIPE = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+SHELL = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 RECIPES = {
     title.strip(): body
-    for title, body in re.findall(r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
+    for title, body in RECIPE.findall(TEXT)
+        r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE
+    )
 }
 # The copy is imported, and not what is installed in place.
 ALONE = """
@@ -98,11 +102,13 @@ def follow(recipe, folder):
             assert done.returncode == 0, done.stdout + done.stderr
             checked += 1
         elif language == "console":
-            for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", content, re.MULTILINE):
+            for command, shown in SHELL.findall(content):
                 done = run(folder, COMMAND.format(argv=command.split()))
                 assert done.returncode == 0, done.stdout + done.stderr
                 checker, flags = doctest.OutputChecker(), doctest.NORMALIZE_WHITESPACE
-                assert checker.check_output(shown, done.stdout, flags | doctest.ELLIPSIS), done.stdout
+                assert checker.check_output(shown, done.stdout, flags | doctest.ELLIPSIS), (
+                    done.stdout
+                )
                 checked += 1
     return checked
 

@@ -32,7 +32,7 @@ from separatrix import (
 )
 from separatrix.kernel_methods.kernel import Kernel
 from separatrix.kernel_methods.low_rank import CANDIDATES, Factor
-from separatrix.workflow.answering import describe
+from separatrix.workflow.describing import describe_model
 
 CANCER, TUMOURS = load_breast_cancer(return_X_y=True)
 CANCER = StandardScaler().fit_transform(CANCER)
@@ -300,7 +300,7 @@ def test_a_model_is_pickled_saved_and_named(tmp_path):
 
 
 def test_a_model_on_kernels_is_described(tmp_path):
-    facts = describe(Bundle(KernelClassifier(rank=3).fit(IRIS, SPECIES)), top=1)
+    facts = describe_model(Bundle(KernelClassifier(rank=3).fit(IRIS, SPECIES)), top=1)
     assert facts["features"] == 4
     assert "rank 3 of 150 rows" in facts["objective"]
     named = [entry["feature"] for score in facts["weights"] for entry in score["towards"]]

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 
 from separatrix import load
 from separatrix.workflow.fitting import fit_source
-from separatrix.workflow.inputs import load_for, open_model, reading_of
+from separatrix.workflow.model_inputs import load_for_model, open_model, reading_of
 from support.command import call, facts
 
 
@@ -50,7 +50,7 @@ def test_the_first_index_of_an_svmlight_file_is_part_of_the_model(folder, base):
     model = open_model("m.sx")
     X = np.array([row for _, row in without_first], float)
     assert facts("predict", "m.sx", "new.svm")["predictions"] == model.predict(X).tolist()
-    assert np.array_equal(load_for(model, "new.svm").table.toarray(), X)
+    assert np.array_equal(load_for_model(model, "new.svm").table.toarray(), X)
 
 
 def test_the_first_index_can_be_said(folder):

@@ -6,20 +6,26 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from separatrix import GridSearchCV, LogisticRegression, load
+from separatrix.errors import OptionError
 from separatrix.readers import Columns, Source
 from separatrix.training import Interrupted
 from separatrix.workflow.comparing import BASELINE, compare, families_for, naive_bayes
-from separatrix.workflow.families import FAMILIES, OptionError, Options, build, family_of
-from separatrix.workflow.fitting import fit_source, prepare
-from separatrix.workflow.inputs import held_out
-from separatrix.workflow.preparing import settings_for
-from separatrix.workflow.scoring import SCORINGS
-from separatrix.workflow.searching import PreparedRows, search_source
+from separatrix.workflow.fitting import fit_source
+from separatrix.workflow.model_families import (
+    MODEL_FAMILIES,
+    ModelOptions,
+    build_estimator,
+    find_family,
+)
+from separatrix.workflow.model_inputs import held_out_rows
+from separatrix.workflow.preparing import choose_settings, prepare_source
+from separatrix.workflow.search_scorers import SCORINGS
+from separatrix.workflow.searching import PrepareRows, search_source
 
 X, Y = load_iris(return_X_y=True)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", MODEL_FAMILIES)
 @pytest.mark.parametrize("data", ["iris", "breast-cancer"])
 def test_every_family_fits_two_and_three_classes(name, data):
     trained = fit_source(load(data), name)
@@ -27,41 +33,41 @@ def test_every_family_fits_two_and_three_classes(name, data):
     assert trained.facts["verdict"]["converged"] or name == "perceptron"
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", MODEL_FAMILIES)
 def test_every_option_of_a_family_is_a_parameter_of_its_estimator(name):
-    family = FAMILIES[name]
-    known = build(family, Options()).get_params()
+    family = MODEL_FAMILIES[name]
+    known = build_estimator(family, ModelOptions()).get_params()
     assert set(family.takes.values()) <= set(known)
     for bias in family.biases:
-        build(family, Options(bias=bias))
+        build_estimator(family, ModelOptions(bias=bias))
 
 
 def test_options_that_a_family_has_not_are_refused_by_name():
     with pytest.raises(OptionError, match="'perceptron' has no option 'l1'"):
-        build(FAMILIES["perceptron"], Options(l1=1.0))
+        build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(l1=1.0))
     with pytest.raises(OptionError, match="bias of the model 'logistic' is one of free, none"):
-        build(FAMILIES["logistic"], Options(bias="penalised"))
+        build_estimator(MODEL_FAMILIES["logistic"], ModelOptions(bias="penalised"))
     with pytest.raises(OptionError, match="loss is one of hinge, squared_hinge"):
-        build(FAMILIES["svm"], Options(loss="log"))
+        build_estimator(MODEL_FAMILIES["svm"], ModelOptions(loss="log"))
     with pytest.raises(OptionError, match="one of auto, logistic"):
-        family_of("forest", 2)
+        find_family("forest", 2)
 
 
 def test_numbers_are_standardised_except_in_sparse_matrices_and_images():
-    assert settings_for(Columns({"a": [1.0, 2.0]})).standardise
-    assert settings_for(X).standardise
-    assert not settings_for(sp.csr_array(X)).standardise
-    assert not settings_for(X.astype(np.uint8)).standardise
-    assert not settings_for(X, standardise=False).standardise
+    assert choose_settings(Columns({"a": [1.0, 2.0]})).standardise
+    assert choose_settings(X).standardise
+    assert not choose_settings(sp.csr_array(X)).standardise
+    assert not choose_settings(X.astype(np.uint8)).standardise
+    assert not choose_settings(X, standardise=False).standardise
 
 
 def test_only_training_rows_are_learnt_from():
     source = load((X, Y))
-    prepared = prepare(source)
+    prepared = prepare_source(source)
     np.testing.assert_allclose(prepared.X["train"].mean(axis=0), 0.0, atol=1e-12)
     other = X.copy()
     other[source.splits["test"]] += 100.0
-    changed = prepare(load((other, Y)))
+    changed = prepare_source(load((other, Y)))
     np.testing.assert_array_equal(prepared.X["train"], changed.X["train"])
 
 
@@ -69,7 +75,7 @@ def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
     table = Columns({"a": [1, None, 3, None, 5.0], "b": ["u", "v", "u", "w", "v"]})
     rows = {"train": np.arange(3), "validation": np.arange(0), "test": np.arange(3, 5)}
     source = Source("five", table, np.array(list("xyxyx")), splits=rows)
-    notes = prepare(source).notes
+    notes = prepare_source(source).notes
     assert sum("missing, filled" in note for note in notes) == 1
     assert [note for note in notes if note.startswith("In test")] == [
         "In test: Column 'b': 1 value not seen in training ('w'), taken as none of the known."
@@ -84,7 +90,7 @@ def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
     path.write_text("a,b,label\n" + "".join(rows))
     source = load(path)
     assert 50 in source.splits["train"]
-    settings = settings_for(source.table, missing="refuse")
+    settings = choose_settings(source.table, missing="refuse")
     with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' is (missing|inf)[,.]"):
         learn(source, settings=settings)
 
@@ -115,9 +121,9 @@ def test_more_features_than_the_memory_holds_are_refused(tmp_path):
 
 def test_every_fold_is_prepared_by_its_own_training_rows():
     source = load((X, Y))
-    settings = settings_for(X)
+    settings = choose_settings(X)
     rows = np.arange(0, 150, 2)
-    step = PreparedRows(source, settings).fit(rows[:, None])
+    step = PrepareRows(source, settings).fit(rows[:, None])
     inside = step.transform(rows[:, None])
     np.testing.assert_allclose(inside.mean(axis=0), 0.0, atol=1e-12)
     assert abs(step.transform(np.arange(1, 150, 2)[:, None]).mean(axis=0)).max() > 1e-3
@@ -126,7 +132,7 @@ def test_every_fold_is_prepared_by_its_own_training_rows():
 def test_a_search_of_a_sparse_matrix_is_that_of_the_library():
     S = sp.csr_array(X)
     source = load((S, Y))
-    found = search_source(source, Cs=[0.01, 1.0], folds=3, settings=settings_for(S)).facts
+    found = search_source(source, Cs=[0.01, 1.0], folds=3, settings=choose_settings(S)).facts
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
     model = LogisticRegression(multiclass="softmax", tol=1e-6)
     wanted = GridSearchCV(model, {"C": [0.01, 1.0]}, cv=3).fit(S[rows], Y[rows])
@@ -176,7 +182,9 @@ def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
         search_source(load("iris"), scoring="f1")
     with pytest.raises(OptionError, match="the model 'svm' has none unless they are calibrated"):
         search_source(two, "svm", scoring="neg_log_loss")
-    search_source(two, "svm", Options(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss")
+    search_source(
+        two, "svm", ModelOptions(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss"
+    )
     with pytest.raises(OptionError, match="folds=100 is more than the rows of any class"):
         search_source(load("iris"), folds=100)
 
@@ -199,26 +207,28 @@ def test_models_are_measured_on_rows_they_have_not_seen():
     wine = load("wine", seed=3)
     bundle = fit_source(wine).bundle
     for part in ("validation", "test"):  # of a source that was drawn with another seed
-        rows = held_out(bundle, load("wine"), part)
+        rows = held_out_rows(bundle, load("wine"), part)
         np.testing.assert_array_equal(rows.table, wine.part(part).table)
-    assert held_out(bundle, load("iris")) is None
+    assert held_out_rows(bundle, load("iris")) is None
     chosen = search_source(wine, Cs=[1.0], folds=2).bundle
-    assert held_out(chosen, wine, "validation") is None
-    assert len(held_out(chosen, wine)) == 17
+    assert held_out_rows(chosen, wine, "validation") is None
+    assert len(held_out_rows(chosen, wine)) == 17
 
 
 def test_families_that_are_the_same_for_two_classes_are_compared_once():
     assert families_for(2) == ["logistic", "svm", "perceptron"]
-    found = list(compare(prepare(load("iris")), Options(C=0.5, loss="hinge", bias="penalised")))
-    assert [row["model"] for row in found] == [*FAMILIES, BASELINE]
+    found = list(
+        compare(prepare_source(load("iris")), ModelOptions(C=0.5, loss="hinge", bias="penalised"))
+    )
+    assert [row["model"] for row in found] == [*MODEL_FAMILIES, BASELINE]
 
 
 def test_the_baseline_suits_the_data():
     counts = load((sp.csr_array(np.round(X)), Y))
-    assert naive_bayes(prepare(counts))["about"] == "scikit-learn's MultinomialNB"
-    assert naive_bayes(prepare(load((X, Y))))["about"] == "scikit-learn's GaussianNB"
+    assert naive_bayes(prepare_source(counts))["about"] == "scikit-learn's MultinomialNB"
+    assert naive_bayes(prepare_source(load((X, Y))))["about"] == "scikit-learn's GaussianNB"
     mixed = load((sp.csr_array(X - 3.0), Y))
-    assert naive_bayes(prepare(mixed))["about"] == "scikit-learn's GaussianNB"
+    assert naive_bayes(prepare_source(mixed))["about"] == "scikit-learn's GaussianNB"
 
 
 def test_a_source_without_labels_cannot_be_learnt():

@@ -1,6 +1,6 @@
-"""The command line: one file for every verb, thin over the library.
+"""The command line: one file for every command, thin over the library.
 
-Nothing here imports scikit-learn or numpy before a verb does its work: help is quick.
+Nothing here imports scikit-learn or numpy before a command does its work: help is quick.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The verbs, put together."""
+"""The commands, put together."""
 
 from typing import Annotated
 
 import typer
 
 from separatrix import __version__
-from separatrix.cli.command_decorator import register
+from separatrix.cli.command_decorator import add_command
 from separatrix.cli.commands.compare import compare
 from separatrix.cli.commands.data import data
 from separatrix.cli.commands.evaluate import evaluate
@@ -51,7 +51,7 @@ def _all(
     """
 
 
-for verb in (fit, search, study, predict, explain, graph, evaluate, show, compare):
-    register(app, verb)
+for command in (fit, search, study, predict, explain, graph, evaluate, show, compare):
+    add_command(app, command)
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -1,4 +1,4 @@
-"""What all verbs share: options in groups, output for people or programs, errors as sentences."""
+"""The decorator that makes a command of a function: options, output, errors as exit codes."""
 
 import functools
 import inspect
@@ -12,15 +12,15 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 
-WRONG, USAGE, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+FAILED, USAGE, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 _OUTPUT = "Output"
 
 
 @dataclass
-class Common:
-    """Options of every verb."""
+class CommonOptions:
+    """Options of every command."""
 
     json: Annotated[
         bool, typer.Option("--json", help="Print the facts as JSON.", rich_help_panel=_OUTPUT)
@@ -34,14 +34,17 @@ class Common:
             min=0,
             max=(1 << 32) - 1,
             metavar="N",
-            help="Of splits and of solvers that draw rows.",
+            help="Random seed for splits and stochastic solvers.",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0
     threads: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="As many as there are cores.", rich_help_panel=_OUTPUT
+            min=1,
+            metavar="N",
+            help="Number of threads (default: all cores).",
+            rich_help_panel=_OUTPUT,
         ),
     ] = None
     debug: Annotated[
@@ -54,8 +57,8 @@ class UsageError(Exception):
     """The command line says something that cannot be meant."""
 
 
-def verb(function: Callable[..., int | None]) -> Callable[..., None]:
-    """Make a command of a function (screen, common, ...).
+def command(function: Callable[..., int | None]) -> Callable[..., None]:
+    """Make a command of a function (output, common, ...).
 
     A parameter whose type is a dataclass stands for all its fields, each an option. What the
     function returns is the exit code.
@@ -63,46 +66,48 @@ def verb(function: Callable[..., int | None]) -> Callable[..., None]:
     groups: dict[str, Any] = {
         name: hint
         for name, hint in get_type_hints(function).items()
-        if is_dataclass(hint) and hint is not Screen
+        if is_dataclass(hint) and hint is not Output
     }
 
     @functools.wraps(function)
-    def command(**given: Any) -> None:
+    def run(**given: Any) -> None:
         found: dict[str, Any] = {
             name: group(**{f.name: given.pop(f.name) for f in fields(group)})
             for name, group in groups.items()
         }
         common = found["common"]
-        screen = Screen(json=common.json, quiet=common.quiet)
-        code = _guarded(screen, common, lambda: function(screen=screen, **found, **given))
+        output = Output(json=common.json, quiet=common.quiet)
+        code = _run_guarded(output, common, lambda: function(output=output, **found, **given))
         if code:
             raise typer.Exit(code)
 
-    del command.__wrapped__  # typer is to see the flat signature
-    command.__doc__ = _unwrapped(inspect.getdoc(function) or "")
-    parameters = _flat(function, groups)
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    return command
+    del run.__wrapped__  # typer is to see the flat signature
+    run.__doc__ = _join_lines(inspect.getdoc(function) or "")
+    parameters = _flat_parameters(function, groups)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
 
 
-def register(app: typer.Typer, command: Callable[..., None]) -> None:
-    """Add a verb to an application."""
+def add_command(app: typer.Typer, command: Callable[..., None]) -> None:
+    """Add a command to an application."""
     app.command(cls=getattr(command, "parsed_as", None))(command)
 
 
-def _unwrapped(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Help whose paragraphs are lines of their own; examples, in bold, keep their lines."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(p if p.startswith("[b]") else " ".join(p.split()) for p in paragraphs)
 
 
-def _flat(function: Callable[..., Any], groups: dict[str, Any]) -> list[inspect.Parameter]:
+def _flat_parameters(
+    function: Callable[..., Any], groups: dict[str, Any]
+) -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     hints = get_type_hints(function, include_extras=True)
     parameters = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if name == "screen":
+        if name == "output":
             continue
         if name not in groups:
             parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
@@ -115,19 +120,19 @@ def _flat(function: Callable[..., Any], groups: dict[str, Any]) -> list[inspect.
     return parameters
 
 
-def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> int:
+def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int | None]) -> int:
     """Do the work; whatever goes wrong becomes a sentence and an exit code."""
     try:
         if common.threads is not None:
             from separatrix import set_threads
 
             set_threads(common.threads)
-        with _warnings_as_sentences(screen):
+        with _warnings_as_sentences(output):
             code = work() or 0
         sys.stdout.flush()  # here, where a pipe that is closed is no surprise
         return code
     except KeyboardInterrupt:
-        screen.error("Interrupted: nothing was written.")
+        output.error("Interrupted: nothing was written.")
         return INTERRUPTED
     except BrokenPipeError:  # who reads it has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -137,12 +142,12 @@ def _guarded(screen: Screen, common: Common, work: Callable[[], int | None]) -> 
     except Exception as error:
         if common.debug:
             raise
-        screen.error(_sentence(error))
-        return USAGE if _is_usage(error) else WRONG
+        output.error(_error_text(error))
+        return USAGE if _is_usage(error) else FAILED
 
 
 @contextmanager
-def _warnings_as_sentences(screen: Screen) -> Iterator[None]:
+def _warnings_as_sentences(output: Output) -> Iterator[None]:
     """Tell a warning without the line of code that it came from, and the same one once."""
     told: set[str] = set()
 
@@ -154,7 +159,7 @@ def _warnings_as_sentences(screen: Screen) -> Iterator[None]:
             )
         if text not in told:
             told.add(text)
-            screen.warn(f"{text}.")
+            output.warn(f"{text}.")
 
     with warnings.catch_warnings():
         warnings.showwarning = tell
@@ -167,21 +172,22 @@ def _is_usage(error: Exception) -> bool:
     return isinstance(error, UsageError | ParameterError)
 
 
-def _sentence(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, MemoryError):
         why = " ".join(str(error).split())
         return f"There is not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
-    said = error.strerror if isinstance(error, OSError) and error.strerror else error
-    text = " ".join(str(said).split())
     if isinstance(error, UsageError):
-        return text
-    if isinstance(error, ValueError | OSError | ImportError):
-        from separatrix.cli.option_names import in_options
+        return " ".join(str(error).split())
+    from separatrix.cli.option_names import name_options
+    from separatrix.errors import message_of
 
-        return in_options(text)
+    said = error.strerror if isinstance(error, OSError) and error.strerror else message_of(error)
+    text = " ".join(name_options(said).split())
+    if isinstance(error, ValueError | OSError | ImportError):
+        return text
     return (
-        f"Something went wrong that should not: {type(error).__name__}: {text} "
+        f"Internal error: please report it. {type(error).__name__}: {text} "
         "Run it with --debug to see where."
     )

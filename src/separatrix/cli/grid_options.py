@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import UsageError
-from separatrix.workflow.families import FAMILIES, NAMES, Family, Options, build, family_of
+from separatrix.workflow.model_families import (
+    MODEL_FAMILIES,
+    MODEL_NAMES,
+    ModelFamily,
+    ModelOptions,
+    build_estimator,
+    find_family,
+)
 
 _GRID = "Grid"
 _FLAGS = {"header": ("--header", "--no-header"), "standardise": ("--standardise", "--as-is")}
@@ -20,11 +27,11 @@ def _values(metavar: str, help_: str) -> Any:
 
 
 @dataclass
-class Sweep:
+class GridOptions:
     """The values of each parameter, with commas between them."""
 
     model: Annotated[
-        str, _values("NAME", f"gradient (descent), or to the optimum: {', '.join(FAMILIES)}.")
+        str, _values("NAME", f"gradient (descent), or to the optimum: {', '.join(MODEL_FAMILIES)}.")
     ] = "gradient"
     learning_rate: Annotated[str | None, _values("X,...", "Of gradient descent.")] = None
     momentum: Annotated[str | None, _values("X,...", "From 0 to 1.")] = None
@@ -88,7 +95,7 @@ class Sweep:
             alike = self.seeds > 1 and "batch_size" not in given and self.init is None
             made = GradientDescentClassifier(init=self.init or ("random" if alike else "zeros"))
         else:
-            made = build(self._family(n_classes), Options())
+            made = build_estimator(self._family(n_classes), ModelOptions())
         known = made.get_params(deep=False)
         has = {name: self._parameter(name) in known for name in (*_READERS, "init")}
         if odd := next((name for name in has if getattr(self, name) and not has[name]), None):
@@ -101,12 +108,12 @@ class Sweep:
     def _parameter(self, option: str) -> str:
         return "l1_ratio" if option == "l1" and not self.descends else option
 
-    def _family(self, n_classes: int) -> Family:
-        if self.model not in NAMES:
+    def _family(self, n_classes: int) -> ModelFamily:
+        if self.model not in MODEL_NAMES:
             raise UsageError(
-                f"--model is one of gradient, {', '.join(NAMES)}. Got '{self.model}' instead."
+                f"--model is one of gradient, {', '.join(MODEL_NAMES)}. Got '{self.model}' instead."
             )
-        return family_of(self.model, n_classes)
+        return find_family(self.model, n_classes)
 
     def notes(self, estimator: Any) -> list[str]:
         """What was decided here, in sentences."""

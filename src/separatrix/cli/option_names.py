@@ -1,37 +1,59 @@
-"""Sentences of the library in the words of the command line: its options for their parameters.
+"""The names of the command line's options for the parameters that messages of the library name.
 
-The library writes a parameter as `name=value`, as `name=`, as "the 'name' parameter" or as "option
-'name'"; names that are no English words also stand alone. The options are those that the verbs
-declare, so that a new one needs no entry here unless it has another name than its parameter.
+The options are those that the commands declare, so that a new one needs no entry here unless it has
+another name than its parameter.
 """
 
 import functools
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from separatrix.cli.command_decorator import Common
-from separatrix.cli.options import Penalty, Preparing, Reading, Training
+from separatrix.cli.command_decorator import CommonOptions
+from separatrix.cli.options import (
+    PenaltyOptions,
+    PreparationOptions,
+    ReadingOptions,
+    TrainingOptions,
+)
+from separatrix.errors import (
+    NAMING_FORMS,
+    Message,
+    Named,
+    Parameter,
+    ParameterNames,
+    Value,
+)
 
+_GROUPS = (ReadingOptions, PreparationOptions, TrainingOptions, PenaltyOptions, CommonOptions)
+_OF_SINGLE_COMMANDS = ("folds", "scoring", "precision", "recall", "positive")
 _OTHER_NAMES = {
     "class_weight": "balanced",
+    "fit_intercept": "bias",
+    "intercept_scaling": "bias",
     "l1_ratio": "l1",
     "n_hashes": "hashes",
     "word_lists": "word_list",
+    "Settings.text": "words",  # `text` of a reader is something else
 }
-_OF_SINGLE_VERBS = ("folds", "scoring", "precision", "recall", "positive")
-_SETTINGS = {"text": "words"}  # of a preparation, where `text` of a reader is something else
 _OTHER_VALUES = {
-    ("label", "False"): "--label none",
-    ("intercept_scaling", "None"): "--bias free",
-    ("intercept_scaling", "1.0"): "--bias penalised",
-    ("fit_intercept", "True"): "--bias free",
-    ("fit_intercept", "False"): "--bias none",
+    ("label", False): "--label none",
+    ("intercept_scaling", None): "--bias free",
+    ("intercept_scaling", 1.0): "--bias penalised",
+    ("fit_intercept", True): "--bias free",
+    ("fit_intercept", False): "--bias none",
 }
-_NOT_ENGLISH = re.compile(r"\w+_\w+|tol")
-_VALUE = r"'[^']*'|\([\d, ]+\)|[-+]?[\w.]*\w"
-_ALONE = r"(?<![\w/'\".=-])"  # no part of a path, of a quotation or of an option
+
+
+def name_options(message: str) -> str:
+    """A message of the library with options where it names parameters that are options.
+
+    >>> header = Parameter("header", False)
+    >>> name_options(Message("If it is data, give {header}.", header=header))
+    'If it is data, give --no-header.'
+    >>> name_options("Column 'header': 3 values missing.")
+    "Column 'header': 3 values missing."
+    """
+    return message.render(_as_option) if isinstance(message, Message) else message
 
 
 @dataclass(frozen=True)
@@ -41,82 +63,58 @@ class _Option:
     yes: str
     no: str | None = None
 
-    def with_value(self, value: str) -> str:
-        if value in ("True", "False"):
-            return self.yes if value == "True" else self.no or f"no {self.yes}"
-        if value.startswith("("):
-            value = "x".join(re.findall(r"\d+", value))
-        text = f"{self.yes} {value.strip(chr(39)).removeprefix('np.')}"
-        return text.rstrip()
+    def with_value(self, parameter: Parameter, form: str) -> str:
+        value = parameter.value
+        for (name, other), words in _OTHER_VALUES.items():
+            if (name, other) == (parameter.name, value) and type(other) is type(value):
+                return words
+        if isinstance(value, bool):
+            return self.yes if value else self.no or f"no {self.yes}"
+        return f"{self.yes} {format(value, form) if form else _value_in_words(value)}"
 
 
-def in_options(sentence: str) -> str:
-    """The sentence with options where it names parameters that are ones.
+@dataclass(frozen=True)
+class _NamedOption:
+    """An option in place of a parameter that a message names."""
 
-    >>> in_options("If it is data, give header=False.")
-    'If it is data, give --no-header.'
-    >>> in_options("The 'l1_ratio' parameter must be <= 1. Raise max_iter, or give size=(8, 6).")
-    '--l1 must be <= 1. Raise --max-iter, or give --size 8x6.'
-    >>> in_options("Column 'max_iter': 3 values missing, filled: 'label=none'.")
-    "Column 'max_iter': 3 values missing, filled: 'label=none'."
+    option: _Option
+    parameter: Parameter
+
+    def __format__(self, form: str) -> str:
+        if form in NAMING_FORMS or not self.parameter.has_value:
+            return self.option.yes
+        return self.option.with_value(self.parameter, form)
+
+
+def _as_option(named: Named) -> Any:
+    """What stands for a parameter on the command line; the parameter itself if it is no option."""
+    known = _options()
+    match named:
+        case Value(value):
+            return _value_in_words(value)
+        case ParameterNames(names):
+            return ", ".join(known[name].yes for name in names if name in known) or "none"
+    option = known.get(f"{named.of}.{named.name}") or known.get(named.name)
+    return named if option is None else _NamedOption(option, named)
+
+
+def _value_in_words(value: Any) -> str:
+    """A value as it is given on the command line.
+
+    >>> _value_in_words((8, 6)), _value_in_words(float("inf"))
+    ('8x6', 'inf')
     """
-    known = _options()
-    some, odd = _any_of(known), _any_of(_OTHER_VALUES_OF)
-    rules = [
-        (rf"\b[Tt]he setting ({_any_of(_SETTINGS)})=({_VALUE})?", _setting),
-        (rf"\b[Tt]he setting '({some})'", _named),
-        (rf"{_ALONE}({odd})=({_VALUE})", _odd_value),
-        (rf"{_ALONE}({some})=({_VALUE})?", _given),
-        (rf"\b[Tt]he '({some})' parameter( of \w+)?", _named),
-        (rf"(?<=option )'({some})'", _named),
-        (r"(?<=It has)(:?) ((?:\w+, )*\w+)(?=\.)", _listed),
-        (rf"{_ALONE}({_any_of(filter(_NOT_ENGLISH.fullmatch, known))})(?![\w'=])", _named),
-        (r"\bnp\.inf\b", lambda found: "inf"),
-    ]
-    for pattern, said in rules:
-        sentence = re.sub(pattern, said, sentence)
-    return sentence
-
-
-_OTHER_VALUES_OF = {name for name, _ in _OTHER_VALUES}
-
-
-def _setting(found: re.Match[str]) -> str:
-    return _options()[_SETTINGS[found[1]]].with_value(found[2] or "")
-
-
-def _odd_value(found: re.Match[str]) -> str:
-    return _OTHER_VALUES.get((found[1], found[2]), found[0])
-
-
-def _given(found: re.Match[str]) -> str:
-    return _options()[found[1]].with_value(found[2] or "")
-
-
-def _named(found: re.Match[str]) -> str:
-    return _options()[found[1]].yes
-
-
-def _listed(found: re.Match[str]) -> str:
-    """A list of options, without those that are no options here."""
-    known = _options()
-    told = [known[name].yes for name in found[2].split(", ") if name in known]
-    return f"{found[1]} {', '.join(told) or 'none'}"
-
-
-def _any_of(names: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @functools.cache
 def _options() -> dict[str, _Option]:
     """The options by the names of the parameters that they are."""
-    found = {name: _Option(f"--{name}") for name in _OF_SINGLE_VERBS}
-    for group in (Reading, Preparing, Training, Penalty, Common):
+    found = {name: _Option(f"--{name}") for name in _OF_SINGLE_COMMANDS}
+    for group in _GROUPS:
         hints: dict[str, Any] = get_type_hints(group, include_extras=True)
         found |= {field.name: _option(field.name, hints[field.name]) for field in fields(group)}
-    others = {name: found[own] for name, own in _OTHER_NAMES.items() if own in found}
-    return found | others
+    return found | {name: found[own] for name, own in _OTHER_NAMES.items()}
 
 
 def _option(name: str, hint: Any) -> _Option:

@@ -1,4 +1,4 @@
-"""The options that several verbs share, in groups, and how their words are read."""
+"""The options that several commands share, in groups, and how their words are read."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from separatrix.cli.command_decorator import UsageError
-from separatrix.workflow.families import FAMILIES, Options
+from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 
 _DATA, _MODEL = "Data", "Model"
 _OF_TEXT = ("words", "ngrams", "min_documents", "most_words", "hashes", "word_list")
@@ -29,7 +29,7 @@ Out = Annotated[
 
 
 @dataclass
-class Reading:
+class ReadingOptions:
     """How a source is read."""
 
     label: Annotated[
@@ -117,7 +117,7 @@ class Reading:
 
 
 @dataclass
-class Preparing:
+class PreparationOptions:
     """How rows are split, and how a table becomes a matrix."""
 
     split: Annotated[
@@ -194,9 +194,9 @@ class Preparing:
 
     def settings(self, table: Any) -> Any:
         """The settings of the preparation of a table."""
-        from separatrix.workflow.preparing import settings_for
+        from separatrix.workflow.preparing import choose_settings
 
-        return settings_for(table, **self.options(table))
+        return choose_settings(table, **self.options(table))
 
     def options(self, table: Any) -> dict[str, Any]:
         """The settings that were given, by their names in `Settings`."""
@@ -228,14 +228,14 @@ class Preparing:
 
 
 @dataclass
-class Training:
+class TrainingOptions:
     """Which model, and how it is trained; all but its penalty."""
 
     model: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"auto (logistic for two classes, softmax for more), {', '.join(FAMILIES)}.",
+            help=f"auto (logistic for two classes, softmax for more), {', '.join(MODEL_FAMILIES)}.",
             rich_help_panel=_MODEL,
         ),
     ] = "auto"
@@ -281,9 +281,9 @@ class Training:
         ),
     ] = None
 
-    def options(self, seed: int, **penalty: Any) -> Options:
+    def options(self, seed: int, **penalty: Any) -> ModelOptions:
         """The options of the family."""
-        return Options(
+        return ModelOptions(
             bias=self.bias,
             loss=self.loss,
             tol=self.tol,
@@ -296,7 +296,7 @@ class Training:
 
 
 @dataclass
-class Penalty:
+class PenaltyOptions:
     """How strong the penalty is."""
 
     C: Annotated[

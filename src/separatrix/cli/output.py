@@ -16,8 +16,8 @@ _WIDEST = 100
 
 
 @dataclass
-class Screen:
-    """Standard output and standard error, as one verb is to use them."""
+class Output:
+    """Standard output and standard error, as one command is to use them."""
 
     json: bool = False
     quiet: bool = False
@@ -31,31 +31,31 @@ class Screen:
         return _console(stderr=True)
 
     @property
-    def talks(self) -> bool:
+    def for_people(self) -> bool:
         """Whether people are to read what is printed."""
         return not (self.json or self.quiet)
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         """Whether a person watches."""
-        return self.talks and self.err.is_terminal
+        return self.for_people and self.err.is_terminal
 
     def say(self, *what: Any) -> None:
         """Print text and tables for people."""
-        if self.talks:
+        if self.for_people:
             _print(self.out, *what)
 
     def say_whole(self, text: str) -> None:
         """Print text whose lines are not to be broken: paths and addresses."""
-        if self.talks:
+        if self.for_people:
             self.out.print(text, soft_wrap=True)
 
     def remark(self, *what: Any) -> None:
         """Print for people beside the output, which is something else."""
-        if self.talks:
+        if self.for_people:
             _print(self.err, *what)
 
-    def facts(self, facts: Any) -> None:
+    def print_json(self, facts: Any) -> None:
         """Print facts for programs."""
         if self.json:
             from separatrix.text import printable_json
@@ -88,9 +88,9 @@ class Screen:
             self.err.print(text, soft_wrap=not self.err.is_terminal)
 
     @contextmanager
-    def busy(self, sentence: str) -> Iterator[None]:
+    def spinner(self, sentence: str) -> Iterator[None]:
         """Show that work is being done."""
-        if not self.live:
+        if not self.is_live:
             yield
             return
         from rich.text import Text

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 
 
-class Watch:
+class FitProgress:
     """A callback that shows where the fits of so many models stand, and ends them after Ctrl-C.
 
     The first Ctrl-C lets the iteration end and keeps the models; the second does not wait, nor does
     one before the first iteration is over, when there is nothing to keep.
     """
 
-    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
-        self.line = _Line(screen, what, tol, count, things)
+    def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
+        self.line = _Line(output, what, tol, count, things)
         self.begun = self.asked = False
 
     def __call__(self, progress: Any) -> None:
@@ -47,15 +47,15 @@ def tell_ending(bar: Any, what: str) -> None:
 
 
 @contextmanager
-def watching(
-    screen: Screen, what: str, tol: float, count: int = 1, things: str = "models"
-) -> Iterator[Watch]:
-    """Watch the fits of so many things; afterwards `asked` says whether they were to end."""
-    watch = Watch(screen, what, tol, count, things)
-    before = signal.signal(signal.SIGINT, watch.ask)
+def show_fit_progress(
+    output: Output, what: str, tol: float, count: int = 1, things: str = "models"
+) -> Iterator[FitProgress]:
+    """FitProgress the fits of so many things; afterwards `asked` says whether they were to end."""
+    progress = FitProgress(output, what, tol, count, things)
+    before = signal.signal(signal.SIGINT, progress.ask)
     try:
-        with watch.line:
-            yield watch
+        with progress.line:
+            yield progress
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -63,12 +63,12 @@ def watching(
 class _Line:
     """The bar, drawn only where a person watches."""
 
-    def __init__(self, screen: Screen, what: str, tol: float, count: int, things: str) -> None:
+    def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
         self.things = things
         self.ways = [_Way(tol) for _ in range(count)]
         self.batch: Any = None
         self.bar: Any = None
-        if screen.live:
+        if output.is_live:
             from rich.progress import (
                 BarColumn,
                 Progress,
@@ -83,7 +83,7 @@ class _Line:
                 TextColumn("{task.description}", markup=False),
             )
             times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
-            self.bar = Progress(*columns, *times, console=screen.err, transient=True)
+            self.bar = Progress(*columns, *times, console=output.err, transient=True)
             self.task = self.bar.add_task("" if count == 1 else self._counted(), total=count)
 
     def __enter__(self) -> None:

@@ -4,39 +4,39 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 
 
-def read_source(screen: Screen, source: str, **options: Any) -> Any:
+def read_source(output: Output, source: str, **options: Any) -> Any:
     """Load a source; a registered data set is fetched first if it is not here."""
     from separatrix.readers import load
 
-    fetch_named(screen, source)
-    with screen.busy(f"Reading {source}"):
+    fetch_named(output, source)
+    with output.spinner(f"Reading {source}"):
         return load(source, **options)
 
 
-def fetch_named(screen: Screen, source: str) -> list[Any]:
+def fetch_named(output: Output, source: str) -> list[Any]:
     """The files of a registered data set; none of anything else."""
     from separatrix.readers import fetch, names
 
     if source not in names():
         return []
-    with _bar(screen) as progress:
+    with _bar(output) as progress:
         return list(fetch(source, progress))
 
 
 @contextmanager
-def _bar(screen: Screen) -> Iterator[Callable[[str, int, int], None] | None]:
+def _bar(output: Output) -> Iterator[Callable[[str, int, int], None] | None]:
     """A progress callback for files that come over the network; no bar before the first byte."""
-    if not screen.live:
+    if not output.is_live:
         yield None
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     name = TextColumn("{task.description}", markup=False)
     columns = name, BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    bar = Progress(*columns, console=screen.err, transient=True)
+    bar = Progress(*columns, console=output.err, transient=True)
     tasks: dict[str, Any] = {}
 
     def progress(file: str, done: int, total: int) -> None:

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 from separatrix.cli.progress import tell_ending
 
 
-class Watch:
+class StudyProgressLine:
     """A callback for `Study.run` that shows where it stands, and ends it after Ctrl-C."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, output: Output) -> None:
         self.asked = False
         self.bar: Any = None
-        if screen.live:
+        if output.is_live:
             from separatrix.study.running.progress_bar import TerminalBar
 
-            self.bar = TerminalBar(screen.err)
+            self.bar = TerminalBar(output.err)
 
     def __call__(self, standing: Any) -> None:
         if self.bar is not None:
@@ -36,13 +36,13 @@ class Watch:
 
 
 @contextmanager
-def watching_study(screen: Screen) -> Iterator[Watch]:
-    """Watch a study."""
-    watch = Watch(screen)
-    before = signal.signal(signal.SIGINT, watch.ask)
+def show_study_progress(output: Output) -> Iterator[StudyProgressLine]:
+    """StudyProgressLine a study."""
+    progress = StudyProgressLine(output)
+    before = signal.signal(signal.SIGINT, progress.ask)
     try:
-        yield watch
+        yield progress
     finally:
-        if watch.bar is not None:
-            watch.bar.end(False)
+        if progress.bar is not None:
+            progress.bar.end(False)
         signal.signal(signal.SIGINT, before)

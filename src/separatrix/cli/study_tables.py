@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from separatrix.cli import tables
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import best_rows, cells
 from separatrix.text import command, counted, in_words, one_line, short_name
@@ -57,24 +57,24 @@ def write_page(facts: StudyFacts, path: Path) -> None:
     write_report(facts, path)
 
 
-def report_study(screen: Screen, facts: StudyFacts, page: Path | None) -> None:
+def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     """Print a study: table, verdict, the observations that matter most, where its page is."""
-    screen.facts(plain_facts(facts) | {"report": None if page is None else str(page)})
-    if not screen.talks:
+    output.print_json(plain_facts(facts) | {"report": None if page is None else str(page)})
+    if not output.for_people:
         return
-    screen.say(heading(facts))
+    output.say(heading(facts))
     told = [*facts.data.notes, *facts.notes]
-    screen.say(tables.notes(told) if told else "")
-    screen.say(tables.named(about(facts, MOST_FORMULAS)))
-    screen.say(study_table(facts, screen.out.width))
-    screen.say(verdict_text(facts))
+    output.say(tables.notes(told) if told else "")
+    output.say(tables.named(about(facts, MOST_FORMULAS)))
+    output.say(study_table(facts, output.out.width))
+    output.say(verdict_text(facts))
     best_first = sorted(facts.rows, key=lambda row: row.mark != "best")
     shown = [row for row in best_first if row.observations][:MOST_SEEN]
-    report_seen(screen, facts, shown)
+    report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
-        screen.say(Text(f"What was seen of all: {command('studies', 'show', facts.name)}", "dim"))
+        output.say(Text(f"What was seen of all: {command('studies', 'show', facts.name)}", "dim"))
     if page is not None:
-        screen.say(f"Report: {page}")
+        output.say(f"Report: {page}")
 
 
 def heading(facts: StudyFacts) -> RenderableType:
@@ -151,12 +151,12 @@ def verdict_text(facts: StudyFacts) -> RenderableType:
     return tables.spaced(grid)
 
 
-def report_seen(screen: Screen, facts: StudyFacts, rows: Sequence[Row]) -> None:
+def report_seen(output: Output, facts: StudyFacts, rows: Sequence[Row]) -> None:
     """Print the observations of some configurations."""
     text = Text()
     for row in rows:
         text.append(f"{in_words(row.parameters) or 'the only configuration'}\n", "bold")
         for sentence in row.observations:
-            text.append(f"{fill(sentence, screen.out.width, **_HANGING)}\n")
+            text.append(f"{fill(sentence, output.out.width, **_HANGING)}\n")
     text.rstrip()
-    screen.say(text)
+    output.say(text)

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from separatrix.cli.option_names import in_options
+from separatrix.cli.option_names import name_options
 from separatrix.text import counted as counted
 from separatrix.text import one_line, percent, printable
 
@@ -27,7 +27,7 @@ def heading(source: dict[str, Any], what: str = "") -> RenderableType:
 
 def notes(sentences: Sequence[str]) -> RenderableType:
     """What was decided, a line each, without saying anything twice."""
-    told = list(dict.fromkeys(map(in_options, sentences)))
+    told = list(dict.fromkeys(map(name_options, sentences)))
     return Group(
         *(hanging(Text(one_line(sentence), "dim"), Text("·", "dim")) for sentence in told), ""
     )
@@ -111,7 +111,8 @@ def verdict_text(verdict: dict[str, Any]) -> RenderableType:
     """Whether the fit is what was asked for, and what is wrong if it is not."""
     lines: list[RenderableType] = [_end(verdict)]
     for found in verdict["diagnoses"]:
-        lines.append(Text(in_options(f"{found['message']} {found['remedy']}")))
+        said = map(name_options, (found["message"], found["remedy"]))
+        lines.append(Text(" ".join(said)))
     return Group(*lines)
 
 

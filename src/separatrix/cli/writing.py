@@ -1,4 +1,4 @@
-"""Files that verbs write: refused before any work if they cannot be, written before the report."""
+"""Files that commands write: checked before any work, written before the report."""
 
 import os
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def _is_in(out: Path, source: Path) -> bool:
     return out.samefile(source) or source.resolve() in out.resolve().parents
 
 
-def written(out: Path | None, write: Callable[[Path], None]) -> OSError | None:
+def try_to_write(out: Path | None, write: Callable[[Path], None]) -> OSError | None:
     """Write a file if one is asked for; an error is returned, to be raised after the report."""
     try:
         if out is not None:

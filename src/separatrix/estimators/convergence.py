@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix.errors import Message, Parameter
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.warning_stacklevel import users_line
 from separatrix.solvers.dual import STALLED
@@ -28,27 +29,33 @@ def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis
         return None
     if gap is None:
         reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
-        asked = f"tol={tol:g} times that of zero weights, for standardised features"
+        asked = "{tol:g} times that of zero weights, for standardised features"
     else:
-        reached, asked = f"a relative duality gap of {gap:.2g}", f"tol={tol:g}"
+        reached, asked = f"a relative duality gap of {gap:.2g}", "{tol:g}"
     ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
-    remedy = "Raise tol, standardise the features, or lower C."
+    remedy = "Raise {tol}, standardise the features, or lower {C}."
     if result.stop_reason == STALLED:
         ended = f"stalled after {result.history.epochs} steps: its duality gap stopped shrinking,"
-        remedy = "Standardise the features, or lower C."
+        remedy = "Standardise the features, or lower {C}."
     elif result.stop_reason == "epochs":
-        ended = f"stopped at max_iter={max_iter}"
-        remedy = "Raise max_iter, standardise the features, or lower C."
+        ended = "stopped at {max_iter}"
+        remedy = "Raise {max_iter}, standardise the features, or lower {C}."
     elif result.stop_reason == "interrupted":
         ended = f"was interrupted after iteration {result.best_epoch}"
         remedy = "Let it run to the end."
     if gap is not None and gap <= ROUNDING:
-        remedy = "Raise tol: the numbers have no more digits."
+        remedy = "Raise {tol}: the numbers have no more digits."
     elif named and result.stop_reason != "interrupted":
         remedy = f"Let solver='auto' choose, or {remedy[0].lower()}{remedy[1:]}"
     elif result.stop_reason == "epochs":
-        remedy = "Raise max_iter, standardise the features, lower C, or name another solver."
-    return Diagnosis("not_converged", f"{result.solver} {ended} with {reached} ({asked}).", remedy)
+        remedy = "Raise {max_iter}, standardise the features, lower {C}, or name another solver."
+    given = {"tol": Parameter("tol", tol), "max_iter": Parameter("max_iter", max_iter)}
+    named_alone = {name: Parameter(name) for name in ("tol", "max_iter", "C")}
+    return Diagnosis(
+        "not_converged",
+        Message(f"{result.solver} {ended} with {reached} ({asked}).", **given),
+        Message(remedy, **named_alone),
+    )
 
 
 def warn_together(
@@ -64,9 +71,15 @@ def warn_together(
     if missed:
         first, diagnosis = missed[0]
         count = len({k for k, _ in missed})
-        warnings.warn(
-            f"{count} of {len(models)} {what} are not what was asked for. "
-            f"The first is {name(first)}: {diagnosis}",
-            ConvergenceWarning,
-            stacklevel=users_line(),
+        message = Message(
+            "{count} of {total} {what} are not what was asked for. "
+            "The first is {first}: {kind}: {message} {remedy}",
+            count=count,
+            total=len(models),
+            what=what,
+            first=name(first),
+            kind=diagnosis.kind,
+            message=diagnosis.message,
+            remedy=diagnosis.remedy,
         )
+        warnings.warn(ConvergenceWarning(message), stacklevel=users_line())

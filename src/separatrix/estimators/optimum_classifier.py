@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.convergence import verdict
 from separatrix.estimators.fit_many import as_weights, fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -132,8 +132,12 @@ class CertifiedClassifier(LinearClassifier):
             return 1
         if positive not in self.classes_.tolist():
             raise ParameterError(
-                f"The 'positive' parameter must be one of {in_words(self.classes_)}. "
-                f"Got {positive!r} instead."
+                Message(
+                    "{positive:subject} must be one of {classes}. Got {given!r} instead.",
+                    positive=Parameter("positive"),
+                    classes=in_words(self.classes_),
+                    given=positive,
+                )
             )
         return 1 if positive == self.classes_[1] else -1
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from separatrix.data import Dataset
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import CertifiedClassifier
@@ -90,16 +90,25 @@ class LinearSVC(CertifiedClassifier):
         require_choice("multiclass", self.multiclass, FORMS)
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
             raise ParameterError(
-                "multiclass='crammer_singer' is a form of the hinge. Got "
-                f"loss={self.loss!r}. Set loss='hinge', or multiclass='weston_watkins' or 'ovr'."
+                Message(
+                    "multiclass='crammer_singer' is a form of the hinge. Got {given}. Set {hinge}, "
+                    "or multiclass='weston_watkins' or 'ovr'.",
+                    given=Parameter("loss", self.loss),
+                    hinge=Parameter("loss", "hinge"),
+                )
             )
 
         require_number("intercept_scaling", self.intercept_scaling, open_low=True, optional=True)
         if self.intercept_scaling is not None and self.l1_ratio > 0.0:
             raise ParameterError(
-                "A penalised bias needs an L2 penalty alone. Got "
-                f"intercept_scaling={self.intercept_scaling!r} with l1_ratio={self.l1_ratio!r}. "
-                "Set intercept_scaling=None, or l1_ratio=0."
+                Message(
+                    "A penalised bias needs an L2 penalty alone. Got {scaling} with {l1_ratio}. "
+                    "Set {free}, or {no_l1}.",
+                    scaling=Parameter("intercept_scaling", self.intercept_scaling),
+                    l1_ratio=Parameter("l1_ratio", self.l1_ratio),
+                    free=Parameter("intercept_scaling", None),
+                    no_l1=Parameter("l1_ratio", 0),
+                )
             )
         _require_folds(self.probability)
 
@@ -169,7 +178,13 @@ def _require_rows_for_folds(data: Dataset, folds: int) -> None:
     counts = np.bincount(y[s > 0.0], minlength=len(data.classes))
     if counts.min() < folds:
         raise ValueError(
-            f"probability={folds} holds out rows of every class in {folds} folds, and class "
-            f"{data.classes[counts.argmin()]!s} has {counts.min()} rows that count. Use fewer "
-            "folds, or probability=False."
+            Message(
+                "{probability} holds out rows of every class in {folds} folds, and class {rarest} "
+                "has {rows} rows that count. Use fewer folds, or {none}.",
+                probability=Parameter("probability", folds),
+                folds=folds,
+                rarest=data.classes[counts.argmin()],
+                rows=counts.min(),
+                none=Parameter("probability", False),
+            )
         )

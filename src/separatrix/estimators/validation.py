@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError, Value
 from separatrix.matrix import Array, first_not_finite
 
 LARGEST_COUNT = 2**63 - 1
@@ -44,7 +44,8 @@ def require_strength(name: str, value: Any) -> None:
     """Raise unless `value` is a number > 0; infinity stands for no penalty."""
     number = as_float(value)
     if not number > 0.0 or (math.isinf(number) and value != number):
-        _refuse(name, "a number > 0, np.inf for no penalty", value)
+        allowed = Message("a number > 0, {inf} for no penalty", inf=Value(math.inf))
+        _refuse(name, allowed, value)
 
 
 def as_float(value: Any) -> float:
@@ -245,7 +246,13 @@ def _refuse(name: str, allowed: str, value: Any) -> None:
     too_large = math.isinf(as_float(value)) and value != as_float(value)
     more = " It is too large for a float, which holds up to 1.8e308." if too_large else ""
     raise ParameterError(
-        f"The '{name}' parameter must be {allowed}. Got {_shown(value)} instead.{more}"
+        Message(
+            "{name:subject} must be {allowed}. Got {value} instead.{more}",
+            name=Parameter(name),
+            allowed=allowed,
+            value=_shown(value),
+            more=more,
+        )
     )
 
 

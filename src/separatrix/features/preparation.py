@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.errors import Message, Parameter
 from separatrix.features.categorical_columns import Categories
 from separatrix.features.numeric_columns import Numbers
 from separatrix.features.settings import Settings
@@ -225,8 +226,12 @@ def _steps_of(
     steps += [Categories.fit(table, name, settings.missing, notes) for name in of["categories"]]
     if settings.word_lists and not of["text"]:
         raise ValueError(
-            "The setting 'word_lists' needs a column of text, and there is none. The columns are: "
-            f"{', '.join(f'{name} ({kind})' for name, kind in kinds.items())}."
+            Message(
+                "The setting {word_lists:quoted} needs a column of text, and there is none. The "
+                "columns are: {columns}.",
+                word_lists=Parameter("word_lists"),
+                columns=", ".join(f"{name} ({kind})" for name, kind in kinds.items()),
+            )
         )
     alone = len(of["text"]) == 1
     for name in of["text"]:
@@ -248,8 +253,12 @@ def _steps_of(
             steps.append(WordLists.fit(name, settings.word_lists, prefix))
     if not steps:
         raise ValueError(
-            "There is nothing to learn from: the setting text='none' needs word_lists, or columns "
-            "beside the text."
+            Message(
+                "There is nothing to learn from: the setting {text} needs {word_lists}, or columns "
+                "beside the text.",
+                text=Parameter("text", "none", of="Settings"),
+                word_lists=Parameter("word_lists"),
+            )
         )
     return steps
 

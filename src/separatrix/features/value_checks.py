@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns
 
@@ -45,8 +46,13 @@ def require_values(
 def missing_value(row: int, name: str, where: str = "") -> ValueError:
     """The error for a gap, in a row counted from 0."""
     return ValueError(
-        f"{_place(row, where)}: column {name!r} is missing, and missing values are refused. Remove "
-        "the row, fill the gap, or give missing='mean' to have it filled."
+        Message(
+            "{place}: column {name!r} is missing, and missing values are refused. Remove the row, "
+            "fill the gap, or give {missing} to have it filled.",
+            place=_place(row, where),
+            name=name,
+            missing=Parameter("missing", "mean"),
+        )
     )
 
 

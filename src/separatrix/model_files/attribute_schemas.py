@@ -157,6 +157,12 @@ DIAGNOSES = list_of(
             "remedy": TEXT,
             "direction": optional(plain("a pair of weights and biases", _is_direction)),
         },
+        lambda diagnosis: {
+            "kind": diagnosis.kind,
+            "message": str(diagnosis.message),
+            "remedy": str(diagnosis.remedy),
+            "direction": diagnosis.direction,
+        },
     )
 )
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.data_frames import arrow_to_numpy, dates_to_words, is_arrow, named_columns
 from separatrix.text import listed
@@ -156,8 +157,13 @@ def to_column(name: str, values: Any) -> Array:
         return np.array([math.nan if value is None else float(value) for value in items])
     found = ", ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
-        f"Column {name!r} must hold numbers, words or dates. Got {found} instead: "
-        f"turn the values into numbers or words, or leave the column out with drop={name!r}."
+        Message(
+            "Column {name!r} must hold numbers, words or dates. Got {found} instead: "
+            "turn the values into numbers or words, or leave the column out with {drop}.",
+            name=name,
+            found=found,
+            drop=Parameter("drop", name),
+        )
     )
 
 

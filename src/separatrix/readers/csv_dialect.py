@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from separatrix.errors import Message, Parameter
 from separatrix.readers.columns import MISSING
 
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}  # the rarest by accident come first
@@ -70,13 +71,23 @@ def split_fields(
         del rows[0]
         if not rows:
             raise ValueError(
-                f"{path} has a header and no rows. If its only line is data, give header=False."
+                Message(
+                    "{path} has a header and no rows. If its only line is data, give {header}.",
+                    path=path,
+                    header=Parameter("header", False),
+                )
             )
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(
-                f"{path}, line 1: {times} columns have the name {name!r}. Rename them, "
-                "or give header=False if the first line is data."
+                Message(
+                    "{path}, line 1: {times} columns have the name {name!r}. Rename them, "
+                    "or give {header} if the first line is data.",
+                    path=path,
+                    times=times,
+                    name=name,
+                    header=Parameter("header", False),
+                )
             )
     return Fields(names, list(zip(*rows)), header, delimiter, notes)
 
@@ -195,8 +206,12 @@ def _find_header(
         return False, "There is no header: the first line has none of the names of the model."
     if not rows and not any(field in MISSING or is_number(field) for field in first):
         raise ValueError(
-            f"{path} has one line, which reads like a header: there are no rows. "
-            "If it is data, give header=False."
+            Message(
+                "{path} has one line, which reads like a header: there are no rows. "
+                "If it is data, give {header}.",
+                path=path,
+                header=Parameter("header", False),
+            )
         )
     below = [
         {field for row in rows[:_LOOKED_AT] if (field := row[j].strip()) not in MISSING}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 
 
@@ -96,7 +97,12 @@ def arrow_to_numpy(name: str, column: Any) -> Array:
         or pa.types.is_large_string(kind)
     ):
         raise ValueError(
-            f"Column {name!r} must hold numbers, words or dates. Got {kind} instead: "
-            f"convert it, or leave the column out with drop={name!r}."
+            Message(
+                "Column {name!r} must hold numbers, words or dates. Got {kind} instead: "
+                "convert it, or leave the column out with {drop}.",
+                name=name,
+                kind=kind,
+                drop=Parameter("drop", name),
+            )
         )
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError, ParameterNames
 from separatrix.readers.compression.decompression import ENDINGS as PACKED
 from separatrix.readers.compression.decompression import read_start
 from separatrix.readers.csv_dialect import DELIMITERS
@@ -39,8 +39,13 @@ def _svmlight(
 ) -> LoadedTable:
     if label is not None and label is not False:
         raise ValueError(
-            f"{path}: the label of an svmlight file is the first word of a line. It can be left "
-            f"out with label=False, and no more. Got {label!r} instead."
+            Message(
+                "{path}: the label of an svmlight file is the first word of a line. It can be left "
+                "out with {label}, and no more. Got {given!r} instead.",
+                path=path,
+                label=Parameter("label", False),
+                given=label,
+            )
         )
     found = read_svmlight(path, features=features, zero_based=zero_based)
     note = f"The first feature has index {found.first_index}."
@@ -91,15 +96,27 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Loaded
         format = format_of(path)
     elif format not in READERS:
         raise ParameterError(
-            f"The 'format' parameter must be one of {', '.join(READERS)}. Got {format!r} instead."
+            Message(
+                "{format:subject} must be one of {formats}. Got {given!r} instead.",
+                format=Parameter("format"),
+                formats=", ".join(READERS),
+                given=format,
+            )
         )
     known = options_of(format)
     for name in options:
         if name not in known:
+            others = ", ".join(other for other in READERS if name in options_of(other))
             raise ParameterError(
-                f"{path} is read as {format}, which has no option {name!r}. "
-                f"It has: {', '.join(known) or 'none'}. Formats that have it: "
-                f"{', '.join(other for other in READERS if name in options_of(other)) or 'none'}."
+                Message(
+                    "{path} is read as {format}, which has no option {name:quoted}. It has: "
+                    "{known}. Formats that have it: {others}.",
+                    path=path,
+                    format=format,
+                    name=Parameter(name),
+                    known=ParameterNames(known),
+                    others=others or "none",
+                )
             )
     return READERS[format](path, **options)
 
@@ -126,8 +143,12 @@ def format_of(path: Path) -> str:
         return _BY_ENDING[ending]
     if path.exists() and not path.is_file():
         raise ParameterError(
-            f"{path} is a pipe: it can be read once, which leaves no look at what it holds. Say it "
-            "with format='svmlight' (or another format), or write it to a file first."
+            Message(
+                "{path} is a pipe: it can be read once, which leaves no look at what it holds. Say "
+                "it with {format} (or another format), or write it to a file first.",
+                path=path,
+                format=Parameter("format", "svmlight"),
+            )
         )
     return _format_of_content(read_start(path, _LOOKED_AT), is_text=ending == ".txt")
 
@@ -144,8 +165,13 @@ def _format_of_folder(path: Path) -> str:
     strange = next((file for file in files if _ending(file) in _NO_DOCUMENTS), None)
     if strange is not None:
         raise ValueError(
-            f"{path} is a folder with {strange.relative_to(path)}, which is no text of a class. "
-            "Give the file itself, or format='text' if all files in the folder are documents."
+            Message(
+                "{path} is a folder with {strange}, which is no text of a class. Give the file "
+                "itself, or {format} if all files in the folder are documents.",
+                path=path,
+                strange=strange.relative_to(path),
+                format=Parameter("format", "text"),
+            )
         )
     return "text"
 

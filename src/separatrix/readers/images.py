@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.readers.compression.size_limits import require_room
 from separatrix.readers.documents import class_folders, visible
@@ -55,7 +55,9 @@ def read_images(
         folders = class_folders(path)
     images = [(name, file) for name, files in folders.items() for file in _images_of(files)]
     if size is not None and (len(size) != 2 or min(size) < 1):
-        raise ParameterError(f"'size' must be (width, height), both >= 1. Got {size!r} instead.")
+        raise ParameterError(
+            f"'size' must be (width, height), both >= 1. Got {size!r} instead.", parameter="size"
+        )
     size = None if size is None else (size[0], size[1])
     if colour is None:
         colour = any(_has_colour(file) for _, file in images)
@@ -90,8 +92,17 @@ def _one_shape(
     whose = f"{files[0]} has" if size is None else "The model was trained on"
     other_h, other_w = shapes[odd]
     raise ValueError(
-        f"All images must have one size. {whose} {w} x {h} pixels and {files[odd]} has "
-        f"{other_w} x {other_h}: give size=({w}, {h}) to resize them."
+        Message(
+            "All images must have one size. {whose} {w} x {h} pixels and {file} has "
+            "{other_w} x {other_h}: give {size} to resize them.",
+            whose=whose,
+            w=w,
+            h=h,
+            file=files[odd],
+            other_w=other_w,
+            other_h=other_h,
+            size=Parameter("size", (w, h)),
+        )
     )
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias, TypedDict
 
 import numpy as np
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns, count_missing, require_column, to_words
 from separatrix.readers.csv_dialect import LABEL_NAMES
@@ -31,7 +32,7 @@ class LabelError(ValueError):
     """Labels that nothing can be learnt from: what is wrong with them, and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(f"{what}. {remedy}")
+        super().__init__(Message("{what}. {remedy}", what=what, remedy=remedy))
         self.what = what
 
 
@@ -131,7 +132,10 @@ def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
         gaps = [value is None or value != value for value in values]
         raise LabelError(
             f"{where}, row {gaps.index(True) + 1}: the label (column {name!r}) is missing",
-            "Remove the row, fill it in, or name the column of the labels with label=.",
+            Message(
+                "Remove the row, fill it in, or name the column of the labels with {label:=}.",
+                label=Parameter("label"),
+            ),
         )
     if values.dtype != object:
         return _numbers(where, name, values)
@@ -140,7 +144,10 @@ def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
         raise LabelError(
             f"{where}: column {name!r} was taken for the label and has a value of {len(longest):,} "
             "characters",
-            "Name the column of the labels with label=, or give label=False.",
+            Message(
+                "Name the column of the labels with {label:=}, or give {label}.",
+                label=Parameter("label", False),
+            ),
         )
     if all(value.endswith(".") for value in set(values)):
         notes.append("All labels end in a full stop, which was taken off.")

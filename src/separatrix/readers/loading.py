@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.readers.data_frames import is_frame
 from separatrix.readers.data_sets import registry
 from separatrix.readers.formats import read_path
@@ -104,4 +104,5 @@ _OF_FRAMES = ("label", "text", "drop", "columns", "layout")
 
 def _refuse(options: dict[str, Any], who: str) -> None:
     if options:
-        raise ParameterError(f"{who} no option {next(iter(options))!r}.")
+        name = Parameter(next(iter(options)))
+        raise ParameterError(Message("{who} no option {name:quoted}.", who=who, name=name))

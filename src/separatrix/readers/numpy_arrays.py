@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns
 from separatrix.readers.compression.size_limits import UnpackLimitError, require_room
@@ -36,8 +37,11 @@ def read_npy(path: Path | str, *, label: Label = None) -> LoadedTable:
     path = Path(path)
     X = _matrix(str(path), _open(path))
     if label is None or label is False:
-        notes = ["The file has no labels: give label=-1 if the last column holds them."]
-        return LoadedTable(X, None, [], notes if label is None else [])
+        note = Message(
+            "The file has no labels: give {label} if the last column holds them.",
+            label=Parameter("label", -1),
+        )
+        return LoadedTable(X, None, [], [note] if label is None else [])
     d = X.shape[1]
     if isinstance(label, str | bool) or not -d <= label < d or d < 2:
         raise ValueError(f"{path}: label must be a column from {-d} to {d - 1}. Got {label!r}.")

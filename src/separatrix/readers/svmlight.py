@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import separatrix._core as _core
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.compression.decompression import read_bytes
 from separatrix.readers.compression.text_encoding import UTF16
@@ -113,7 +114,8 @@ def _read(path: Path, text: Any, zero_based: bool | str, query_ids: bool) -> _Ro
         if not wide:
             break
     if problem:
-        raise ValueError(f"{path}, line {line}: {_sentence(problem, word)}")
+        what = _sentence(problem, word)
+        raise ValueError(Message("{path}, line {line}: {what}", path=path, line=line, what=what))
     if not n:
         raise ValueError(f"{path} has no rows. {_FORM}, one for each row.")
     sizes = ((labels, n), (starts, n + 1), (indices, entries), (values, entries), (qids, n))
@@ -134,8 +136,15 @@ def _refuse_features(path: Path, text: Any, rows: _Rows, features: int) -> None:
     line = text.line_of_row(int(np.searchsorted(rows.starts, at, side="right")) - 1)
     feature = int(rows.indices[at]) + 1
     raise ValueError(
-        f"{path}, line {line}: feature {feature:,} of a file that was said to have {features:,}. "
-        "Raise features, or leave it out."
+        Message(
+            "{path}, line {line}: feature {feature:,} of a file that was said to have {number:,}. "
+            "Raise {features}, or leave it out.",
+            path=path,
+            line=line,
+            feature=feature,
+            number=features,
+            features=Parameter("features"),
+        )
     )
 
 
@@ -160,8 +169,10 @@ def _sentence(problem: int, word: bytes) -> str:
         case 3:
             return f"the indices of a line must rise, and {text!r} comes too late or twice."
         case 4:
-            return (
-                f"index 0 in {text!r}, but the first feature was said to be 1 (zero_based=False)."
+            return Message(
+                "index 0 in {text!r}, but the first feature was said to be 1 ({one_based}).",
+                text=text,
+                one_based=Parameter("zero_based", False),
             )
         case 5:
             return f"the index in {text!r} is too large: indices have at most 18 digits."

@@ -46,7 +46,6 @@ PROGRESS = 0.5  # share of the best estimate of the gap that the next must be be
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
 
-
 def has_dual_form(loss: Loss) -> bool:
     """Whether compiled code knows how to make the duals of one row the best there are.
 

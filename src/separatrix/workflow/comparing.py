@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.metrics import measure
-from separatrix.workflow.families import FAMILIES, Options
-from separatrix.workflow.fitting import OnRecord, Prepared, fit_prepared
+from separatrix.workflow.fitting import OnRecord, fit_prepared
+from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
+from separatrix.workflow.preparing import PreparedSource
 
 BASELINE = "naive-bayes"
 _DENSE = 1 << 26  # entries of a sparse matrix that are made dense for a Gaussian
@@ -24,14 +25,14 @@ def families_for(n_classes: int) -> list[str]:
     ['logistic', 'svm', 'perceptron']
     """
     if n_classes > 2:
-        return list(FAMILIES)
+        return list(MODEL_FAMILIES)
     same = {"softmax", "reference", "weston-watkins", "crammer-singer"}
-    return [name for name in FAMILIES if name not in same]
+    return [name for name in MODEL_FAMILIES if name not in same]
 
 
 def compare(
-    prepared: Prepared,
-    options: Options | None = None,
+    prepared: PreparedSource,
+    options: ModelOptions | None = None,
     names: Sequence[str] | None = None,
     on_record: OnRecord | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -40,12 +41,12 @@ def compare(
     An option is passed to the families that have it.
 
     >>> from separatrix import load
-    >>> from separatrix.workflow.fitting import prepare
-    >>> found = list(compare(prepare(load("iris")), names=["softmax", "naive-bayes"]))
+    >>> from separatrix.workflow.preparing import prepare_source
+    >>> found = list(compare(prepare_source(load("iris")), names=["softmax", "naive-bayes"]))
     >>> [(row["model"], round(row["metrics"]["test"]["accuracy"], 2)) for row in found]
     [('softmax', 0.88), ('naive-bayes', 0.84)]
     """
-    options = Options() if options is None else options
+    options = ModelOptions() if options is None else options
     names = [*families_for(prepared.n_classes), BASELINE] if names is None else names
     for name in names:
         if name == BASELINE:
@@ -54,14 +55,14 @@ def compare(
         trained = fit_prepared(prepared, name, _taken(name, options), on_record)
         yield {
             "model": name,
-            "about": FAMILIES[name].about,
+            "about": MODEL_FAMILIES[name].about,
             "seconds": trained.facts["verdict"]["seconds"],
             "verdict": trained.facts["verdict"],
             "metrics": trained.facts["metrics"],
         }
 
 
-def naive_bayes(prepared: Prepared) -> dict[str, Any]:
+def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
     """scikit-learn's Naive Bayes: multinomial where no entry is negative and most are 0."""
     from sklearn.naive_bayes import GaussianNB, MultinomialNB
 
@@ -90,10 +91,10 @@ def naive_bayes(prepared: Prepared) -> dict[str, Any]:
     return facts | {"seconds": seconds, "metrics": metrics}
 
 
-def _taken(name: str, options: Options) -> Options:
+def _taken(name: str, options: ModelOptions) -> ModelOptions:
     """The options that this family has."""
-    family = FAMILIES[name]
+    family = MODEL_FAMILIES[name]
     taken = {k: v for k, v in options.given().items() if k in family.takes}
     if options.bias in family.biases:
         taken["bias"] = options.bias
-    return Options(**taken, seed=options.seed)
+    return ModelOptions(**taken, seed=options.seed)

@@ -9,28 +9,47 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
+from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
-from separatrix.readers import Source
+from separatrix.readers import Columns, Source
 from separatrix.training.callbacks import OnRecord, renumbered
-from separatrix.workflow.families import Family, OptionError, Options, build, family_of
-from separatrix.workflow.fitting import bundle_of, facts_of, model_facts, require_labels
-from separatrix.workflow.judging import metrics_of, verdict_of, warnings_as_sentences
-from separatrix.workflow.preparing import in_words, require_usable, settings_for
-from separatrix.workflow.scoring import needs_probabilities, scorer_of
+from separatrix.workflow.facts import (
+    collect_convergence_warnings,
+    measure_model,
+    model_facts,
+    source_facts,
+    verdict_facts,
+)
+from separatrix.workflow.fitting import make_bundle
+from separatrix.workflow.model_families import (
+    ModelFamily,
+    ModelOptions,
+    build_estimator,
+    find_family,
+)
+from separatrix.workflow.preparing import (
+    choose_settings,
+    describe_preparation,
+    require_labelled,
+    require_learnable,
+)
+from separatrix.workflow.search_scorers import make_search_scorer, needs_probabilities
 
-GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-class PreparedRows(TransformerMixin, BaseEstimator):
+class PrepareRows(TransformerMixin, BaseEstimator):
     """Turns row numbers (n, 1) of a source into a matrix, by a preparation of the rows of `fit`.
 
     So every fold is prepared by what its own training rows show.
@@ -40,8 +59,8 @@ class PreparedRows(TransformerMixin, BaseEstimator):
         self.source = source
         self.settings = settings
 
-    def __sklearn_clone__(self) -> PreparedRows:
-        return PreparedRows(self.source, self.settings)  # the same table, not a copy
+    def __sklearn_clone__(self) -> PrepareRows:
+        return PrepareRows(self.source, self.settings)  # the same table, not a copy
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from these rows."""
@@ -56,7 +75,7 @@ class PreparedRows(TransformerMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SearchedSource:
     """What a search found, as plain values, and the chosen model; none if it was interrupted."""
 
     bundle: Bundle | None
@@ -66,15 +85,15 @@ class Searched:
 def search_source(
     source: Source,
     model: str = "auto",
-    options: Options | None = None,
+    options: ModelOptions | None = None,
     settings: Settings | None = None,
     *,
-    Cs: Sequence[float] = GRID,
+    Cs: Sequence[float] = DEFAULT_CS,
     l1s: Sequence[float] | None = None,
     folds: int = 5,
     scoring: str = "accuracy",
     on_record: OnRecord | None = None,
-) -> Searched:
+) -> SearchedSource:
     """Try penalties on stratified folds of training and validation rows; measure the best.
 
     The best is trained once more on all these rows, and measured on the test rows.
@@ -87,25 +106,25 @@ def search_source(
     >>> facts["best"], [round(trial["mean"], 3) for trial in facts["trials"]]
     ({'C': 1.0}, [0.88, 0.968])
     """
-    require_labels(source)
+    require_labelled(source)
     assert source.y is not None
-    options = Options() if options is None else options
-    settings = settings_for(source.table) if settings is None else settings
-    require_usable(source, settings)
+    options = ModelOptions() if options is None else options
+    settings = choose_settings(source.table) if settings is None else settings
+    require_learnable(source, settings)
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
-    family = family_of(model, len(classes))
+    family = find_family(model, len(classes))
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
-        raise OptionError(f"The model '{family.name}' has no penalty to search for.")
+        raise OptionError(f"The model '{family.name}' has no penalty to search for.", "model")
     _require_rows(folds, counts)
-    scorer = scorer_of(scoring, classes)
+    scorer = make_search_scorer(scoring, classes)
     estimator = _estimator(family, options, scoring)
     began = time.perf_counter()
-    prepare = PreparedRows(source, settings).fit(rows)
+    prepare = PrepareRows(source, settings).fit(rows)
     preparation = prepare.preparation_
-    with warnings_as_sentences() as told:
+    with collect_convergence_warnings() as told:
         warnings.filterwarnings(
             "ignore", "The least populated class", UserWarning
         )  # a note says so
@@ -113,53 +132,68 @@ def search_source(
         search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_record)
     trials = _trials(search, folds)
     facts: dict[str, Any] = {
-        "source": facts_of(source, preparation, classes),
-        "notes": [*source.notes, *_rare(folds, classes, counts), *in_words(preparation, settings)],
+        "source": source_facts(source, preparation, classes),
+        "notes": [
+            *source.notes,
+            *_rare(folds, classes, counts),
+            *describe_preparation(preparation, settings),
+        ],
         "folds": folds,
         "scoring": scoring,
         "trials": trials,
         "interrupted": search.interrupted_,
+        "batches": getattr(search, "n_batches_", None),
+        "passes": getattr(search, "n_passes_", None),
         "warnings": told,
         "best": _best(trials, folds),
     }
     if search.interrupted_:
         about = {"name": family.name, "about": family.about_for(len(classes))}
-        return Searched(None, facts | {"model": about})
-    best = build(family, replace(options, **facts["best"]))
+        return SearchedSource(None, facts | {"model": about})
+    best = build_estimator(family, replace(options, **facts["best"]))
     heard = renumbered(on_record, [len(trials) * folds])
-    with warnings_as_sentences():  # the verdict says the same
+    with collect_convergence_warnings():  # the verdict says the same
         fit_many([best], prepare.transform(rows), y, on_record=heard)
-    metrics = {"train": metrics_of(best, prepare.transform(rows), y)}
+    metrics = {"train": measure_model(best, prepare.transform(rows), y)}
     test = source.splits["test"]
     if len(test):
-        metrics["test"] = metrics_of(best, prepare.transform(test), source.y[test])
+        metrics["test"] = measure_model(best, prepare.transform(test), source.y[test])
     facts |= {
         "model": model_facts(family, best),
         "advice": _advice(grid, facts["best"]),
-        "verdict": verdict_of(best) | {"seconds": time.perf_counter() - began},
+        "verdict": verdict_facts(best) | {"seconds": time.perf_counter() - began},
         "metrics": metrics,
     }
-    return Searched(bundle_of(source, preparation, best, metrics, ("test",)), facts)
+    return SearchedSource(make_bundle(source, preparation, best, metrics, ("test",)), facts)
 
 
-def _estimator(family: Family, options: Options, scoring: str) -> Any:
+def _estimator(family: ModelFamily, options: ModelOptions, scoring: str) -> Any:
     """What is tried: with calibrated probabilities only if the score is one of them."""
     if needs_probabilities(scoring):
-        estimator = build(family, options)
+        estimator = build_estimator(family, options)
         if not hasattr(estimator, "predict_proba"):
             raise OptionError(
-                f"scoring={scoring!r} needs probabilities, and the model '{family.name}' has none "
-                "unless they are calibrated: give probability=5, or take another model."
+                Message(
+                    "{scoring} needs probabilities, and the model '{model}' has none unless they "
+                    "are calibrated: give {probability}, or take another model.",
+                    scoring=Parameter("scoring", scoring),
+                    model=family.name,
+                    probability=Parameter("probability", 5),
+                )
             )
         return estimator
-    return build(family, replace(options, probability=None))
+    return build_estimator(family, replace(options, probability=None))
 
 
 def _require_rows(folds: int, counts: Array) -> None:
     if folds > counts.max():
         raise OptionError(
-            f"folds={folds} is more than the rows of any class: the most frequent one has "
-            f"{counts.max()} to learn from. Ask for fewer."
+            Message(
+                "{folds} is more than the rows of any class: the most frequent one has {most} to "
+                "learn from. Ask for fewer.",
+                folds=Parameter("folds", folds),
+                most=counts.max(),
+            )
         )
 
 
@@ -173,7 +207,7 @@ def _rare(folds: int, classes: Array, counts: Array) -> list[str]:
 
 
 def _search(
-    prepare: PreparedRows,
+    prepare: PrepareRows,
     estimator: Any,
     grid: dict[str, list[float]],
     rows: Array,
@@ -182,30 +216,55 @@ def _search(
     scorer: Any,
     on_record: OnRecord | None,
 ) -> Any:
-    options: dict[str, Any] = {"cv": folds, "scoring": scorer, "error_score": "raise"}
-    options["refit"] = False
-    if learns_nothing(prepare.source.table, prepare.settings):
-        X = prepare.transform(rows)  # one matrix for all folds, which makes one batch
-        return GridSearchCV(estimator, grid, **options).fit(X, y, on_record=on_record)
-    pipeline = Pipeline([("prepare", prepare), ("model", estimator)])
-    prefixed = {f"model__{name}": values for name, values in grid.items()}
-    search = GridSearchCV(pipeline, prefixed, **options)
-    return search.fit(rows[:, None], y, on_record=on_record)
+    if learns_only_scales(prepare.source.table, prepare.settings):
+        X, steps = _unscaled(prepare, rows)
+    else:
+        X, steps = rows[:, None], [("prepare", prepare)]
+    search = GridSearchCV(
+        Pipeline([*steps, ("model", estimator)]),
+        {f"model__{name}": values for name, values in grid.items()},
+        cv=folds,
+        scoring=scorer,
+        error_score="raise",
+        refit=False,
+    )
+    return search.fit(X, y, on_record=on_record)
 
 
-def learns_nothing(table: Any, settings: Settings) -> bool:
-    """Whether a preparation is the same whatever its rows are.
+def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:
+    """One matrix for the folds of all candidates, and the scaler that goes before the model.
 
-    >>> import scipy.sparse as sp
-    >>> learns_nothing(sp.csr_array(np.eye(2)), Settings())
+    GridSearchCV makes a StandardScaler a factor of the penalty, for every fold from its own
+    training rows: all folds and candidates read the same X, and can be one batch.
+    """
+    settings = replace(prepare.settings, standardise=False)
+    X = PrepareRows(prepare.source, settings).fit(rows).transform(rows)
+    scaler = StandardScaler(with_mean=not sp.issparse(X))
+    return X, [("scale", scaler)] if prepare.settings.standardise else []
+
+
+def learns_only_scales(table: Any, settings: Settings) -> bool:
+    """Whether a preparation learns nothing from its rows but the scales of the features.
+
+    Fills for missing values, categories and the words of a text differ from fold to fold.
+
+    >>> learns_only_scales(np.eye(2), Settings(standardise=True))
     True
-    >>> learns_nothing(np.eye(2), Settings(standardise=True))
+    >>> learns_only_scales(np.array([[1.0], [np.nan]]), Settings())
     False
     """
-    if hasattr(table, "kinds") or settings.standardise:
+    if settings.constant:  # a column that is not to be scaled
         return False
-    whole = not isinstance(table, np.ndarray) or table.dtype.kind != "f"
-    return whole or bool(np.isfinite(table).all())
+    if isinstance(table, Columns):
+        numbers = all(kind == "numbers" for kind in table.kinds.values())
+        return (
+            numbers and not settings.categories and not any(_has_gap(table[name]) for name in table)
+        )
+    return sp.issparse(table) or not _has_gap(table)
+
+
+def _has_gap(values: Any) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _trials(search: Any, folds: int) -> list[dict[str, Any]]:

@@ -2,22 +2,28 @@
 
 from typing import Any
 
-from separatrix.cli.command_decorator import INTERRUPTED, Common, verb
-from separatrix.cli.options import Penalty, Preparing, Reading, SourceArgument, Training
-from separatrix.cli.output import Screen
-from separatrix.cli.progress import watching
+from separatrix.cli.command_decorator import INTERRUPTED, CommonOptions, command
+from separatrix.cli.options import (
+    PenaltyOptions,
+    PreparationOptions,
+    ReadingOptions,
+    SourceArgument,
+    TrainingOptions,
+)
+from separatrix.cli.output import Output
+from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
 
 
-@verb
+@command
 def compare(
-    screen: Screen,
+    output: Output,
     source: SourceArgument,
-    reading: Reading,
-    preparing: Preparing,
-    training: Training,
-    penalty: Penalty,
-    common: Common,
+    reading: ReadingOptions,
+    preparing: PreparationOptions,
+    training: TrainingOptions,
+    penalty: PenaltyOptions,
+    common: CommonOptions,
 ) -> int:
     """Train all families of models, and Naive Bayes, on the same rows: one table.
 
@@ -29,22 +35,22 @@ def compare(
     """
     from separatrix.workflow.comparing import BASELINE, families_for
     from separatrix.workflow.comparing import compare as each
-    from separatrix.workflow.families import TOL
-    from separatrix.workflow.fitting import prepare
+    from separatrix.workflow.model_families import DEFAULT_TOL
+    from separatrix.workflow.preparing import prepare_source
 
     split = preparing.shares()
-    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
-    with screen.busy("Preparing"):
-        prepared = prepare(loaded, preparing.settings(loaded.table))
+    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
+    with output.spinner("Preparing"):
+        prepared = prepare_source(loaded, preparing.settings(loaded.table))
     chosen = [training.model] if training.model != "auto" else families_for(prepared.n_classes)
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     done: list[dict[str, Any]] = []
     interrupted = False
     for name in [*chosen, BASELINE]:
         try:
-            with watching(screen, name, training.tol or TOL) as watch:
-                done += each(prepared, options, [name], watch)
-            interrupted = watch.asked
+            with show_fit_progress(output, name, training.tol or DEFAULT_TOL) as progress:
+                done += each(prepared, options, [name], progress)
+            interrupted = progress.asked
         except KeyboardInterrupt:
             interrupted = True
         if interrupted:
@@ -61,11 +67,11 @@ def compare(
         "models": done,
         "best": _best(done),
     }
-    screen.facts(facts)
-    if screen.talks:
-        _report(screen, facts)
+    output.print_json(facts)
+    if output.for_people:
+        _report(output, facts)
     if interrupted:
-        screen.error("Interrupted: the table has the models that were done.")
+        output.error("Interrupted: the table has the models that were done.")
     return INTERRUPTED if interrupted else 0
 
 
@@ -86,13 +92,13 @@ def _best(done: list[dict[str, Any]]) -> str | None:
     return str(max(judged, key=merit)["model"])
 
 
-def _report(screen: Screen, facts: dict[str, Any]) -> None:
+def _report(output: Output, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
 
-    screen.say(tables.heading(facts["source"]))
-    screen.say(tables.notes(facts["notes"]))
+    output.say(tables.heading(facts["source"]))
+    output.say(tables.notes(facts["notes"]))
     columns = ["train", "validation", "test", "log-loss", "seconds", "verdict"]
     table = tables.plain_table("  model", columns)
     for row in facts["models"]:
@@ -105,12 +111,12 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
         cells.append("–" if row["seconds"] is None else f"{row['seconds']:.2f}")
         cells.append(_word(row))
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
-    screen.say(tables.spaced(table))
+    output.say(tables.spaced(table))
     told = [f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]]
     if facts["best"]:
         told.insert(0, f"Best by validation accuracy: {facts['best']}. Log-loss is of the test.")
     if told:
-        screen.say(" ".join(told))
+        output.say(" ".join(told))
 
 
 def _interrupted(row: dict[str, Any]) -> bool:

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import Common, register, verb
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import CommonOptions, add_command, command
+from separatrix.cli.output import Output
 
 data = typer.Typer(
     no_args_is_help=True,
@@ -15,8 +15,8 @@ data = typer.Typer(
 Name = Annotated[str, typer.Argument(help="A name, as in 'separatrix data list'.")]
 
 
-@verb
-def list_(screen: Screen, common: Common) -> None:
+@command
+def list_(output: Output, common: CommonOptions) -> None:
     """List all data sets, and whether their files are here.
 
     [b]separatrix data list[/b]
@@ -24,8 +24,8 @@ def list_(screen: Screen, common: Common) -> None:
     from separatrix.readers import describe, names
 
     found = [describe(name) for name in names()]
-    screen.facts(found)
-    if not screen.talks:
+    output.print_json(found)
+    if not output.for_people:
         return
     from separatrix.cli import tables
 
@@ -33,11 +33,11 @@ def list_(screen: Screen, common: Common) -> None:
     for about in found:
         numbers = [f"{about[key]:,}" for key in ("rows", "features", "classes")]
         table.add_row(about["name"], *numbers, "yes" if about["here"] else _where(about))
-    screen.say(table)
+    output.say(table)
 
 
-@verb
-def show(screen: Screen, name: Name, common: Common) -> None:
+@command
+def show(output: Output, name: Name, common: CommonOptions) -> None:
     """Show what a data set is, and where its files are.
 
     [b]separatrix data show mnist[/b]
@@ -45,19 +45,19 @@ def show(screen: Screen, name: Name, common: Common) -> None:
     from separatrix.readers import describe
 
     about = describe(name)
-    screen.facts(about)
-    if not screen.talks:
+    output.print_json(about)
+    if not output.for_people:
         return
     from separatrix.cli import tables
 
-    screen.say(tables.heading(about | {"classes": range(about["classes"])}))
-    screen.say(tables.named([("What", about["about"]), ("Split", about["split"])]))
+    output.say(tables.heading(about | {"classes": range(about["classes"])}))
+    output.say(tables.named([("What", about["about"]), ("Split", about["split"])]))
     for file in about["files"]:
-        screen.say_whole(_file(file))
+        output.say_whole(_file(file))
 
 
-@verb
-def fetch(screen: Screen, name: Name, common: Common) -> None:
+@command
+def fetch(output: Output, name: Name, common: CommonOptions) -> None:
     """Fetch the files of a data set and check them; files that are here stay as they are.
 
     [b]separatrix data fetch a9a[/b]
@@ -66,12 +66,12 @@ def fetch(screen: Screen, name: Name, common: Common) -> None:
     from separatrix.readers import describe
 
     describe(name)  # an unknown name is an error
-    paths = [str(path) for path in fetch_named(screen, name)]
-    screen.facts({"name": name, "files": paths})
+    paths = [str(path) for path in fetch_named(output, name)]
+    output.print_json({"name": name, "files": paths})
     if not paths:
-        screen.say(f"{name} needs no files: it comes with scikit-learn.")
+        output.say(f"{name} needs no files: it comes with scikit-learn.")
     for path in paths:
-        screen.say(path)
+        output.say(path)
 
 
 def _file(file: dict[str, Any]) -> str:
@@ -89,5 +89,5 @@ def _where(about: dict[str, Any]) -> str:
 
 
 data.command("list")(list_)
-register(data, show)
-register(data, fetch)
+add_command(data, show)
+add_command(data, fetch)

@@ -4,20 +4,20 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import Common, UsageError, verb
-from separatrix.cli.options import ModelFile, Out, Reading, SourceArgument
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import CommonOptions, UsageError, command
+from separatrix.cli.options import ModelFile, Out, ReadingOptions, SourceArgument
+from separatrix.cli.output import Output
 from separatrix.cli.reading import fetch_named
-from separatrix.cli.writing import check_out, written
+from separatrix.cli.writing import check_out, try_to_write
 
 
-@verb
+@command
 def evaluate(
-    screen: Screen,
+    output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: Reading,
-    common: Common,
+    reading: ReadingOptions,
+    common: CommonOptions,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -49,9 +49,9 @@ def evaluate(
     Of the data that the model was trained on, only the test rows are measured, and the threshold is
     found by the validation rows. --out saves the model with it.
     """
-    from separatrix.workflow.answering import evaluate as judge
-    from separatrix.workflow.answering import measured_again
-    from separatrix.workflow.inputs import load_for, open_model
+    from separatrix.workflow.evaluating import evaluate as evaluate_model
+    from separatrix.workflow.evaluating import measure_again
+    from separatrix.workflow.model_inputs import load_for_model, open_model
 
     for name, share in (("precision", precision), ("recall", recall)):
         if share is not None and not 0 < share <= 1:
@@ -64,33 +64,33 @@ def evaluate(
         raise UsageError("--out saves the model with a threshold: ask for --precision or --recall.")
     check_out(out, model, source)
     bundle = open_model(model)
-    fetch_named(screen, source)
-    with screen.busy(f"Reading {source}"):
-        rows = load_for(bundle, source, **reading.options())
+    fetch_named(output, source)
+    with output.spinner(f"Reading {source}"):
+        rows = load_for_model(bundle, source, **reading.options())
         aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
-        facts = judge(bundle, rows, every_row=every_row, **aims)
-    failed = None if out is None else written(out, measured_again(bundle, rows).save)
+        facts = evaluate_model(bundle, rows, every_row=every_row, **aims)
+    failed = None if out is None else try_to_write(out, measure_again(bundle, rows).save)
     facts["out"] = None if out is None or failed else str(out)
-    screen.facts(facts)
-    if screen.talks:
-        _report(screen, facts)
+    output.print_json(facts)
+    if output.for_people:
+        _report(output, facts)
     if failed:
         raise failed
 
 
-def _report(screen: Screen, facts: dict[str, Any]) -> None:
+def _report(output: Output, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
     from separatrix.text import one_line
 
     source, metrics, ranking = facts["source"], facts["metrics"], facts["ranking"]
-    screen.say(
+    output.say(
         Text(one_line(source["name"]), "bold"),
         f" · {tables.counted(source['rows'], 'row')} measured",
     )
-    screen.say(tables.notes(facts["notes"]))
-    screen.say(
+    output.say(tables.notes(facts["notes"]))
+    output.say(
         tables.named(
             [
                 ("Accuracy", tables.share(metrics["accuracy"])),
@@ -100,28 +100,28 @@ def _report(screen: Screen, facts: dict[str, Any]) -> None:
             ]
         )
     )
-    screen.say(tables.classes_table(source["name"], metrics))
-    screen.say(tables.confusion_table(source["name"], metrics))
+    output.say(tables.classes_table(source["name"], metrics))
+    output.say(tables.confusion_table(source["name"], metrics))
     if "operating_points" in facts:
-        _report_points(screen, facts)
+        _report_points(output, facts)
     if "threshold" in facts:
         found = facts["threshold"]
-        screen.say(
+        output.say(
             f"Threshold {found['value']:.6g}, by the {found['rows']} rows: precision "
             f"{tables.share(found['precision'])}, recall {tables.share(found['recall'])}."
         )
         if found["rows"] == "validation":
             classes, after = found["metrics"]["classes"], found["metrics"]["accuracy"]
             of_it = next(c for c in classes if c["class"] == facts["positive"])
-            screen.say(
+            output.say(
                 f"On the rows measured: precision {tables.share(of_it['precision'])}, recall "
                 f"{tables.share(of_it['recall'])}, accuracy {tables.share(after)}."
             )
     if facts["out"]:
-        screen.say(f"Saved with this threshold to {facts['out']}.")
+        output.say(f"Saved with this threshold to {facts['out']}.")
 
 
-def _report_points(screen: Screen, facts: dict[str, Any]) -> None:
+def _report_points(output: Output, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
 
     positive = tables.label(facts["positive"])
@@ -133,4 +133,4 @@ def _report_points(screen: Screen, facts: dict[str, Any]) -> None:
             tables.share(point[key]) for key in ("recall", "precision", "false_positive_rate")
         ]
         table.add_row(f"{point['threshold']:.4g}", *shares)
-    screen.say(tables.spaced(table))
+    output.say(tables.spaced(table))

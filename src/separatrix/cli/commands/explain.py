@@ -6,20 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import Common, UsageError, verb
-from separatrix.cli.options import ModelFile, Picture, Reading, SourceArgument
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import CommonOptions, UsageError, command
+from separatrix.cli.options import ModelFile, Picture, ReadingOptions, SourceArgument
+from separatrix.cli.output import Output
 from separatrix.cli.reading import fetch_named
-from separatrix.cli.writing import check_picture, written
+from separatrix.cli.writing import check_picture, try_to_write
 
 
-@verb
+@command
 def explain(
-    screen: Screen,
+    output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: Reading,
-    common: Common,
+    reading: ReadingOptions,
+    common: CommonOptions,
     row: Annotated[
         int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
     ] = 1,
@@ -44,7 +44,7 @@ def explain(
     """
     from separatrix.explain import prediction, step_of
     from separatrix.text import one_line
-    from separatrix.workflow.inputs import load_for, open_model
+    from separatrix.workflow.model_inputs import load_for_model, open_model
 
     if learning_rate is not None and not step:
         raise UsageError("--learning-rate is that of a step. Give --step as well.")
@@ -52,9 +52,9 @@ def explain(
         raise UsageError(f"--learning-rate must be finite and > 0. Got {learning_rate:g} instead.")
     check_picture(out, model, source)
     bundle = open_model(model)
-    fetch_named(screen, source)
-    with screen.busy(f"Reading {source}"):
-        rows = load_for(bundle, source, **reading.options())
+    fetch_named(output, source)
+    with output.spinner(f"Reading {source}"):
+        rows = load_for_model(bundle, source, **reading.options())
     if not 1 <= row <= len(rows):
         raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
     chosen = rows.rows([row - 1])
@@ -66,17 +66,17 @@ def explain(
         )
     else:
         found = prediction(bundle, chosen, top=top)
-    failed = written(out, lambda path: _draw(found, path))
+    failed = try_to_write(out, lambda path: _draw(found, path))
     named = {"model": model, "source": rows.name, "row_number": row}
     drawn = None if out is None or failed else str(out)
-    screen.facts(named | found.to_dict() | {"out": drawn})
+    output.print_json(named | found.to_dict() | {"out": drawn})
     title = one_line(f"{rows.name}, row {row}")
     if step:
-        screen.say(f"{title}\n\n{found.to_text(screen.out.width)}\n")
-    elif screen.talks:
-        _report(screen, found, title)
+        output.say(f"{title}\n\n{found.to_text(output.out.width)}\n")
+    elif output.for_people:
+        _report(output, found, title)
     if drawn:
-        screen.say(f"Picture: {drawn}")
+        output.say(f"Picture: {drawn}")
     if failed:
         raise failed
 
@@ -99,18 +99,18 @@ def _require_label(bundle: Any, rows: Any) -> None:
         )
 
 
-def _report(screen: Screen, found: Any, title: str) -> None:
+def _report(output: Output, found: Any, title: str) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
 
-    screen.say(Text(title, "bold"))
+    output.say(Text(title, "bold"))
     for name, value in found.row.items():
-        screen.say(Text.assemble((f"{tables.clipped(name)} ", "dim"), tables.clipped(str(value))))
-    screen.say("")
+        output.say(Text.assemble((f"{tables.clipped(name)} ", "dim"), tables.clipped(str(value))))
+    output.say("")
     if found.notes:
-        screen.say(tables.notes(found.notes))
-    screen.say(
+        output.say(tables.notes(found.notes))
+    output.say(
         Text(tables.clipped(found.verdict, 1000), "red" if found.right is False else ""), "\n"
     )
     scores = tables.plain_table("class", ("score", "probability"))
@@ -118,7 +118,7 @@ def _report(screen: Screen, found: Any, title: str) -> None:
         style = "bold" if label == str(found.decision) else ""
         cells = (tables.label(label), tables.number(z), tables.share(p))
         scores.add_row(*(Text(cell, style) for cell in cells))
-    screen.say(tables.spaced(scores))
+    output.say(tables.spaced(scores))
     first, *others = map(tables.clipped, found.header)
     parts = tables.plain_table(first, others)
     for feature, *numbers in found.contribution_rows():
@@ -126,11 +126,11 @@ def _report(screen: Screen, found: Any, title: str) -> None:
             tables.clipped(feature),
             *("" if value is None else tables.number(value) for value in numbers),
         )
-    screen.say(tables.spaced(parts))
+    output.say(tables.spaced(parts))
     if found.hidden:
-        screen.say("--top shows more of the contributions.\n")
+        output.say("--top shows more of the contributions.\n")
     if found.template is not None:
-        picture = found.template.to_text(screen.out.width)
-        screen.say(
+        picture = found.template.to_text(output.out.width)
+        output.say(
             f"{picture}\n\n# and + speak for {tables.label(found.decision)}, = and - against it."
         )

@@ -2,23 +2,30 @@
 
 from typing import Any
 
-from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, Common, verb
-from separatrix.cli.options import Out, Penalty, Preparing, Reading, SourceArgument, Training
-from separatrix.cli.output import Screen
-from separatrix.cli.progress import watching
+from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
+from separatrix.cli.options import (
+    Out,
+    PenaltyOptions,
+    PreparationOptions,
+    ReadingOptions,
+    SourceArgument,
+    TrainingOptions,
+)
+from separatrix.cli.output import Output
+from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
-from separatrix.cli.writing import check_out, written
+from separatrix.cli.writing import check_out, try_to_write
 
 
-@verb
+@command
 def fit(
-    screen: Screen,
+    output: Output,
     source: SourceArgument,
-    reading: Reading,
-    preparing: Preparing,
-    training: Training,
-    penalty: Penalty,
-    common: Common,
+    reading: ReadingOptions,
+    preparing: PreparationOptions,
+    training: TrainingOptions,
+    penalty: PenaltyOptions,
+    common: CommonOptions,
     out: Out = None,
 ) -> int:
     """Train a model on a source, judge it, and save it.
@@ -32,57 +39,58 @@ def fit(
     unless the data has parts of its own; the model learns from the training rows only. Exit code
     3 says that the model was fitted and has not converged.
     """
-    from separatrix.workflow.families import TOL
-    from separatrix.workflow.fitting import fit_prepared, prepare
+    from separatrix.workflow.fitting import fit_prepared
+    from separatrix.workflow.model_families import DEFAULT_TOL
+    from separatrix.workflow.preparing import prepare_source
 
     check_out(out, source)
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     split = preparing.shares()
-    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
-    with screen.busy("Preparing"):
-        prepared = prepare(loaded, preparing.settings(loaded.table))
-    with watching(screen, "Fitting", training.tol or TOL) as watch:
-        trained = fit_prepared(prepared, training.model, options, watch)
-    failed = written(out, trained.bundle.save)
+    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
+    with output.spinner("Preparing"):
+        prepared = prepare_source(loaded, preparing.settings(loaded.table))
+    with show_fit_progress(output, "Fitting", training.tol or DEFAULT_TOL) as progress:
+        trained = fit_prepared(prepared, training.model, options, progress)
+    failed = try_to_write(out, trained.bundle.save)
     facts = trained.facts | {"out": None if out is None or failed else str(out)}
-    screen.facts(facts)
-    if screen.talks:
-        report(screen, facts)
+    output.print_json(facts)
+    if output.for_people:
+        report(output, facts)
     if failed:
         raise failed
     return code_of(facts["verdict"])
 
 
-def report(screen: Screen, facts: dict[str, Any]) -> None:
+def report(output: Output, facts: dict[str, Any]) -> None:
     """Print a fit for people."""
     from separatrix.cli import tables
 
-    screen.say(tables.heading(facts["source"]))
-    screen.say(tables.notes(facts["notes"]))
+    output.say(tables.heading(facts["source"]))
+    output.say(tables.notes(facts["notes"]))
     model = facts["model"]
     rows = [("Model", model["about"]), ("Objective", model["objective"])]
-    screen.say(tables.named(rows))
-    report_metrics(screen, facts["metrics"])
-    report_verdict(screen, facts)
+    output.say(tables.named(rows))
+    report_metrics(output, facts["metrics"])
+    report_verdict(output, facts)
 
 
-def report_metrics(screen: Screen, metrics: dict[str, Any]) -> None:
+def report_metrics(output: Output, metrics: dict[str, Any]) -> None:
     """Print the metrics of all parts, and those of the last one class by class."""
     from separatrix.cli import tables
 
-    screen.say(tables.parts_table(metrics))
+    output.say(tables.parts_table(metrics))
     part = list(metrics)[-1]
-    screen.say(tables.classes_table(part, metrics[part]))
-    screen.say(tables.confusion_table(part, metrics[part]))
+    output.say(tables.classes_table(part, metrics[part]))
+    output.say(tables.confusion_table(part, metrics[part]))
 
 
-def report_verdict(screen: Screen, facts: dict[str, Any]) -> None:
+def report_verdict(output: Output, facts: dict[str, Any]) -> None:
     """Print the verdict, and where the model is."""
     from separatrix.cli import tables
 
-    screen.say(tables.verdict_text(facts["verdict"]))
+    output.say(tables.verdict_text(facts["verdict"]))
     if facts["out"]:
-        screen.say(f"Saved to {facts['out']}.")
+        output.say(f"Saved to {facts['out']}.")
 
 
 def code_of(verdict: dict[str, Any]) -> int:

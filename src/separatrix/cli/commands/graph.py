@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from separatrix.cli.command_decorator import Common, UsageError, verb
+from separatrix.cli.command_decorator import CommonOptions, UsageError, command
 from separatrix.cli.options import Picture
-from separatrix.cli.output import Screen
-from separatrix.cli.writing import check_picture, written
+from separatrix.cli.output import Output
+from separatrix.cli.writing import check_picture, try_to_write
 
 
 class _WithMinus(TyperCommand):
@@ -27,14 +27,14 @@ class _WithMinus(TyperCommand):
         )
 
 
-@verb
+@command
 def graph(
-    screen: Screen,
+    output: Output,
     expression: Annotated[
         str,
         typer.Argument(metavar="EXPRESSION", help="Of + - * / ^, exp, log, sqrt, sigmoid, max."),
     ],
-    common: Common,
+    common: CommonOptions,
     values: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=NUMBER...", help="Of its variables.")
     ] = None,
@@ -59,12 +59,12 @@ def graph(
 
         charts.save(charts.graph(found), path)
 
-    failed = written(out, draw)
+    failed = try_to_write(out, draw)
     drawn = None if out is None or failed else str(out)
-    screen.facts({"expression": expression} | found.to_dict() | {"out": drawn})
-    screen.say(f"{found.to_text(screen.out.width)}\n")
+    output.print_json({"expression": expression} | found.to_dict() | {"out": drawn})
+    output.say(f"{found.to_text(output.out.width)}\n")
     if drawn:
-        screen.say(f"Picture: {drawn}")
+        output.say(f"Picture: {drawn}")
     if failed:
         raise failed
 

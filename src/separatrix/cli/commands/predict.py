@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import Common, verb
-from separatrix.cli.options import ModelFile, Reading, SourceArgument
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import CommonOptions, command
+from separatrix.cli.options import ModelFile, ReadingOptions, SourceArgument
+from separatrix.cli.output import Output
 from separatrix.cli.reading import fetch_named
 from separatrix.cli.writing import check_out
 
 
-@verb
+@command
 def predict(
-    screen: Screen,
+    output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: Reading,
-    common: Common,
+    reading: ReadingOptions,
+    common: CommonOptions,
     proba: Annotated[
         bool,
         typer.Option(
@@ -39,29 +39,29 @@ def predict(
 
     The rows go through all that the training rows went through. The label may be there or not.
     """
-    from separatrix.workflow.answering import predict as answer
-    from separatrix.workflow.inputs import load_for, open_model
+    from separatrix.workflow.model_inputs import load_for_model, open_model
+    from separatrix.workflow.predicting import predict as predict_rows
 
     check_out(out, model, source)
     bundle = open_model(model)
-    fetch_named(screen, source)
-    with screen.busy(f"Reading {source}"):
-        rows = load_for(bundle, source, **reading.options())
-        facts = answer(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
-    if screen.talks:
+    fetch_named(output, source)
+    with output.spinner(f"Reading {source}"):
+        rows = load_for_model(bundle, source, **reading.options())
+        facts = predict_rows(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
+    if output.for_people:
         from separatrix.cli import tables
 
-        say = screen.remark if out is None else screen.say  # answers are not mixed with remarks
+        say = output.remark if out is None else output.say  # answers are not mixed with remarks
         say(tables.notes(facts["notes"]))
     if out is not None:
         from separatrix.files import replace_file
 
         replace_file(out, _csv(facts).encode())
-    elif not screen.json:
-        screen.data(_csv(facts))
-    screen.facts(facts)
-    if screen.talks and out is not None:
-        _report(screen, facts)
+    elif not output.json:
+        output.data(_csv(facts))
+    output.print_json(facts)
+    if output.for_people and out is not None:
+        _report(output, facts)
 
 
 def _csv(facts: dict[str, Any]) -> str:
@@ -79,16 +79,16 @@ def _csv(facts: dict[str, Any]) -> str:
     return text.getvalue()
 
 
-def _report(screen: Screen, facts: dict[str, Any]) -> None:
+def _report(output: Output, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
 
     counts = {label: facts["predictions"].count(label) for label in facts["classes"]}
     table = tables.plain_table("prediction", ["rows"])
     for label, count in counts.items():
         table.add_row(tables.label(label), f"{count:,}")
-    screen.say(tables.spaced(table))
+    output.say(tables.spaced(table))
     if "metrics" in facts:
         right = tables.share(facts["metrics"]["accuracy"])
-        screen.say(f"The file has labels: {right} of the predictions agree with them.")
+        output.say(f"The file has labels: {right} of the predictions agree with them.")
     are = "is" if facts["rows"] == 1 else "are"
-    screen.say(f"{tables.counted(facts['rows'], 'prediction')} {are} in {facts['out']}.")
+    output.say(f"{tables.counted(facts['rows'], 'prediction')} {are} in {facts['out']}.")

@@ -4,26 +4,33 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, Common, verb
+from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
-from separatrix.cli.options import Out, Preparing, Reading, SourceArgument, Training, numbers
-from separatrix.cli.output import Screen
-from separatrix.cli.progress import watching
+from separatrix.cli.options import (
+    Out,
+    PreparationOptions,
+    ReadingOptions,
+    SourceArgument,
+    TrainingOptions,
+    numbers,
+)
+from separatrix.cli.output import Output
+from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
-from separatrix.cli.writing import check_out, written
-from separatrix.workflow.scoring import SCORINGS
+from separatrix.cli.writing import check_out, try_to_write
+from separatrix.workflow.search_scorers import SCORINGS
 
 _MODEL = "Model"
 
 
-@verb
+@command
 def search(
-    screen: Screen,
+    output: Output,
     source: SourceArgument,
-    reading: Reading,
-    preparing: Preparing,
-    training: Training,
-    common: Common,
+    reading: ReadingOptions,
+    preparing: PreparationOptions,
+    training: TrainingOptions,
+    common: CommonOptions,
     C: Annotated[
         str, typer.Option("--C", metavar="X,...", help="Values to try.", rich_help_panel=_MODEL)
     ] = "0.01,0.1,1,10,100",
@@ -53,19 +60,22 @@ def search(
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
 
-    All values on all folds of the training and validation rows are trained together. The best is
-    trained on all of these rows, and measured on the test rows.
+    All values on all folds of the training and validation rows are trained together; where folds
+    learn their own words, categories or fills for missing values, those of each fold are. The best
+    is trained on all of these rows, and measured on the test rows.
     """
-    from separatrix.workflow.families import TOL
+    from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.searching import search_source
 
     check_out(out, source)
     Cs = numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
-    loaded = read_source(screen, source, seed=common.seed, split=split, **reading.options())
+    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
     count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
-    with watching(screen, "Fitting", training.tol or TOL, count, "fits") as watch:
+    with show_fit_progress(
+        output, "Fitting", training.tol or DEFAULT_TOL, count, "fits"
+    ) as progress:
         found = search_source(
             loaded,
             training.model,
@@ -75,61 +85,66 @@ def search(
             l1s=l1s,
             folds=folds,
             scoring=scoring,
-            on_record=watch,
+            on_record=progress,
         )
     if found.bundle is None:
-        screen.facts(found.facts | {"out": None})
-        _report_interrupted(screen, found.facts)
+        output.print_json(found.facts | {"out": None})
+        _report_interrupted(output, found.facts)
         return INTERRUPTED
-    failed = written(out, found.bundle.save)
+    failed = try_to_write(out, found.bundle.save)
     facts = found.facts | {"out": None if out is None or failed else str(out)}
-    screen.facts(facts)
-    if screen.talks:
-        _report(screen, facts)
+    output.print_json(facts)
+    if output.for_people:
+        _report(output, facts)
     if failed:
         raise failed
     return code_of(facts["verdict"]) or (NOT_CONVERGED if facts["warnings"] else 0)
 
 
-def _report(screen: Screen, facts: dict[str, Any]) -> None:
+def _report(output: Output, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
-    from separatrix.cli.option_names import in_options
+    from separatrix.cli.option_names import name_options
 
-    screen.say(tables.heading(facts["source"]))
-    screen.say(tables.notes(facts["notes"]))
+    output.say(tables.heading(facts["source"]))
+    output.say(tables.notes(facts["notes"]))
     about = facts["model"]["about"]
     objective = f"{facts['model']['objective']} (the chosen one)"
-    screen.say(tables.named([("Model", about), ("Objective", objective)]))
-    screen.say(_table(facts))
-    screen.say(
+    output.say(tables.named([("Model", about), ("Objective", objective)]))
+    output.say(_table(facts))
+    output.say(
         f"Best: {_words(facts['best'])}, by {facts['folds']} folds. Trained on all training and "
         "validation rows:\n"
     )
-    report_metrics(screen, facts["metrics"])
+    report_metrics(output, facts["metrics"])
+    if facts["batches"] is not None:
+        fits = facts["folds"] * len(facts["trials"])
+        batches = tables.counted(facts["batches"], "batch", "batches")
+        passes = tables.counted(facts["passes"], "pass", "passes")
+        output.say(f"The {fits} fits on folds took {batches} and {passes} over the data.\n")
     for warning in facts["warnings"]:
-        screen.say(Text(in_options(warning), "red"))
+        output.say(Text(name_options(warning), "red"))
     if facts["advice"]:
-        screen.say(Text(facts["advice"], "bold"))
-    report_verdict(screen, facts)
+        output.say(Text(facts["advice"], "bold"))
+    report_verdict(output, facts)
 
 
-def _report_interrupted(screen: Screen, facts: dict[str, Any]) -> None:
+def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
     """Print the folds that were done."""
-    if screen.talks:
+    if output.for_people:
         from separatrix.cli import tables
 
-        screen.say(tables.heading(facts["source"]))
-        screen.say(tables.notes(facts["notes"]))
-        screen.say(tables.named([("Model", facts["model"]["about"])]))
-        screen.say(_table(facts))
+        output.say(tables.heading(facts["source"]))
+        output.say(tables.notes(facts["notes"]))
+        output.say(tables.named([("Model", facts["model"]["about"])]))
+        output.say(_table(facts))
     done = sum(trial["folds_done"] for trial in facts["trials"])
     count = facts["folds"] * len(facts["trials"])
     best = "No value has all its folds."
     if facts["best"]:
         best = f"Best so far, of those with all folds: {_words(facts['best'])}."
-    screen.error(
+    output.error(
         f"Interrupted: {done} of the {count} fits on folds were done. {best} No model was trained "
         "on all rows, and none was saved."
     )

@@ -4,16 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import Common, verb
+from separatrix.cli.command_decorator import CommonOptions, command
 from separatrix.cli.options import ModelFile
-from separatrix.cli.output import Screen
+from separatrix.cli.output import Output
 
 
-@verb
+@command
 def show(
-    screen: Screen,
+    output: Output,
     model: ModelFile,
-    common: Common,
+    common: CommonOptions,
     top: Annotated[int, typer.Option(min=1, help="So many weights of each sign.")] = 10,
 ) -> None:
     """Show a model: objective, verdict, metrics, and the largest weights of every class.
@@ -21,16 +21,16 @@ def show(
     [b]separatrix show mail.sx[/b]
     [b]separatrix show mail.sx --top 30[/b]
     """
-    from separatrix.workflow.answering import describe
-    from separatrix.workflow.inputs import open_model
+    from separatrix.workflow.describing import describe_model
+    from separatrix.workflow.model_inputs import open_model
 
-    facts = describe(open_model(model), top)
-    screen.facts(facts)
-    if screen.talks:
-        _report(screen, facts, model)
+    facts = describe_model(open_model(model), top)
+    output.print_json(facts)
+    if output.for_people:
+        _report(output, facts, model)
 
 
-def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
+def _report(output: Output, facts: dict[str, Any], path: str) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
@@ -38,7 +38,7 @@ def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
 
     features = tables.counted(facts["features"], "feature")
     size = f"{features}, {len(facts['classes'])} classes"
-    screen.say(Text(one_line(path), "bold"), f" · {facts['estimator']}, {size}\n")
+    output.say(Text(one_line(path), "bold"), f" · {facts['estimator']}, {size}\n")
     rows: list[tuple[str, Any]] = [("Objective", facts["objective"])]
     if facts["source"]:
         trained = f"{one_line(facts['source'])}, fingerprint {facts['fingerprint'][:12]}"
@@ -46,14 +46,14 @@ def _report(screen: Screen, facts: dict[str, Any], path: str) -> None:
     if facts["threshold"]:
         rows.append(("Threshold", f"{facts['threshold']:.6g}"))
     rows.append(("Verdict", tables.verdict_text(facts["verdict"])))
-    screen.say(tables.named(rows))
+    output.say(tables.named(rows))
     if facts["metrics"]:
-        screen.say(tables.parts_table(facts["metrics"]))
+        output.say(tables.parts_table(facts["metrics"]))
     for score in facts["weights"]:
-        _report_score(screen, score, facts["features"])
+        _report_score(output, score, facts["features"])
 
 
-def _report_score(screen: Screen, score: dict[str, Any], n_features: int) -> None:
+def _report_score(output: Output, score: dict[str, Any], n_features: int) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
@@ -70,9 +70,9 @@ def _report_score(screen: Screen, score: dict[str, Any], n_features: int) -> Non
     for k in range(longest):
         cells = [*_cells(score["towards"], k), *_cells(score["away"], k)]
         table.add_row(*(Text(cell) for cell in cells))
-    screen.say(table)
+    output.say(table)
     counted = f"bias {score['bias']:.4g}; {score['not_zero']:,} of {n_features:,} weights are not 0"
-    screen.say(Text(counted, "dim"), "\n")
+    output.say(Text(counted, "dim"), "\n")
 
 
 def _cells(entries: list[dict[str, Any]], k: int) -> list[str]:

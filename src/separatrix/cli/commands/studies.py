@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from separatrix.cli.command_decorator import Common, UsageError, register, verb
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import CommonOptions, UsageError, add_command, command
+from separatrix.cli.output import Output
 
 studies = typer.Typer(
     no_args_is_help=True,
@@ -20,8 +20,8 @@ StoreFile = Annotated[
 ]
 
 
-@verb
-def list_(screen: Screen, common: Common, store: StoreFile = None) -> None:
+@command
+def list_(output: Output, common: CommonOptions, store: StoreFile = None) -> None:
     """List all studies.
 
     [b]separatrix studies list[/b]
@@ -31,8 +31,8 @@ def list_(screen: Screen, common: Common, store: StoreFile = None) -> None:
 
     with Store(store) as opened:
         found = read_summaries(opened)
-    screen.facts(found)
-    if not screen.talks:
+    output.print_json(found)
+    if not output.for_people:
         return
     from separatrix.cli import tables
 
@@ -42,11 +42,11 @@ def list_(screen: Screen, common: Common, store: StoreFile = None) -> None:
         made = row["created"][:16].replace("T", " ")
         took = tables.seconds(row["seconds"])
         table.add_row(row["name"], row["data"], f"{row['runs']:,}", made, took, state)
-    screen.say(table if found else "There are no studies yet.")
+    output.say(table if found else "There are no studies yet.")
 
 
-@verb
-def show(screen: Screen, common: Common, name: Name = None, store: StoreFile = None) -> None:
+@command
+def show(output: Output, common: CommonOptions, name: Name = None, store: StoreFile = None) -> None:
     """Show a study: verdict, what was seen of every configuration, and how to make it again.
 
     [b]separatrix studies show[/b]
@@ -54,42 +54,44 @@ def show(screen: Screen, common: Common, name: Name = None, store: StoreFile = N
     from separatrix.cli.study_tables import about, heading, plain_facts, report_seen, verdict_text
 
     facts = _facts(name, store)
-    screen.facts(plain_facts(facts))
-    if not screen.talks:
+    output.print_json(plain_facts(facts))
+    if not output.for_people:
         return
     from separatrix.cli import tables
 
-    screen.say(heading(facts), "\n")
-    screen.say(verdict_text(facts))
+    output.say(heading(facts), "\n")
+    output.say(verdict_text(facts))
     versions = ", ".join(f"{key} {value}" for key, value in facts.versions.items())
     rows: list[tuple[str, Any]] = [
         *about(facts),
         ("Again", facts.command or facts.python),
         ("Versions", versions),
     ]
-    screen.say(tables.named(rows))
-    report_seen(screen, facts, [row for row in facts.rows if row.observations])
+    output.say(tables.named(rows))
+    report_seen(output, facts, [row for row in facts.rows if row.observations])
 
 
-@verb
-def table(screen: Screen, common: Common, name: Name = None, store: StoreFile = None) -> None:
+@command
+def table(
+    output: Output, common: CommonOptions, name: Name = None, store: StoreFile = None
+) -> None:
     """Print the table of a study: one row a configuration.
 
     [b]separatrix studies table[/b]
     [b]separatrix studies table iris --json[/b]
     """
     facts = _facts(name, store)
-    screen.facts(facts.table())
-    if screen.talks:
+    output.print_json(facts.table())
+    if output.for_people:
         from separatrix.cli.study_tables import study_table
 
-        screen.say(study_table(facts, screen.out.width))
+        output.say(study_table(facts, output.out.width))
 
 
-@verb
+@command
 def report(
-    screen: Screen,
-    common: Common,
+    output: Output,
+    common: CommonOptions,
     name: Name = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page to write (reports/NAME.html).")
@@ -109,14 +111,14 @@ def report(
     facts = _facts(name, store, histories=True)
     page = out or page_of(facts.name)
     write_page(facts, page)
-    screen.facts({"report": str(page)})
-    screen.say(f"Report: {page}")
+    output.print_json({"report": str(page)})
+    output.say(f"Report: {page}")
 
 
-@verb
+@command
 def export(
-    screen: Screen,
-    common: Common,
+    output: Output,
+    common: CommonOptions,
     name: Name = None,
     format: Annotated[
         Literal["csv", "json", "markdown", "latex"] | None,
@@ -137,7 +139,7 @@ def export(
     from separatrix.study.results.table_formats import ENDINGS, FORMATS
 
     chosen = format or ENDINGS.get("" if out is None else out.suffix.lower())
-    if screen.json and out is None:
+    if output.json and out is None:
         if chosen not in (None, "json"):
             raise UsageError(
                 f"--json prints JSON, and --format {chosen} something else: leave one of them out, "
@@ -153,16 +155,16 @@ def export(
     text = FORMATS[chosen](_facts(name, store))
     if out is not None:
         replace_file(out, text.encode())
-        screen.facts({"out": str(out)})
-        screen.say(f"Written to {out}.")
-    elif not screen.quiet:
-        screen.data(text)
+        output.print_json({"out": str(out)})
+        output.say(f"Written to {out}.")
+    elif not output.quiet:
+        output.data(text)
 
 
-@verb
+@command
 def delete(
-    screen: Screen,
-    common: Common,
+    output: Output,
+    common: CommonOptions,
     name: Name = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     store: StoreFile = None,
@@ -178,15 +180,15 @@ def delete(
     with Store(store, write=True) as opened:
         meant = opened.study(name)["name"]
         if name is None and not yes:
-            if not screen.live:
+            if not output.is_live:
                 raise UsageError(
                     f"Name the study to delete, or say --yes for the latest, {meant!r}."
                 )
             if not typer.confirm(f"Delete the study {meant!r}?"):
                 return
         delete_study(opened, meant)
-    screen.facts({"deleted": meant})
-    screen.say(f"Deleted the study {meant}.")
+    output.print_json({"deleted": meant})
+    output.say(f"Deleted the study {meant}.")
 
 
 def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> Any:
@@ -199,4 +201,4 @@ def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> 
 
 studies.command("list")(list_)
 for each in (show, table, report, export, delete):
-    register(studies, each)
+    add_command(studies, each)

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, Common, verb
-from separatrix.cli.grid_options import GRID_OPTIONS, Sweep, given_options, words_of
-from separatrix.cli.options import Preparing, Reading, SourceArgument
-from separatrix.cli.output import Screen
+from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
+from separatrix.cli.grid_options import GRID_OPTIONS, GridOptions, given_options, words_of
+from separatrix.cli.options import PreparationOptions, ReadingOptions, SourceArgument
+from separatrix.cli.output import Output
 from separatrix.cli.reading import read_source
-from separatrix.cli.study_progress import watching_study
-from separatrix.cli.writing import written
+from separatrix.cli.study_progress import show_study_progress
+from separatrix.cli.writing import try_to_write
 
 _STUDY = "Study"
 
@@ -28,7 +28,7 @@ StoreOption = Annotated[
 
 
 @dataclass
-class Keeping:
+class StudyOptions:
     """Where a study is kept, and how."""
 
     name: Annotated[
@@ -82,15 +82,15 @@ class Keeping:
         return [*files, *([] if self.mlflow is None else [MlflowLog(self.mlflow)])]
 
 
-@verb
+@command
 def study(
-    screen: Screen,
+    output: Output,
     source: SourceArgument,
-    sweep: Sweep,
-    keeping: Keeping,
-    reading: Reading,
-    preparing: Preparing,
-    common: Common,
+    grid_options: GridOptions,
+    study_options: StudyOptions,
+    reading: ReadingOptions,
+    preparing: PreparationOptions,
+    common: CommonOptions,
 ) -> int:
     """Train a grid of configurations together, keep them all, and say which is best and why.
 
@@ -108,53 +108,55 @@ def study(
     from separatrix.study import Study
     from separatrix.study.planning.data import StudyData, run_arguments
     from separatrix.study.planning.default_grid import COURSE, choose_grid
-    from separatrix.text import command
-    from separatrix.workflow.fitting import prepare
+    from separatrix.text import command as command_line
+    from separatrix.workflow.preparing import prepare_source
 
-    given = sweep.grid()
+    given = grid_options.grid()
     options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
-    loaded = read_source(screen, source, **options)
-    if sweep.descends and preparing.standardise is None and loaded.name in COURSE:
+    loaded = read_source(output, source, **options)
+    if grid_options.descends and preparing.standardise is None and loaded.name in COURSE:
         preparing.standardise = False  # as the homework has it
-    with screen.busy("Preparing"):
-        prepared = prepare(loaded, preparing.settings(loaded.table))
+    with output.spinner("Preparing"):
+        prepared = prepare_source(loaded, preparing.settings(loaded.table))
         arguments = run_arguments(_loading(source, options), preparing.options(loaded.table))
         data = StudyData.from_prepared(prepared, arguments)
-        estimator = sweep.estimator(given, len(data.training.classes))
+        estimator = grid_options.estimator(given, len(data.training.classes))
         choice = choose_grid(estimator, data, given)
     made = Study(
-        keeping.name,
+        study_options.name,
         estimator,
         choice.grid,
-        seeds=sweep.seeds,
-        draws=sweep.draws,
-        store=keeping.store,
-        memory=int(keeping.memory * 1e9),
+        seeds=grid_options.seeds,
+        draws=grid_options.draws,
+        store=study_options.store,
+        memory=int(study_options.memory * 1e9),
         seed=common.seed,
-        notes=[*choice.notes, *sweep.notes(estimator)],
+        notes=[*choice.notes, *grid_options.notes(estimator)],
     )
     unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
-    made.command = command(
+    made.command = command_line(
         *("study", source),
         *words_of(choice.grid),
-        *given_options(replace(sweep, **unsaid)),
+        *given_options(replace(grid_options, **unsaid)),
         *given_options(reading),
         *given_options(preparing),
         *([] if common.seed == 0 else ["--seed", str(common.seed)]),
     )
     try:
-        with watching_study(screen) as watch:
-            made.run(data, resume=keeping.resume, on_progress=watch, logs=keeping.logs())
+        with show_study_progress(output) as progress:
+            made.run(
+                data, resume=study_options.resume, on_progress=progress, logs=study_options.logs()
+            )
     except KeyboardInterrupt:
-        keeping.name, keeping.resume = made.name, True
-        again = command(*shlex.split(made.command)[1:], *given_options(keeping))
-        screen.error("Interrupted: what is done is kept. Go on with:")
-        screen.err.print(again, soft_wrap=True)  # to be copied as it is
+        study_options.name, study_options.resume = made.name, True
+        again = command_line(*shlex.split(made.command)[1:], *given_options(study_options))
+        output.error("Interrupted: what is done is kept. Go on with:")
+        output.err.print(again, soft_wrap=True)  # to be copied as it is
         return INTERRUPTED
     facts = made.facts()
-    page = None if keeping.no_report else keeping.report or page_of(facts.name)
-    failed = written(page, lambda path: write_page(facts, path))
-    report_study(screen, facts, None if failed else page)
+    page = None if study_options.no_report else study_options.report or page_of(facts.name)
+    failed = try_to_write(page, lambda path: write_page(facts, path))
+    report_study(output, facts, None if failed else page)
     if failed:
         raise failed
     return NOT_CONVERGED if facts.verdict.best is None else 0

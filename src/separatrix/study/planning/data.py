@@ -17,8 +17,7 @@ from separatrix.estimators.fit_many import prepare_validation
 from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
 from separatrix.study.results.facts import DataFacts
-from separatrix.workflow.fitting import Prepared, prepare
-from separatrix.workflow.preparing import settings_for
+from separatrix.workflow.preparing import PreparedSource, choose_settings, prepare_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ class StudyData:
         return cls(X, y, training, validation, facts, digest, call)
 
     @classmethod
-    def from_prepared(cls, prepared: Prepared, call: str) -> StudyData:
+    def from_prepared(cls, prepared: PreparedSource, call: str) -> StudyData:
         """Take the training and validation rows of a prepared source."""
         X, y = prepared.X, prepared.y
         return cls.from_arrays(
@@ -118,7 +117,9 @@ def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any
         )
     source = X if isinstance(X, Source) else load(X)
     call = run_arguments("source" if isinstance(X, Source) else repr(str(X)), settings)
-    return StudyData.from_prepared(prepare(source, settings_for(source.table, **settings)), call)
+    return StudyData.from_prepared(
+        prepare_source(source, choose_settings(source.table, **settings)), call
+    )
 
 
 def run_arguments(source: str, settings: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from separatrix.study.planning.data import StudyData
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import rounded_down
 from separatrix.verdict.smoothness import smoothness
-from separatrix.workflow.searching import GRID
+from separatrix.workflow.searching import DEFAULT_CS
 
 # The grid of the homework that hands out these data, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")
@@ -53,8 +53,8 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
     as many as a few minutes allow. For models trained to their optimum only the penalty matters.
 
     >>> from separatrix import GradientDescentClassifier, load
-    >>> from separatrix.workflow.fitting import prepare
-    >>> data = StudyData.from_prepared(prepare(load("wine")), "'wine'")
+    >>> from separatrix.workflow.preparing import prepare_source
+    >>> data = StudyData.from_prepared(prepare_source(load("wine")), "'wine'")
     >>> chosen = choose_grid(GradientDescentClassifier(), data, {"momentum": [0.9]})
     >>> list(chosen.grid), chosen.notes[0]
     (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
@@ -80,8 +80,9 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
 def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> ChosenGrid:
     if "C" in given or "C" not in estimator.get_params(deep=False):
         return ChosenGrid(given)
-    note = f"C from {GRID[0]:g} to {GRID[-1]:g} was chosen, the inverse strength of the penalty."
-    return ChosenGrid({"C": list(GRID), **given}, [note])
+    low, high = DEFAULT_CS[0], DEFAULT_CS[-1]
+    note = f"C from {low:g} to {high:g} was chosen, the inverse strength of the penalty."
+    return ChosenGrid({"C": list(DEFAULT_CS), **given}, [note])
 
 
 def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, ParameterError, message_of
 from separatrix.estimators.fit_many import prepare
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.study.planning.data import StudyData
@@ -46,7 +46,8 @@ class StudyTasks:
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
                 chosen = in_words(plan.configurations[run.configuration])
-                raise kind(f"{chosen}: {error}") from None
+                message = Message("{which}: {what}", which=chosen, what=message_of(error))
+                raise kind(message) from None
             if data.validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "

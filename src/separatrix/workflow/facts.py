@@ -1,4 +1,4 @@
-"""What is said of a fitted model: its verdict and its metrics, as plain values."""
+"""What is reported of a fit, as plain values: source, model, verdict and metrics."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix.errors import message_of
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.features.preparation import Preparation
 from separatrix.matrix import Array
 from separatrix.metrics import measure
+from separatrix.readers import Source
+from separatrix.workflow.model_families import ModelFamily
 
 # Findings that make a fit something else than what was asked for.
 UNFIT = frozenset({"diverged", "not_converged", "separable"})
 
 
 @contextmanager
-def warnings_as_sentences() -> Iterator[list[str]]:
+def collect_convergence_warnings() -> Iterator[list[str]]:
     """Collect what fits would warn of; other warnings are passed on."""
     told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -27,12 +31,13 @@ def warnings_as_sentences() -> Iterator[list[str]]:
         yield told
     for found in caught:
         if issubclass(found.category, ConvergenceWarning):
-            told.append(str(found.message))
+            assert isinstance(found.message, Warning)
+            told.append(message_of(found.message))
         else:
             warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
 
 
-def verdict_of(model: LinearClassifier) -> dict[str, Any]:
+def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
     """Whether a fit reached what was asked for, how, and what is wrong with it if not."""
     diagnoses = [
         {"kind": d.kind, "message": d.message, "remedy": d.remedy} for d in model.diagnoses_
@@ -49,7 +54,30 @@ def verdict_of(model: LinearClassifier) -> dict[str, Any]:
     }
 
 
-def metrics_of(model: LinearClassifier, X: Any, y: Array) -> dict[str, Any]:
+def measure_model(model: LinearClassifier, X: Any, y: Array) -> dict[str, Any]:
     """The metrics of a model on rows (n, d) of known label."""
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     return measure(y, model.predict(X), model.classes_, probabilities)
+
+
+def source_facts(source: Source, preparation: Preparation, classes: Array) -> dict[str, Any]:
+    """What a model was trained on."""
+    return {
+        "name": source.name,
+        "rows": len(source),
+        "columns": int(source.table.shape[1]),
+        "features": len(preparation.feature_names_out),
+        "classes": classes.tolist(),
+        "parts": {part: len(rows) for part, rows in source.splits.items()},
+        "fingerprint": source.fingerprint,
+    }
+
+
+def model_facts(family: ModelFamily, model: LinearClassifier) -> dict[str, Any]:
+    """Which model it is, and what it minimised."""
+    return {
+        "name": family.name,
+        "about": family.about_for(len(model.classes_)),
+        "parameters": model.get_params(deep=False),
+        "objective": model.objective(),
+    }

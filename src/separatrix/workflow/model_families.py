@@ -6,27 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, OptionError, Parameter, ParameterNames
 
 if TYPE_CHECKING:
     from separatrix.estimators.linear_classifier import LinearClassifier
 
-TOL = 1e-6  # accuracies that differ in no row from those of the optimum
+DEFAULT_TOL = 1e-6  # accuracies that differ in no row from those of the optimum
 BIASES = ("free", "penalised", "none")
-LOSSES = ("hinge", "squared_hinge")
-
-
-class OptionError(ParameterError):
-    """An option that a family does not have, or cannot have with another one."""
+SVM_LOSSES = ("hinge", "squared_hinge")
 
 
 @dataclass(frozen=True)
-class Options:
+class ModelOptions:
     """What a user may say of a model; None is not said, and the family's default.
 
     - `C`: inverse strength of the penalty; `l1`: the share of L1 in it
     - `bias`: one of BIASES
-    - `loss`: one of LOSSES, of support vector machines
+    - `loss`: one of SVM_LOSSES, of support vector machines
     - `tol`, `max_iter`: when to stop
     - `balanced`: whether classes weigh the same, however many rows they have
     - `probability`: folds to calibrate probabilities by, of support vector machines
@@ -50,7 +46,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """A kind of model: the class of its estimator, and which options are which parameters."""
 
     name: str
@@ -64,20 +60,27 @@ class Family:
         """What it is, in a sentence for so many classes."""
         return self.about if n_classes > 2 else self.about.partition(";")[0]
 
-    def parameters(self, options: Options) -> dict[str, Any]:
+    def parameters(self, options: ModelOptions) -> dict[str, Any]:
         """The parameters of the estimator; an option that it does not have is refused."""
         parameters = dict(self.defaults)
         for name, value in options.given().items():
             if name == "bias":
                 parameters |= self._bias(value)
             elif name not in self.takes:
-                having = [family.name for family in FAMILIES.values() if name in family.takes]
+                having = [family.name for family in MODEL_FAMILIES.values() if name in family.takes]
                 raise OptionError(
-                    f"The model '{self.name}' has no option '{name}'. It has "
-                    f"{', '.join([*self.takes, 'bias'])}. Models that have it: {', '.join(having)}."
+                    Message(
+                        "The model '{model}' has no option {option:quoted}. It has {known}. Models "
+                        "that have it: {having}.",
+                        model=self.name,
+                        option=Parameter(name),
+                        known=ParameterNames([*self.takes, "bias"]),
+                        having=", ".join(having),
+                    )
                 )
-            elif name == "loss" and value not in LOSSES:
-                raise OptionError(f"The loss is one of {', '.join(LOSSES)}. Got '{value}' instead.")
+            elif name == "loss" and value not in SVM_LOSSES:
+                losses = ", ".join(SVM_LOSSES)
+                raise OptionError(f"The loss is one of {losses}. Got '{value}' instead.", "loss")
             elif name == "balanced":
                 parameters[self.takes[name]] = "balanced" if value else None
             else:
@@ -88,7 +91,8 @@ class Family:
         if bias not in self.biases:
             raise OptionError(
                 f"The bias of the model '{self.name}' is one of {', '.join(self.biases)}. "
-                f"Got '{bias}' instead."
+                f"Got '{bias}' instead.",
+                "bias",
             )
         if bias == "penalised":
             return {"intercept_scaling": 1.0}
@@ -104,55 +108,55 @@ _CERTIFIED = {
 }
 _MARGINS = {**_CERTIFIED, "loss": "loss", "probability": "probability"}
 
-FAMILIES = {
+MODEL_FAMILIES = {
     family.name: family
     for family in [
-        Family(
+        ModelFamily(
             "logistic",
             "logistic regression; of several classes, each against the rest",
             "LogisticRegression",
             _CERTIFIED,
-            {"multiclass": "ovr", "tol": TOL},
+            {"multiclass": "ovr", "tol": DEFAULT_TOL},
         ),
-        Family(
+        ModelFamily(
             "softmax",
             "softmax regression: a score for every class, cross-entropy",
             "LogisticRegression",
             _CERTIFIED,
-            {"multiclass": "softmax", "tol": TOL},
+            {"multiclass": "softmax", "tol": DEFAULT_TOL},
         ),
-        Family(
+        ModelFamily(
             "reference",
             "softmax regression with the first class's score fixed at 0",
             "LogisticRegression",
             _CERTIFIED,
-            {"multiclass": "reference", "tol": TOL},
+            {"multiclass": "reference", "tol": DEFAULT_TOL},
         ),
-        Family(
+        ModelFamily(
             "svm",
             "support vector machine; of several classes, each against the rest",
             "LinearSVC",
             _MARGINS,
-            {"multiclass": "ovr", "tol": TOL},
+            {"multiclass": "ovr", "tol": DEFAULT_TOL},
             BIASES,
         ),
-        Family(
+        ModelFamily(
             "weston-watkins",
             "support vector machine of all classes: the sum over the wrong ones",
             "LinearSVC",
             _MARGINS,
-            {"multiclass": "weston_watkins", "tol": TOL},
+            {"multiclass": "weston_watkins", "tol": DEFAULT_TOL},
             BIASES,
         ),
-        Family(
+        ModelFamily(
             "crammer-singer",
             "support vector machine of all classes: the worst wrong one",
             "LinearSVC",
             {**_CERTIFIED, "probability": "probability"},
-            {"multiclass": "crammer_singer", "loss": "hinge", "tol": TOL},
+            {"multiclass": "crammer_singer", "loss": "hinge", "tol": DEFAULT_TOL},
             BIASES,
         ),
-        Family(
+        ModelFamily(
             "perceptron",
             "Rosenblatt's perceptron: only mistakes teach",
             "Perceptron",
@@ -161,33 +165,34 @@ FAMILIES = {
         ),
     ]
 }
-NAMES = ("auto", *FAMILIES)
+MODEL_NAMES = ("auto", *MODEL_FAMILIES)
 
 
-def family_of(name: str, n_classes: int) -> Family:
+def find_family(name: str, n_classes: int) -> ModelFamily:
     """The family of this name; 'auto' is logistic regression, or softmax for several classes.
 
-    >>> family_of("auto", 2).name, family_of("auto", 3).name
+    >>> find_family("auto", 2).name, find_family("auto", 3).name
     ('logistic', 'softmax')
     """
     if name == "auto":
         name = "logistic" if n_classes == 2 else "softmax"
-    if name not in FAMILIES:
-        raise OptionError(f"The model must be one of {', '.join(NAMES)}. Got '{name}' instead.")
-    return FAMILIES[name]
+    if name not in MODEL_FAMILIES:
+        known = ", ".join(MODEL_NAMES)
+        raise OptionError(f"The model must be one of {known}. Got '{name}' instead.", "model")
+    return MODEL_FAMILIES[name]
 
 
-def build(family: Family, options: Options) -> LinearClassifier:
+def build_estimator(family: ModelFamily, options: ModelOptions) -> LinearClassifier:
     """An estimator, not yet fitted.
 
-    >>> build(FAMILIES["svm"], Options(C=0.1, bias="penalised")).intercept_scaling
+    >>> options = ModelOptions(C=0.1, bias="penalised")
+    >>> build_estimator(MODEL_FAMILIES["svm"], options).intercept_scaling
     1.0
-    >>> build(FAMILIES["perceptron"], Options(C=0.1))
+    >>> build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(C=0.1))
     Traceback (most recent call last):
         ...
-    separatrix.workflow.families.OptionError: The model 'perceptron' has no option 'C'. It has
-    max_iter, bias. Models that have it: logistic, softmax, reference, svm, weston-watkins,
-    crammer-singer.
+    separatrix.errors.OptionError: The model 'perceptron' has no option 'C'. It has max_iter, bias.
+    Models that have it: logistic, softmax, reference, svm, weston-watkins, crammer-singer.
     """
     import separatrix.estimators as estimators
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from separatrix.workflow.families import OptionError
+from separatrix.errors import Message, OptionError, Parameter
 
 if TYPE_CHECKING:
     from separatrix.matrix import Array
@@ -29,30 +29,39 @@ _OF_PROBABILITIES = ("neg_log_loss",)
 SCORINGS = (*_ANY, *_OF_TWO, *_OF_PROBABILITIES)
 
 
-def scorer_of(scoring: str, classes: Array) -> Any:
+def make_search_scorer(scoring: str, classes: Array) -> Any:
     """What scikit-learn takes for a score of this name, for labels of these classes.
 
     >>> import numpy as np
-    >>> scorer_of("accuracy", np.array(["ham", "spam"]))
+    >>> make_search_scorer("accuracy", np.array(["ham", "spam"]))
     'accuracy'
-    >>> scorer_of("f1", np.array(["a", "b", "c"]))
+    >>> make_search_scorer("f1", np.array(["a", "b", "c"]))
     Traceback (most recent call last):
         ...
-    separatrix.workflow.families.OptionError: scoring='f1' is of two classes, and these data have 3.
-    Use accuracy, balanced_accuracy, f1_macro, f1_weighted, precision_macro, recall_macro,
+    separatrix.errors.OptionError: scoring='f1' is of two classes, and these data have 3. Use
+    accuracy, balanced_accuracy, f1_macro, f1_weighted, precision_macro, recall_macro,
     matthews_corrcoef or neg_log_loss.
     """
     if scoring not in SCORINGS:
         raise OptionError(
-            f"The 'scoring' parameter must be one of {', '.join(SCORINGS)}. Got {scoring!r} "
-            "instead."
+            Message(
+                "{scoring:subject} must be one of {known}. Got {given!r} instead.",
+                scoring=Parameter("scoring"),
+                known=", ".join(SCORINGS),
+                given=scoring,
+            )
         )
     if scoring not in _OF_TWO:
         return scoring
     if len(classes) != 2:
         raise OptionError(
-            f"scoring={scoring!r} is of two classes, and these data have {len(classes)}. Use "
-            f"{', '.join(_ANY)} or {_OF_PROBABILITIES[0]}."
+            Message(
+                "{scoring} is of two classes, and these data have {count}. Use {others} or {last}.",
+                scoring=Parameter("scoring", scoring),
+                count=len(classes),
+                others=", ".join(_ANY),
+                last=_OF_PROBABILITIES[0],
+            )
         )
     import sklearn.metrics as metrics
 

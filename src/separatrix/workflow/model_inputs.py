@@ -1,4 +1,4 @@
-"""New rows for a model that is there: read as it knows them, with labels or without."""
+"""New rows for a saved model: read as its training rows were, with labels or without."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
@@ -25,7 +25,7 @@ def open_model(path: str | os.PathLike[str]) -> Bundle:
     return found if isinstance(found, Bundle) else Bundle(found)
 
 
-def load_for(bundle: Bundle, source: Any, **options: Any) -> Source:
+def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
     """Load rows as those of the training were read, with what the model knows.
 
     That is its columns, their kinds and their order, or how many features there are, the index of
@@ -47,14 +47,14 @@ def load_for(bundle: Bundle, source: Any, **options: Any) -> Source:
     return Source(loaded.name, table, y, table.names, [*loaded.notes, note])
 
 
-def held_out(bundle: Bundle, source: Source, part: str = "test") -> Source | None:
+def held_out_rows(bundle: Bundle, source: Source, part: str = "test") -> Source | None:
     """The rows of a part that the model has not learnt from; None if these are other data.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.fitting import fit_source
     >>> iris = load("iris")
     >>> bundle = fit_source(iris).bundle
-    >>> len(held_out(bundle, iris)), held_out(bundle, load("wine"))
+    >>> len(held_out_rows(bundle, iris)), held_out_rows(bundle, load("wine"))
     (25, None)
     """
     training = (bundle.metrics or {}).get("training")
@@ -85,9 +85,14 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
     if "zero_based" in known and given.get("zero_based") not in (None, known["zero_based"]):
         first, other = (0, 1) if known["zero_based"] else (1, 0)
         raise ParameterError(
-            f"The model's own rows count features from {first}: rows that count them from {other} "
-            f"would be read one feature off. Leave zero_based={given['zero_based']} out, or count "
-            f"them from {first} in the file."
+            Message(
+                "The model's own rows count features from {first}: rows that count them from "
+                "{other} would be read one feature off. Leave {zero_based} out, or count them "
+                "from {first} in the file.",
+                first=first,
+                other=other,
+                zero_based=Parameter("zero_based", given["zero_based"]),
+            )
         )
     if "size" in known and "size" in given:
         _require_size(known["size"], given["size"])
@@ -137,8 +142,15 @@ def _require_size(trained: list[int], given: tuple[int, int]) -> None:
     if list(given) != trained:
         (w, h), (other_w, other_h) = trained, given
         raise ValueError(
-            f"The model was trained on images of {w} x {h} pixels, and to resize others to "
-            f"{other_w} x {other_h} is of no use to it: give size=({w}, {h})."
+            Message(
+                "The model was trained on images of {w} x {h} pixels, and to resize others to "
+                "{other_w} x {other_h} is of no use to it: give {size}.",
+                w=w,
+                h=h,
+                other_w=other_w,
+                other_h=other_h,
+                size=Parameter("size", (w, h)),
+            )
         )
 
 

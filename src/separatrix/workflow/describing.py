@@ -1,0 +1,77 @@
+"""What a saved model is: objective, verdict, metrics and its largest weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
+from separatrix.workflow.facts import verdict_facts
+
+
+def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
+    """What a model is: its objective and verdict, what was measured, its largest weights.
+
+    `weights` has an entry for every score: the class it speaks for, the class it speaks against (of
+    two), its bias, how many of its weights are not 0, and the `top` largest and smallest weights.
+
+    >>> from separatrix import load
+    >>> from separatrix.workflow.fitting import fit_source
+    >>> facts = describe_model(fit_source(load("iris")).bundle, top=1)
+    >>> [score["towards"][0]["feature"] for score in facts["weights"]]
+    ['sepal width (cm)', 'sepal length (cm)', 'petal width (cm)']
+    """
+    model = bundle.estimator
+    metrics = dict(bundle.metrics or {})
+    training = metrics.pop("training", {})
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
+    return {
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(deep=False),
+        "source": training.get("source"),
+        "fingerprint": bundle.fingerprint,
+        "classes": model.classes_.tolist(),
+        "features": int(model.n_features_in_),
+        "objective": model.objective(),
+        "threshold": getattr(model, "threshold_", 0.0),
+        "verdict": verdict_facts(model),
+        "metrics": metrics,
+        "weights": _weights(model.classes_.tolist(), coef, model.intercept_, _names(bundle), top),
+    }
+
+
+def _names(bundle: Bundle) -> list[str]:
+    if bundle.estimator._rows_key() is not None:
+        return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
+    prepared = getattr(bundle.preparation, "feature_names_out", None)
+    if prepared is not None:
+        return list(prepared)
+    d = int(bundle.estimator.n_features_in_)
+    given = getattr(bundle.estimator, "feature_names_in_", None)
+    return [f"feature {j}" for j in range(1, d + 1)] if given is None else [str(n) for n in given]
+
+
+def _weights(
+    classes: list[Any], coef: Array, bias: Array, names: list[str], top: int
+) -> list[dict[str, Any]]:
+    speaks_for = classes[len(classes) - len(coef) :]  # of two classes, or beside a reference
+    against = classes[0] if len(coef) < len(classes) else None
+    return [
+        {
+            "class": speaks_for[k],
+            "against": against,
+            "bias": float(bias[k]),
+            "not_zero": int(np.count_nonzero(w)),
+            "towards": _largest(w, names, top),
+            "away": [entry | {"weight": -entry["weight"]} for entry in _largest(-w, names, top)],
+        }
+        for k, w in enumerate(np.asarray(coef, np.float64))
+    ]
+
+
+def _largest(w: Array, names: list[str], top: int) -> list[dict[str, Any]]:
+    order = np.argsort(-w, kind="stable")[:top]
+    return [{"feature": names[j], "weight": float(w[j])} for j in order if w[j] > 0]

@@ -1,0 +1,126 @@
+"""How good a saved model is on rows of known label, and the threshold for a wanted precision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.matrix import Array
+from separatrix.metrics import curves, operating_points, rank
+from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Source
+from separatrix.workflow.facts import measure_model
+from separatrix.workflow.model_inputs import held_out_rows
+from separatrix.workflow.predicting import notes_without_split
+from separatrix.workflow.preparing import require_labelled
+
+
+def evaluate(
+    bundle: Bundle,
+    source: Source,
+    *,
+    precision: float | None = None,
+    recall: float | None = None,
+    every_row: bool = False,
+    positive: Any = None,
+) -> dict[str, Any]:
+    """Measure a model on rows of known label; find the threshold for a wanted precision or recall.
+
+    Of the data that the model was trained on, the test rows are measured, and the threshold is
+    found by the validation rows; `every_row` measures and uses all. The threshold is set in the
+    bundle's estimator, too. Metrics are those of before. Precision and recall are those of the
+    class `positive`, by default the second of two.
+    """
+    require_labelled(source)
+    notes = notes_without_split(source)
+    test = None if every_row else held_out_rows(bundle, source)
+    to_choose = None if every_row else held_out_rows(bundle, source, "validation")
+    if test is not None:
+        notes.append("The model was trained on this data: its test rows are measured.")
+        source = test
+    assert source.y is not None
+    model = bundle.estimator
+    X = bundle.transform(source, notes)
+    scores = model.decision_function(X).astype(np.float64)
+    classes, sign = model.classes_, 1
+    if len(classes) == 2:
+        positive = _class_named(classes, positive)
+        classes, sign = (classes, 1) if positive == classes[1] else (classes[::-1], -1)
+    elif positive is not None:
+        raise ValueError(
+            f"One class is positive where there are two, and this model has {len(classes)}."
+        )
+    facts: dict[str, Any] = {
+        "source": {"name": source.name, "rows": len(source)},
+        "notes": notes,
+        "metrics": measure_model(model, X, source.y),
+        "ranking": rank(source.y, sign * scores, classes),
+    }
+    if len(classes) == 2:
+        facts["positive"] = positive
+        is_positive = source.y == positive
+        if 0 < is_positive.sum() < len(is_positive):
+            points = operating_points(is_positive, sign * scores)
+            facts["operating_points"] = [
+                point | {"threshold": sign * point["threshold"]} for point in points
+            ]
+            facts["curves"] = curves(is_positive, sign * scores)
+    if precision is not None or recall is not None:
+        facts["threshold"] = _threshold(
+            bundle, to_choose or source, precision=precision, recall=recall, positive=positive
+        )
+        facts["threshold"]["metrics"] = measure_model(model, X, source.y)
+        facts["threshold"]["rows"] = "validation" if to_choose else "measured"
+    return facts
+
+
+def measure_again(bundle: Bundle, source: Source) -> Bundle:
+    """The model with the metrics that its threshold gives, instead of those of its training.
+
+    All parts of the data that it was trained on are measured; of other data, their rows are.
+    """
+    assert source.y is not None
+    metrics = dict(bundle.metrics or {})
+    training = metrics.get("training")
+    parts: dict[str, Source] = {"measured": source}
+    if training is not None and bundle.fingerprint == source.fingerprint:
+        rows = {part: np.asarray(own, np.int64) for part, own in training["held_out"].items()}
+        seen = np.setdiff1d(np.arange(len(source)), np.concatenate([*rows.values(), []]))
+        rows = {"train": seen.astype(np.int64), **rows}
+        parts = {part: source.rows(own) for part, own in rows.items() if len(own)}
+    metrics = {
+        name: measure_model(bundle.estimator, bundle.transform(part, []), part.y)
+        for name, part in parts.items()
+        if part.y is not None
+    }
+    kept = {} if training is None else {"training": training}
+    return replace(bundle, metrics={**metrics, **kept})
+
+
+def _class_named(classes: Array, name: Any) -> Any:
+    """The class of this name, by default the last; a word stands for a number that reads so."""
+    known = classes.tolist()
+    found = [known[-1]] if name is None else [c for c in known if c == name or str(c) == name]
+    if not found:
+        raise ParameterError(
+            Message(
+                "{positive:subject} must be one of the classes, {classes}. Got {name!r} instead.",
+                positive=Parameter("positive"),
+                classes=", ".join(map(str, known)),
+                name=name,
+            )
+        )
+    return found[0]
+
+
+def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
+    model = bundle.estimator
+    if not isinstance(model, CertifiedClassifier):
+        raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
+    X = bundle.transform(source, [])
+    found = model.choose_threshold(X, source.y, **aims)
+    return {"value": found.value, "precision": found.precision, "recall": found.recall}

@@ -1,0 +1,52 @@
+"""The predictions of a saved model for new rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.matrix import Array
+from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Source
+from separatrix.readers.label_column import NO_LABELS
+from separatrix.workflow.facts import measure_model
+
+
+def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
+    """The class of every row, and the probabilities of all classes if they are asked for.
+
+    Labels, if there are some, are compared; there need be none.
+    """
+    notes = notes_without_split(source)
+    X = bundle.transform(source, notes)
+    if proba and not hasattr(bundle.estimator, "predict_proba"):
+        raise ValueError(
+            f"This {type(bundle.estimator).__name__} has no probabilities. Train a support vector "
+            "machine with --probability 5, or a logistic or softmax model."
+        )
+    facts: dict[str, Any] = {
+        "rows": len(source),
+        "classes": bundle.classes_.tolist(),
+        "predictions": bundle.estimator.predict(X).tolist(),
+        "notes": notes,
+    }
+    if proba:
+        facts["probabilities"] = bundle.estimator.predict_proba(X).tolist()
+    foreign = _unknown_label(bundle, source.y)
+    if foreign is not None:
+        notes.append(f"{NO_LABELS}: {foreign!r} is none of the classes of the model.")
+    elif source.y is not None:
+        facts["metrics"] = measure_model(bundle.estimator, X, source.y)
+    return facts
+
+
+def _unknown_label(bundle: Bundle, y: Array | None) -> Any:
+    """The first label that is none of the classes of a model, or None."""
+    classes = set(bundle.classes_.tolist())
+    return next(
+        (label for label in (() if y is None else y.tolist()) if label not in classes), None
+    )
+
+
+def notes_without_split(source: Source) -> list[str]:
+    """What was told of a source, but for the split, which is not used."""
+    return [note for note in source.notes if not note.startswith("Rows were split")]

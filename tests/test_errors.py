@@ -1,0 +1,54 @@
+"""Errors of parameters: their names as data, their words, and what survives pickling."""
+
+import pickle
+
+import pytest
+
+from separatrix import LinearSVC, LogisticRegression, load
+from separatrix.errors import Message, OptionError, Parameter, ParameterError, message_of
+from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions, build_estimator
+
+X, Y = [[0.0], [1.0]], [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("work", "parameter"),
+    [
+        (lambda: LogisticRegression(C=-1).fit(X, Y), "C"),
+        (lambda: LogisticRegression(solver="x").fit(X, Y), "solver"),
+        (lambda: LinearSVC(intercept_scaling=1.0, l1_ratio=0.5).fit(X, Y), "intercept_scaling"),
+        (lambda: build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(l1=1.0)), "l1"),
+        (lambda: build_estimator(MODEL_FAMILIES["svm"], ModelOptions(loss="log")), "loss"),
+        (lambda: load("iris", header=True), "header"),
+    ],
+)
+def test_an_error_names_its_parameter(work, parameter):
+    with pytest.raises(ParameterError) as found:
+        work()
+    assert found.value.parameter == parameter
+
+
+def test_a_message_is_a_string_in_the_words_of_python():
+    message = Message(
+        "{C:subject} of {file} is {given!r}.", C=Parameter("C"), file="{a}", given="x"
+    )
+    assert message == "The 'C' parameter of {a} is 'x'."
+    assert f"{message}" == str(ValueError(message)) == str(message)
+    assert message_of(ValueError(message)) is message
+    assert message_of(ValueError("plain")) == "plain"
+
+
+def test_a_message_in_a_message_keeps_its_parameters():
+    remedy = Message("Raise {tol}.", tol=Parameter("tol"))
+    joined = Message("Stopped. {remedy}", remedy=remedy)
+    assert joined == "Stopped. Raise tol."
+    assert joined.render(lambda named: f"--{named}") == "Stopped. Raise --tol."
+
+
+def test_errors_and_messages_survive_pickling():
+    error = OptionError(Message("{C} is odd.", C=Parameter("C", 1)))
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is OptionError
+    assert (str(again), again.parameter) == ("C=1 is odd.", "C")
+    assert again.args[0].render(str) == error.args[0].render(str)
+    assert again.args[0].values == error.args[0].values
