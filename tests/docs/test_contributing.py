@@ -19,14 +19,9 @@ import separatrix._core as _core
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^ *```(\w+) *(\S*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-RECIPE = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-SHELL = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-RECIPES = {
-    title.strip(): body
-    for title, body in RECIPE.findall(TEXT)
-        r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE
-    )
-}
+RECIPE = re.compile(r"^## (Add a .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+RECIPES = {title.strip(): body for title, body in RECIPE.findall(TEXT)}
 # The copy is imported, and not what is installed in place.
 ALONE = """
 import sys
@@ -40,7 +35,7 @@ test = doctest.DocTestParser().get_doctest(text, {{}}, "recipe", None, 0)
 flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 raise SystemExit(bool(doctest.DocTestRunner(optionflags=flags).run(test).failed))
 """
-COMMAND = """
+RUN = """
 from separatrix.cli import main
 sys.argv = {argv!r}
 main()
@@ -102,13 +97,11 @@ def follow(recipe, folder):
             assert done.returncode == 0, done.stdout + done.stderr
             checked += 1
         elif language == "console":
-            for command, shown in SHELL.findall(content):
-                done = run(folder, COMMAND.format(argv=command.split()))
+            for command, shown in COMMAND.findall(content):
+                done = run(folder, RUN.format(argv=command.split()))
                 assert done.returncode == 0, done.stdout + done.stderr
-                checker, flags = doctest.OutputChecker(), doctest.NORMALIZE_WHITESPACE
-                assert checker.check_output(shown, done.stdout, flags | doctest.ELLIPSIS), (
-                    done.stdout
-                )
+                flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+                assert doctest.OutputChecker().check_output(shown, done.stdout, flags), done.stdout
                 checked += 1
     return checked
 
