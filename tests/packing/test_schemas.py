@@ -73,6 +73,13 @@ def test_a_bad_part_is_named_with_what_it_must_be(changes, sentence):
         POINT.unpack(POINT.pack(a_point()) | changes, "point")
 
 
+def test_text_of_a_subclass_is_written_as_plain_text():
+    class Message(str):
+        pass
+
+    assert type(TEXT.pack(Message("words"))) is str
+
+
 def test_missing_and_unknown_parts_are_refused():
     packed = POINT.pack(a_point())
     for bad in ({**packed, "evil": 1}, {k: packed[k] for k in ("name", "x")}, [], None):

@@ -2,7 +2,7 @@
 
 Run by hand for many cases; a few of each kind are part of the tests:
 
-    python tests/fuzz_modelfile.py --cases 1000000
+    cd tests && python -m support.fuzz_modelfile --cases 1000000
 
 Every case must end in a model that can predict or in a ValueError in words.
 """

@@ -179,7 +179,7 @@ class Preparation:
         """All of it as JSON-able values and arrays."""
         steps, arrays = pack_steps(self.steps)
         plain = {"format": _FORMAT, "columns": COLUMNS.pack(self.columns), "steps": steps}
-        plain |= {"sparse": self.sparse, "refuse": self.refuse, "notes": list(self.notes)}
+        plain |= {"sparse": self.sparse, "refuse": self.refuse, "notes": list(map(str, self.notes))}
         return plain, arrays
 
     @classmethod

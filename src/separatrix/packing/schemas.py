@@ -95,7 +95,8 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-TEXT = plain("text", is_text)
+# A subclass of str, such as a message that knows its parts, is written as its words.
+TEXT = replace(plain("text", is_text), pack=lambda text: str(text) if is_text(text) else text)
 TRUTH = plain("true or false", lambda value: isinstance(value, bool))
 COUNT = plain(
     "a whole number from 0 on", lambda value: is_integer(value, 0, np.iinfo(np.int64).max)
