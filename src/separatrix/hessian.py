@@ -17,7 +17,14 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
-from separatrix.matrix import Array, per_model, pick_models, silence, sum_samples
+from separatrix.matrix import (
+    Array,
+    per_model,
+    pick_models,
+    sum_samples,
+    weighted_squares,
+    zero_unweighted,
+)
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 from separatrix.recentring import Frame
@@ -115,7 +122,7 @@ class Curvature:
                 h[:, :, k] = self._second(block, Z, k)[:, :, k]
             squares = np.empty((d, B, K))
             for some, origin in self.frame.groups():
-                theirs = block.X.squares(_flat(h[:, some]), origin)
+                theirs = weighted_squares(block.X, _flat(h[:, some]), origin)
                 squares[:, some] = theirs.reshape(d, len(some), K)
             return squares, sum_samples(h)
 
@@ -182,11 +189,13 @@ class Curvature:
         if self.loss.compiled:
             kernel, margin, of_ones = self.loss.kernel, self.loss.margin, V is None
             out = np.empty_like(Z) if V is None else V
-            _core.bend(kernel, margin, block.y, block.s, self.scale, Z, out, block.whose, of_ones)
+            _core.bend(
+                kernel, margin, block.y, block.s, self.scale, Z, out, block.weight_column, of_ones
+            )
             return out
         V = np.ones_like(Z) if V is None else V
         s = per_model(block.weights)
-        U = self.loss.hessian_times(block.y, silence(Z, s), silence(V, s))
+        U = self.loss.hessian_times(block.y, zero_unweighted(Z, s), zero_unweighted(V, s))
         return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
 
     def _product(self, block: Block, Z: Array, V: Model) -> tuple[Array, Array]:
@@ -207,7 +216,7 @@ class Curvature:
             V.b,
             GW,
             gb,
-            block.whose,
+            block.weight_column,
         )
         return GW, gb
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from separatrix.features.stored import Stored, refusal
 from separatrix.features.values import missing_value
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, column_moments
 from separatrix.readers.columns import Columns, words_of
 from separatrix.readers.delimited import is_number
 
@@ -89,7 +89,7 @@ class Numbers:
             fill = None if missing == "refuse" else _typical(X, gaps, columns, missing, notes)
             X = _filled(X, gaps, columns, fill, notes)
         if standardise:
-            mean, deviation = Matrix(X).moments()
+            mean, deviation = column_moments(Matrix(X))
             shift = None if sp.issparse(X) else mean
             scale = np.where(deviation > 0, deviation, 1.0)
         return cls(columns, fill, shift, scale)

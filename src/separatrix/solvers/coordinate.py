@@ -103,7 +103,7 @@ class Coordinate:
     def join(self, solvers: Sequence[Coordinate]) -> Coordinate:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
 
 
@@ -159,6 +159,6 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
             rows,
             least,
             frame.origin,
-            block.whose,
+            block.weight_column,
         )
     return frame.leave(way), fall.sum(axis=1)

@@ -144,7 +144,7 @@ class Dual:
         # In float32 they are only good to find the duals with, which better ones are made of.
         W = None if blank and kind == np.float32 else model.W.astype(kind)
         b, U = model.b.astype(np.float64), _join(state.duals)
-        s, whose = _join_weights(blocks, B)
+        s, weight_column = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
         self._copy(objective, B, kind).step(
             form,
@@ -164,7 +164,7 @@ class Dual:
             b,
             U,
             estimate,
-            whose,
+            weight_column,
         )
         duals, pull = _split(U, blocks), None
         made = model.W if W is None or kind == np.float32 else W
@@ -235,7 +235,7 @@ class Dual:
     def join(self, solvers: Sequence[Dual]) -> Dual:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
 
 
@@ -334,7 +334,7 @@ def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
 def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None, Array | None]:
     """The weights of all blocks, None for ones, and which of their columns is each model's."""
     if len(blocks) == 1:
-        return blocks[0].s, blocks[0].whose
+        return blocks[0].s, blocks[0].weight_column
     if all(block.s is None for block in blocks):
         return None, None
     return _wide([block.weights for block in blocks], n_models), None

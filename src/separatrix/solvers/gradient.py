@@ -30,7 +30,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.protocol import epoch_order
 from separatrix.state import State
-from separatrix.verdict.diagnosis import Pace
+from separatrix.verdict.trace import StepSize
 
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
 SCHEDULES = ("constant", "exponential", "inverse")
@@ -141,7 +141,7 @@ class Gradient:
             decay=np.concatenate([solver.decay for solver in solvers]),
         )
 
-    def pace(self, model: int, epoch: int) -> Pace | None:
+    def step_size(self, model: int, epoch: int) -> StepSize | None:
         """Rate and stable multiple of 1 / curvature; adam measures its steps otherwise."""
         if self.rule == "adam":
             return None
@@ -154,7 +154,7 @@ class Gradient:
                 "2(1 + mu)/(1 + 2 mu)/lambda_max",
             ),
         }[self.rule]
-        return Pace(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
+        return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
 
     def _rules(self, objective: Objective, state: State) -> _Rules:
         model = state.model
@@ -204,7 +204,7 @@ class Gradient:
                 order,
                 self.batch_size,
                 steps,
-                block.whose,
+                block.weight_column,
             )
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]

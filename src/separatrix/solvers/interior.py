@@ -107,7 +107,7 @@ class Interior:
     def join(self, solvers: Sequence[Interior]) -> Interior:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
 
 

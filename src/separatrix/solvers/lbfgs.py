@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.data import Block
-from separatrix.matrix import Array
+from separatrix.matrix import Array, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
@@ -86,7 +86,7 @@ class LBFGS:
     def join(self, solvers: Sequence[LBFGS]) -> LBFGS:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
 
 
@@ -99,7 +99,7 @@ def _diagonal(objective: Objective, model: Model) -> Model:
     for some, origin in objective.frame(model.n_models).groups():
 
         def squares(block: Block, origin: Array = origin) -> tuple[Array]:
-            return (block.X.squares(block.weights, origin),)
+            return (weighted_squares(block.X, block.weights, origin),)
 
         (theirs,) = objective.data.select(some).sum_over_blocks(squares)
         total[:, some] = theirs * scale[some]

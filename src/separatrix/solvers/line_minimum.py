@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.matrix import Array, per_model, silence, sum_samples
+from separatrix.matrix import Array, per_model, sum_samples, zero_unweighted
 from separatrix.model import Model
 from separatrix.objective import Objective
 
@@ -81,7 +81,7 @@ class _Line:
             s = per_model(block.weights)
             np.multiply(along, t[:, None], out=U)
             U += Z
-            U = objective.score_gradient(block, silence(U, s))
+            U = objective.score_gradient(block, zero_unweighted(U, s))
             U *= along
             total += sum_samples(s * U.sum(axis=2)) * objective.scale(len(t))
         return total

@@ -21,7 +21,7 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Dataset
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, squared_norm
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
@@ -169,7 +169,7 @@ class Newton:
     def join(self, solvers: Sequence[Newton]) -> Newton:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """There is no rate to be too large."""
 
 
@@ -222,7 +222,7 @@ def _spreads(data: Dataset) -> Array:
 
     def spread(X: Matrix) -> Array:
         if X.is_sparse:
-            return np.full(X.shape[1], X.sum_of_squares() / max(X.n_entries, 1))
+            return np.full(X.shape[1], squared_norm(X) / max(X.n_entries, 1))
         return X.X.var(axis=0, dtype=np.float64)
 
     with np.errstate(over="ignore", invalid="ignore"):

@@ -61,7 +61,7 @@ class PerceptronRule:
                 model.b,
                 objective.bias,
                 mistakes,
-                block.whose,
+                block.weight_column,
             )
         return replace(
             state,
@@ -93,7 +93,7 @@ class PerceptronRule:
     def join(self, solvers: Sequence[PerceptronRule]) -> PerceptronRule:
         return self
 
-    def pace(self, model: int, epoch: int) -> None:
+    def step_size(self, model: int, epoch: int) -> None:
         """The rule has no rate to be too large."""
 
 

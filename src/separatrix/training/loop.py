@@ -19,8 +19,8 @@ from separatrix.solvers.protocol import Solver
 from separatrix.state import State
 from separatrix.training.checkpoint import (
     FinishedModel,
-    Snapshot,
     RunningModels,
+    Snapshot,
     fingerprint,
     pack,
     refuse_foreign,
@@ -30,7 +30,7 @@ from separatrix.training.history import FIELDS, History
 from separatrix.training.result import Result
 from separatrix.training.stop import Stop
 from separatrix.verdict.certificate import Certificate, certify
-from separatrix.verdict.diagnosis import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
+from separatrix.verdict.diagnose import diagnose
 from separatrix.verdict.gap_schedule import (
     Proof,
     certify_some,
@@ -40,6 +40,7 @@ from separatrix.verdict.gap_schedule import (
     proven_gaps,
     size_of_nothing,
 )
+from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace
 
 FIRST_RECORDS = 64  # epochs that there is room for in a history at first
 
@@ -422,7 +423,7 @@ class _Batch:
                 history=history,
                 start=float(self.start_value[f.model]),
                 stop_reason=f.reason,
-                pace=self.all_solver.pace(f.model, self.offset + f.epochs),
+                step_size=self.all_solver.step_size(f.model, self.offset + f.epochs),
                 certificate=certificate,
                 descends=self.all_solver.descends,
                 kept_epoch=f.kept_epoch,

@@ -16,7 +16,7 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
 from separatrix.losses import Loss, OneVsRest
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, squared_norm, squares_of_sample
 from separatrix.solvers import SOLVERS, Newton, Solver
 from separatrix.solvers.dual import has_dual_form
 from separatrix.training.legality import illegal, penalty_in_words
@@ -184,7 +184,7 @@ def _hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: floa
 
 def _mean_square(data: Dataset, factors: Array | None) -> float:
     """|x/f|^2 of the mean row."""
-    return sum(block.X.sum_of_squares(factors) for block in data.blocks()) / data.n_samples
+    return sum(squared_norm(block.X, factors) for block in data.blocks()) / data.n_samples
 
 
 def typical_square(data: Dataset, factors: Array | None = None) -> float:
@@ -227,7 +227,7 @@ def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
     As in cpp/core/dual_strong.hpp: a feature is strong that has a large share of the squares of the
     rows that have it. Without the strongest features others may be strong.
     """
-    squares, d = X.squares_of_sample(), X.shape[1]
+    squares, d = squares_of_sample(X), X.shape[1]
     steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
     weak = np.ones(d, bool)
     seen = (
