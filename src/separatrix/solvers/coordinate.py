@@ -13,7 +13,7 @@ thread; the passes over X are shared. The features are seen from their `Frame`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,8 @@ from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.line_search import centre, gradient_at, search
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
 from separatrix.state import State
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
@@ -33,7 +35,7 @@ LEAST_CURVATURE = 1e-8
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Optimiser):
     """The `coordinate` solver.
 
     Parameters
@@ -48,7 +50,7 @@ class Coordinate:
     order: int = 600
 
     name = "coordinate"
-    needs: frozenset[str] = frozenset({"smooth", "convex", "compiled"})
+    needs = (SMOOTH, CONVEX, COMPILED)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
 
@@ -91,20 +93,8 @@ class Coordinate:
             direction.put(some, part)
         return direction, fall
 
-    def select(self, models: Array) -> Coordinate:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.order)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Coordinate]) -> Coordinate:
-        return self
-
-    def step_size(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _only_block(objective: Objective) -> Block:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import epoch_order
+from separatrix.solvers.protocol import Solver, epoch_order
 from separatrix.state import State
 from separatrix.verdict.trace import StepSize
 
@@ -40,7 +40,7 @@ _Rules: TypeAlias = _core.RulesF32 | _core.RulesF64
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Solver):
     """The `gradient` solver.
 
     Parameters
@@ -63,7 +63,7 @@ class Gradient:
     seed: int = 0
 
     name = "gradient"
-    needs: frozenset[str] = frozenset()
+    needs = ()
     done_reason = "never"
     descends = True
 
@@ -118,7 +118,7 @@ class Gradient:
             steps=steps,
         )
 
-    def select(self, models: Array) -> Gradient:
+    def select(self, models: Array) -> Self:
         return replace(
             self,
             learning_rate=self.learning_rate[models],
@@ -133,7 +133,7 @@ class Gradient:
     def own_key(self) -> Hashable:
         return (*self.learning_rate, *self.momentum, *self.decay)
 
-    def join(self, solvers: Sequence[Gradient]) -> Gradient:
+    def join(self, solvers: Sequence[Self]) -> Self:
         return replace(
             self,
             learning_rate=np.concatenate([solver.learning_rate for solver in solvers]),

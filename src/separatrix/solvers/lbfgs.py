@@ -12,7 +12,7 @@ own step t; only models whose step was refused are looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,11 +23,13 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
 from separatrix.solvers.line_search import gained, go_down, gradient_at, search
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import NO_L1, SMOOTH
 from separatrix.state import State
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Optimiser):
     """The `lbfgs` solver.
 
     Parameters
@@ -40,7 +42,7 @@ class LBFGS:
     memory: int = 10
 
     name = "lbfgs"
-    needs: frozenset[str] = frozenset({"smooth", "l1=0"})
+    needs = (SMOOTH, NO_L1)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
 
@@ -74,20 +76,8 @@ class LBFGS:
             steps=state.steps + 1,
         )
 
-    def select(self, models: Array) -> LBFGS:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.memory)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[LBFGS]) -> LBFGS:
-        return self
-
-    def step_size(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _diagonal(objective: Objective, model: Model) -> Model:

@@ -14,7 +14,7 @@ Models that start from zero, on many rows, first learn from a part of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,11 +28,15 @@ from separatrix.penalty import ElasticNet
 from separatrix.solvers.lbfgs_memory import direction, forget, pairs_of, remember
 from separatrix.solvers.line_search import centre, gained, go_down, gradient_at, search
 from separatrix.solvers.newton_cg import solve_by_conjugate_gradients
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import CONVEX, NO_L1, SMOOTH
 from separatrix.state import State
 
 # Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
 # multiply-adds, less than what else is done in a step, is made anew sooner.
 CONTRACTION, CONTRACTION_OF_FEW, FEW = 0.3, 0.03, 2e6
+TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
+FALLBACK_HESSIAN = 1000  # the most weights of a Hessian that is written out after a stall
 NO_FACTOR = -1.0
 CHANGES = 5  # remembered since the factor was made
 
@@ -42,7 +46,7 @@ SPARSEST, ROWS_EACH, LEAST_ROWS, FIRST_STEPS = 8, 32, 8192, 4
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Optimiser):
     """The `newton` solver.
 
     Parameters
@@ -56,9 +60,14 @@ class Newton:
     order: int = 600
 
     name = "newton"
-    needs: frozenset[str] = frozenset({"smooth", "convex", "l1=0"})
+    needs = (SMOOTH, CONVEX, NO_L1)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
+
+    @classmethod
+    def for_fallback(cls) -> Newton:
+        """Larger Hessians than usual: conjugate gradients can be slow where others have stalled."""
+        return cls(order=FALLBACK_HESSIAN)
 
     def start(self, objective: Objective, model: Model) -> State:
         """The memory of each model: its factor, and the decrement of the last step with it.
@@ -157,20 +166,8 @@ class Newton:
             return np.empty(0, int)
         return np.flatnonzero(~model.W.any(axis=(0, 2)))
 
-    def select(self, models: Array) -> Newton:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.order)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Newton]) -> Newton:
-        return self
-
-    def step_size(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _order(objective: Objective, model: Model) -> int:
