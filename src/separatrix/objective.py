@@ -208,7 +208,9 @@ class Objective:
             return self.loss.gradient(block.y, Z)
         value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
         ones = np.ones(Z.shape[1])
-        _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
+        _core.loss_values(
+            self.loss.native_code, self.loss.margin, block.y, None, ones, Z, value, hits
+        )
         return Z
 
     def frame(self, n_models: int) -> Frame:
@@ -340,7 +342,7 @@ class Objective:
             block.y,
             block.s,
             scale,
-            self.loss.kernel,
+            self.loss.native_code,
             self.loss.margin,
             model.W,
             model.b,

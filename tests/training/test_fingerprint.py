@@ -20,9 +20,9 @@ from separatrix.solvers import SOLVERS
 from separatrix.training.checkpoint import fingerprint
 
 one = np.ones(1)
-made = {name: kind(one, one, one) if name == "gradient" else kind() for name, kind in SOLVERS.items()}
+made = [kind(one, one, one) if kind.name == "gradient" else kind() for kind in SOLVERS.values()]
 objective = Objective(Dataset.of([[0.0], [1.0]], [0, 1]), LOSSES["logistic"], ElasticNet(0.0, 0.0))
-for name, solver in made.items():
+for solver in made:
     print(fingerprint(solver, objective, Model.zeros(1, 1, 1))["fingerprint"].tolist())
 """
 

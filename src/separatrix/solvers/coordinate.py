@@ -139,13 +139,12 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
             (rows,) = objective.curvature(state.model).of_rows(least)
         else:
             rows = objective.loss_gradient(block, state.model)
-        kernel = objective.loss.kernel
         at.by_columns(
             block.X.by_both(),
             block.y,
             block.s,
             scale,
-            kernel,
+            objective.loss.native_code,
             rows,
             least,
             frame.origin,

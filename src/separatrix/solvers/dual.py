@@ -53,7 +53,7 @@ SHORT_PATIENCE, SHORTEST_PATIENCE = 8, 5
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
-# By the number of the loss's kernel: its form with one output (or one against the rest), and with
+# By the native code of the loss: its form with one output (or one against the rest), and with
 # several.
 _HINGE, _SQUARED_HINGE, _LOGISTIC, _HINGES, _SQUARED_HINGES, _WORST, _SOFTMAX, _REFERENCE = range(8)
 _ENTROPIES = (_LOGISTIC, _SOFTMAX, _REFERENCE)
@@ -75,7 +75,7 @@ def has_dual_form(loss: Loss) -> bool:
     >>> [name for name, loss in LOSSES.items() if not has_dual_form(loss)]
     ['squared', 'sigmoid_mse']
     """
-    return loss.compiled and loss.kernel % ONE_VS_REST in _FORMS
+    return loss.compiled and loss.native_code % ONE_VS_REST in _FORMS
 
 
 DUAL_FORM = Need("a compiled loss with a dual form", lambda loss, l1, l2: has_dual_form(loss))
@@ -270,8 +270,8 @@ class Dual(Optimiser):
 
 
 def _form(loss: Loss, n_outputs: int) -> int:
-    alone, together = _FORMS[loss.kernel % ONE_VS_REST]
-    form = alone if n_outputs == 1 or loss.kernel >= ONE_VS_REST else together
+    alone, together = _FORMS[loss.native_code % ONE_VS_REST]
+    form = alone if n_outputs == 1 or loss.native_code >= ONE_VS_REST else together
     assert form is not None
     return form
 

@@ -199,7 +199,7 @@ class Gradient(Solver):
                 block.y,
                 block.s,
                 scale,
-                loss.kernel,
+                loss.native_code,
                 loss.margin,
                 order,
                 self.batch_size,
