@@ -23,7 +23,7 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.line_search import centre, gradient_at, search
+from separatrix.solvers.line_search import gradient_at, remove_common_shift, search_line
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
 from separatrix.state import State
@@ -64,8 +64,8 @@ class Coordinate(Optimiser):
         """One quadratic for every model, and a step towards its minimum."""
         old = state.found
         direction, fall = self._direction(objective, state)
-        centre(objective, state.model, direction)
-        model, found, t = search(objective, state.model, old, direction, fall)
+        remove_common_shift(objective, state.model, direction)
+        model, found, t = search_line(objective, state.model, old, direction, fall)
         gained = (found.value < old.value) | (found.gradient_norm < old.gradient_norm)
         return replace(
             state,

@@ -22,7 +22,7 @@ from separatrix.matrix import Array, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
-from separatrix.solvers.line_search import gained, go_down, gradient_at, search
+from separatrix.solvers.line_search import ensure_descent, gradient_at, has_improved, search_line
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SMOOTH
 from separatrix.state import State
@@ -62,8 +62,10 @@ class LBFGS(Optimiser):
         gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
         size = _size(diagonal, pairs)
         ahead = direction(gradient, pairs, lambda q: _divide(q, diagonal).times(size))
-        slope = go_down(gradient, ahead, _divide(gradient, diagonal))
-        model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
+        slope = ensure_descent(gradient, ahead, _divide(gradient, diagonal))
+        model, found, t = search_line(
+            objective, state.model, state.found, frame.leave(ahead), slope
+        )
         after = frame.enter_gradient(gradient_at(objective, model, found))
         change, turn = ahead.times(t.astype(ahead.W.dtype)), after.plus(gradient, -1.0)
         return replace(
@@ -71,7 +73,7 @@ class LBFGS(Optimiser):
             model=model,
             slots=(diagonal, *remember(state.slots[1:], change, turn, self.memory)),
             found=found,
-            done=~gained(state.found, found, gradient, after),
+            done=~has_improved(state.found, found, gradient, after),
             epoch=state.epoch + 1,
             steps=state.steps + 1,
         )

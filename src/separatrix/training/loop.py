@@ -39,13 +39,13 @@ from separatrix.training.stopping import (
     took_small_step,
 )
 from separatrix.verdict.gap_schedule import (
-    Proof,
+    GapCheck,
     certify_some,
+    check_gaps,
+    first_certify_norms,
     first_gaps,
-    first_looks,
-    prove,
+    gradient_size_at_zero,
     proven_gaps,
-    size_of_nothing,
 )
 
 FIRST_RECORDS = 64  # epochs that there is room for in a history at first
@@ -154,8 +154,8 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=size_of_nothing(self.objective, self.state, self.stop.tol),
-            certify_at=first_looks(self.state),
+            start_norm=gradient_size_at_zero(self.objective, self.state, self.stop.tol),
+            certify_at=first_certify_norms(self.state),
             gap=first_gaps(self.state),
             bound=np.full(B, -np.inf),
         )
@@ -171,10 +171,10 @@ class _Batch:
         self._record()
         sane = self._note_divergence()
         waited = note_validation(self.watch, self.stop, self.records, self.state.model, self.epoch)
-        self.proof: Proof = prove(self.objective, self.state, self.watch, self.stop.tol)
+        self.gap_check: GapCheck = check_gaps(self.objective, self.state, self.watch, self.stop.tol)
         tests = {
             "diverged": has_diverged(self.watch, self.records["objective"]),
-            "tol": self.proof.solved,
+            "tol": self.gap_check.solved,
             self.solver.done_reason: self.state.done,
             "gradient_tol": self.records["gradient_norm"] <= self.stop.gradient_tol,
             "step_tol": took_small_step(self.state.model, before, self.stop.step_tol),
@@ -276,7 +276,7 @@ class _Batch:
         one, certificate = np.array([i]), None
         go_on = self.keep_state and reason != "diverged"
         if source is self.state.model:
-            certificate = self.proof.certificates.get(i)
+            certificate = self.gap_check.certificates.get(i)
             if certificate is None and self.state.duals:
                 certificate = certify_some(self.objective, self.state, self.watch, one)[i]
         return FinishedModel(
@@ -322,7 +322,7 @@ class _Batch:
             self.epochs,
             self.running,
             self.records,
-            proven_gaps(self.state, self.watch, self.stop.tol, self.proof),
+            proven_gaps(self.state, self.watch, self.stop.tol, self.gap_check),
             self.checkpoint,
             members,
             self.ended,
