@@ -20,9 +20,10 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.losses import LOSSES
+from separatrix.solvers import OPTIMISERS
 from separatrix.training import Result, Stop, train
-from separatrix.training.legality import illegal
-from separatrix.training.solver_choice import OPTIMISERS, Choice, choose_solver, make_solver
+from separatrix.training.legality import missing_needs
+from separatrix.training.solver_choice import Choice, choose_solver
 from separatrix.training.task import Task
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -42,7 +43,7 @@ def fit(problem: Problem, name: str, limit: float) -> tuple[float, Result]:
     task = Task(
         loss,
         outputs,
-        make_solver(choice.name, tol=TOL, patience=choice.patience),
+        OPTIMISERS[choice.name].for_task(tol=TOL, patience=choice.patience),
         Stop(epochs=((10_000,),), tol=np.array([TOL]), time_limit=limit),
         l2=l2,
         precise=True,
@@ -74,7 +75,9 @@ def main() -> None:
     rows, winners = [], Counter()
     for problem in draw_problems(given.problems, given.seed):
         l2 = 1.0 / (problem.C * len(problem.y))
-        named = [name for name in OPTIMISERS if not illegal(name, LOSSES[problem.loss], 0.0, l2)]
+        named = [
+            name for name in OPTIMISERS if not missing_needs(name, LOSSES[problem.loss], 0.0, l2)
+        ]
         times = {name: best_time(problem, name, given.limit, given.repeats) for name in named}
         ours = best_time(problem, "auto", given.limit, given.repeats)
         winner = min(times, key=times.get)

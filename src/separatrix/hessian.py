@@ -17,7 +17,14 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
-from separatrix.matrix import Array, per_model, pick_models, silence, sum_samples
+from separatrix.matrix import (
+    Array,
+    per_model,
+    pick_models,
+    sum_samples,
+    weighted_squares,
+    zero_unweighted,
+)
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 from separatrix.recentring import Frame
@@ -115,7 +122,7 @@ class Curvature:
                 h[:, :, k] = self._second(block, Z, k)[:, :, k]
             squares = np.empty((d, B, K))
             for some, origin in self.frame.groups():
-                theirs = block.X.squares(_flat(h[:, some]), origin)
+                theirs = weighted_squares(block.X, _flat(h[:, some]), origin)
                 squares[:, some] = theirs.reshape(d, len(some), K)
             return squares, sum_samples(h)
 
@@ -162,7 +169,7 @@ class Curvature:
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
         """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
         if self.n_blocks == Z.shape[2]:
-            return self._bent(block, Z).astype(np.float64, copy=False)
+            return self._apply_loss_hessian(block, Z).astype(np.float64, copy=False)
         h = np.empty((*Z.shape[:2], len(pairs)))
         for j in range(Z.shape[2]):
             second = self._second(block, Z, j)
@@ -175,24 +182,26 @@ class Curvature:
         """The column of s d2loss / S for one output, (n, B, K)."""
         V = np.zeros_like(Z)
         V[:, :, output] = 1.0
-        return self._bent(block, Z, V)
+        return self._apply_loss_hessian(block, Z, V)
 
-    def _bent(self, block: Block, Z: Array, V: Array | None = None) -> Array:
+    def _apply_loss_hessian(self, block: Block, Z: Array, V: Array | None = None) -> Array:
         """s d2loss(Z) V / S of each row, (n, B, K), V being ones or given, to be overwritten."""
         if self.loss.compiled:
-            kernel, margin, of_ones = self.loss.kernel, self.loss.margin, V is None
+            code, margin, of_ones = self.loss.native_code, self.loss.margin, V is None
             out = np.empty_like(Z) if V is None else V
-            _core.bend(kernel, margin, block.y, block.s, self.scale, Z, out, block.whose, of_ones)
+            _core.bend(
+                code, margin, block.y, block.s, self.scale, Z, out, block.weight_column, of_ones
+            )
             return out
         V = np.ones_like(Z) if V is None else V
         s = per_model(block.weights)
-        U = self.loss.hessian_times(block.y, silence(Z, s), silence(V, s))
+        U = self.loss.hessian_times(block.y, zero_unweighted(Z, s), zero_unweighted(V, s))
         return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
 
     def _product(self, block: Block, Z: Array, V: Model) -> tuple[Array, Array]:
         """X^T and the sum of s d2loss(Z) (X V + c) / S."""
         if not self.loss.compiled:
-            U = self._bent(block, Z, V.scores(block.X))
+            U = self._apply_loss_hessian(block, Z, V.scores(block.X))
             return block.X.transpose_times(U), sum_samples(U)
         GW, gb = np.zeros_like(V.W), np.zeros(V.b.shape)
         _core.hessian_times(
@@ -200,14 +209,14 @@ class Curvature:
             block.y,
             block.s,
             self.scale,
-            self.loss.kernel,
+            self.loss.native_code,
             self.loss.margin,
             Z,
             V.W,
             V.b,
             GW,
             gb,
-            block.whose,
+            block.weight_column,
         )
         return GW, gb
 

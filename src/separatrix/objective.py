@@ -15,7 +15,15 @@ import separatrix._core as _core
 from separatrix.data import Block, Dataset
 from separatrix.hessian import Curvature
 from separatrix.losses import Loss
-from separatrix.matrix import Array, by_model, per_model, pick_models, silence, sum_samples, zeros
+from separatrix.matrix import (
+    Array,
+    models_first,
+    per_model,
+    pick_models,
+    sum_samples,
+    zero_unweighted,
+    zeros,
+)
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 from separatrix.recentring import Frame
@@ -200,7 +208,9 @@ class Objective:
             return self.loss.gradient(block.y, Z)
         value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
         ones = np.ones(Z.shape[1])
-        _core.loss_values(self.loss.kernel, self.loss.margin, block.y, None, ones, Z, value, hits)
+        _core.loss_values(
+            self.loss.native_code, self.loss.margin, block.y, None, ones, Z, value, hits
+        )
         return Z
 
     def frame(self, n_models: int) -> Frame:
@@ -262,9 +272,9 @@ class Objective:
             return False
         if self._extremes is None:
             parts = [block.different_weights() for block in self.data.blocks()]
-            columns = [(by_model(s), whose) for s, whose in parts]
-            least = np.min([s.min(axis=1)[whose] for s, whose in columns], axis=0)
-            most = np.max([s.max(axis=1)[whose] for s, whose in columns], axis=0)
+            columns = [(models_first(s), place) for s, place in parts]
+            least = np.min([s.min(axis=1)[place] for s, place in columns], axis=0)
+            most = np.max([s.max(axis=1)[place] for s, place in columns], axis=0)
             self._extremes = least, most
         least, most = self._extremes
         return bool((least < most)[b if len(most) > 1 else 0])
@@ -332,7 +342,7 @@ class Objective:
             block.y,
             block.s,
             scale,
-            self.loss.kernel,
+            self.loss.native_code,
             self.loss.margin,
             model.W,
             model.b,
@@ -340,7 +350,7 @@ class Objective:
             hits,
             GW,
             gb,
-            block.whose,
+            block.weight_column,
             seen,
         )
         return (loss, hits) if GW is None else (loss, hits, GW, gb)
@@ -348,7 +358,7 @@ class Objective:
     def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
         """The same in numpy, for a loss that has no kernel."""
         s, y = per_model(block.weights), per_model(block.y)
-        Z = silence(model.scores(block.X), s)
+        Z = zero_unweighted(model.scores(block.X), s)
         loss = sum_samples(s * self.loss.value(block.y, Z))
         hits = sum_samples(s * (self.loss.predict(Z) == y))
         if not gradient:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.errors import ParameterError
-from separatrix.matrix import Array, sum_of_squares
+from separatrix.matrix import Array, sum_squares
 
 __all__ = ["ElasticNet"]
 
@@ -91,7 +91,7 @@ class ElasticNet:
             if self.l1.any():
                 out += np.where(self.l1 > 0, self.l1 * _sum(np.abs(scaled)), 0.0)
             if self.l2.any():
-                out += np.where(self.l2 > 0, 0.5 * self.l2 * sum_of_squares(scaled), 0.0)
+                out += np.where(self.l2 > 0, 0.5 * self.l2 * sum_squares(scaled), 0.0)
         return out
 
     def gradient(self, W: Array) -> Array:
@@ -159,7 +159,7 @@ class ElasticNet:
         with np.errstate(over="ignore", under="ignore"):
             # In units in which the squares of the smallest numbers are still some.
             unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
-            curved = sum_of_squares(beyond / (self._f() * _across(unit)))
+            curved = sum_squares(beyond / (self._f() * _across(unit)))
         if smooth.all():
             return curved
         inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
@@ -176,7 +176,7 @@ class ElasticNet:
         unit = np.sqrt(2.0 * self.l2)
         with np.errstate(over="ignore", under="ignore"):
             V *= 1.0 / (self._f() * _across(unit))
-            high = sum_of_squares(V)
+            high = sum_squares(V)
             V *= _across(unit / self.l2) / self._f()
         return V, high
 

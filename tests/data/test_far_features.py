@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES
-from separatrix.matrix import Matrix, set_threads
+from separatrix.matrix import Matrix, set_threads, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -193,8 +193,8 @@ def test_gram_from_an_origin_is_that_of_moved_features(seed: int, dtype: type) -
             continue
         found = Matrix(kind(far)).gram(h, origin)
         np.testing.assert_allclose(found, expected, atol=1e-7 * size)
-        squares = Matrix(kind(far)).squares(h, origin)
-        np.testing.assert_allclose(squares, Matrix(near_X).squares(h), atol=1e-7 * size)
+        squares = weighted_squares(Matrix(kind(far)), h, origin)
+        np.testing.assert_allclose(squares, weighted_squares(Matrix(near_X), h), atol=1e-7 * size)
 
 
 def test_the_origin_is_zero_but_for_features_far_from_it() -> None:

@@ -35,7 +35,7 @@ def two(form: Form, sparse: bool = True, whose: list[int] | None = None) -> tupl
     y = rng.permutation(np.arange(N) % form.classes)
     s = rng.exponential(1.0, (N, 3)) * (rng.random((N, 3)) < 0.8)
     rows: Any = sp.csr_array(X) if sparse else X
-    return Dataset.of(rows, y, s, whose=whose), Dataset.of(rows, y, s[:, whose])
+    return Dataset.of(rows, y, s, weight_column=whose), Dataset.of(rows, y, s[:, whose])
 
 
 def a_model(form: Form) -> Model:
@@ -134,7 +134,7 @@ def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
     X, y = rng.standard_normal((N, D)), rng.integers(0, 2, (N, 3))
     s = None if weights == "none" else rng.exponential(1.0, (N, 3))
     given = s[:, 0] if weights == "one" and s is not None else s
-    data = Dataset.of(X, y, given, whose=[2, 0, 2] if weights == "shared" else None)
+    data = Dataset.of(X, y, given, weight_column=[2, 0, 2] if weights == "shared" else None)
     (block,) = data.blocks()
     own = np.broadcast_to(block.weights.reshape(N, -1), (N, 3))
     sums, shares = data.class_shares()
@@ -156,7 +156,7 @@ def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
 def test_weights_far_from_one_are_kept_apart() -> None:
     X, y = np.eye(4), [0, 1, 0, 1]
     s = np.array([[1e200, 1.0]] * 4)
-    data = Dataset.of(X, y, s, whose=[0, 1, 0])
+    data = Dataset.of(X, y, s, weight_column=[0, 1, 0])
     np.testing.assert_allclose(data.given_weight(), [4e200, 4.0, 4e200])
     assert data.total_weight().max() < 1e30
 
@@ -181,7 +181,7 @@ def test_every_candidate_with_wrong_class_weights_is_noted() -> None:
 
 def test_the_weights_of_classes_are_those_of_each_models_own_rows() -> None:
     y, s = np.arange(12) % 3, np.arange(24.0).reshape(12, 2) % 5.0
-    data = Dataset.of(np.ones((12, 1)), y, s, whose=[1, 0, 1])
+    data = Dataset.of(np.ones((12, 1)), y, s, weight_column=[1, 0, 1])
     for model, column in enumerate([1, 0, 1]):
         for part, rows in (
             (data, slice(None)),

@@ -23,16 +23,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix.data import Dataset
 from separatrix.losses import LOSSES, OneVsRest
-from separatrix.solvers import SOLVERS
+from separatrix.solvers import OPTIMISERS, SOLVERS
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.solver_choice import OPTIMISERS, choose_solver
+from separatrix.training.solver_choice import choose_solver
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 X, Y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)[:, :12]
 MIXED = IRIS[50:, :2], SPECIES[50:] - 1  # two classes that no plane separates
 WEIGHTS = np.random.default_rng(0).exponential(size=len(Y))
-HERE = [name for name in OPTIMISERS if name in SOLVERS]
+HERE = list(OPTIMISERS)
 
 
 def legal(loss, l1_ratio=0.0, C=1.0):

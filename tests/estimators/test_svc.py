@@ -35,9 +35,8 @@ from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix.estimators.calibration import Sigmoids
 from separatrix.estimators.threshold import choose
 from separatrix.losses import LOSSES
-from separatrix.solvers import SOLVERS
+from separatrix.solvers import OPTIMISERS
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.solver_choice import OPTIMISERS
 
 matplotlib.use("Agg")
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -45,7 +44,7 @@ X, Y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)[:, :12]
 MIXED = IRIS[50:, :2], SPECIES[50:] - 1
 WEIGHTS = np.random.default_rng(0).exponential(size=len(Y))
-HERE = [name for name in OPTIMISERS if name in SOLVERS]
+HERE = list(OPTIMISERS)
 
 
 def legal(loss, l1=0.0, l2=1.0):

@@ -27,7 +27,7 @@ def compiled(
     """s loss (n, B), s right (n, B) and s scale dloss/dz (n, B, K)."""
     U = Z.copy()
     value, hits = np.full(Z.shape[:2], np.nan), np.full(Z.shape[:2], np.nan)
-    _core.loss_values(loss.kernel, loss.margin, y, s, scale, U, value, hits)
+    _core.loss_values(loss.native_code, loss.margin, y, s, scale, U, value, hits)
     return value, hits, U
 
 
@@ -199,7 +199,9 @@ def one_pass(
     value, hits, gb = np.zeros(B), np.zeros(B), np.zeros(b.shape)
     G = np.zeros_like(W) if gradient else None
     native = X.by_both() if gradient else X.by_sample()
-    _core.value_gradient(native, y, s, scale, loss.kernel, loss.margin, W, b, value, hits, G, gb)
+    _core.value_gradient(
+        native, y, s, scale, loss.native_code, loss.margin, W, b, value, hits, G, gb
+    )
     return (value, hits) if G is None else (value, hits, G, gb)
 
 
@@ -306,7 +308,7 @@ def test_one_pass_adds_to_what_is_there(sparse: bool, dtype: type) -> None:
     value, hits, G, gb = one_pass(X, form.loss, p["y"], p["s"], p["scale"], p["W"], p["b"])
     more = (np.ones(2), np.ones(2), np.ones_like(G), np.ones_like(gb))
     _core.value_gradient(
-        X.by_both(), p["y"], p["s"], p["scale"], form.loss.kernel, 0.0, p["W"], p["b"], *more
+        X.by_both(), p["y"], p["s"], p["scale"], form.loss.native_code, 0.0, p["W"], p["b"], *more
     )
     for found, one in zip(more, (value, hits, G, gb)):
         np.testing.assert_allclose(found, 1 + one, rtol=1e-6)

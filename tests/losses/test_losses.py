@@ -50,7 +50,7 @@ def test_every_entry_keeps_the_protocol_and_its_own_name() -> None:
         assert loss.compiled
         assert loss.words.startswith("mean ")
         assert (loss.curvature is not None) == loss.smooth
-    kernels = {name: loss.kernel for name, loss in LOSSES.items()}
+    kernels = {name: loss.native_code for name, loss in LOSSES.items()}
     assert kernels == {
         "perceptron": 0,
         "hinge": 0,

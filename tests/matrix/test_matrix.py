@@ -22,13 +22,17 @@ from separatrix import GradientDescentClassifier, LogisticRegression, _core
 from separatrix.data import Block
 from separatrix.matrix import (
     Matrix,
+    bounds_by_group,
+    column_moments,
     first_not_finite,
     get_threads,
+    moments_of_models,
     rows_read,
     set_threads,
+    weighted_squares,
     working_type,
 )
-from separatrix.matrix.matrix import _in_order
+from separatrix.matrix.storage import sort_indices
 from support.layouts import (
     INTEGERS,
     LAYOUTS,
@@ -361,7 +365,7 @@ def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_o
     X = sp.csr_array((value, index, start), shape=(rows, columns))
     expected = X.copy()
     expected.sum_duplicates()
-    ours = _in_order(X)
+    ours = sort_indices(X)
     assert ours.dtype == X.dtype
     np.testing.assert_array_equal(ours.indptr, expected.indptr)
     np.testing.assert_array_equal(ours.indices, expected.indices)
@@ -393,7 +397,7 @@ def test_many_rows_are_put_in_order_on_any_threads(
     found = []
     for number in (1, 2, 5):
         set_threads(number)
-        ours = _in_order(X)
+        ours = sort_indices(X)
         found.append((ours.indptr.tobytes(), ours.indices.tobytes(), ours.data.tobytes()))
     assert found[0] == found[1] == found[2]
     expected = X.copy()
@@ -465,7 +469,7 @@ def test_sparse_whole_numbers_are_read_exactly_and_computed_with_in_float64(
     W, b = np.random.default_rng(0).standard_normal((2000, 3, 1)), np.zeros((3, 1))
     assert matrix.scores(W, b).tobytes() == same.scores(W, b).tobytes()
     s = np.arange(50.0)
-    assert matrix.squares(s).tobytes() == same.squares(s).tobytes()
+    assert weighted_squares(matrix, s).tobytes() == weighted_squares(same, s).tobytes()
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
@@ -483,8 +487,9 @@ def test_what_is_known_of_columns_has_the_same_bits_from_csr_and_csc(
     """Over more rows than one slab, and more entries than one piece, has."""
     X = sp.csr_array(values(9000, features, density=60 / features).astype(dtype))
     s = np.random.default_rng(0).random((9000, 3))
-    for name, weights in (("moments", s[:, 0]), ("moments_of_models", s), ("squares", s)):
-        rows, columns = (getattr(Matrix(kind), name)(weights) for kind in (X, X.tocsc()))
+    facts = ((column_moments, s[:, 0]), (moments_of_models, s), (weighted_squares, s))
+    for find, weights in facts:
+        rows, columns = (find(Matrix(kind), weights) for kind in (X, X.tocsc()))
         assert np.asarray(rows).tobytes() == np.asarray(columns).tobytes()
 
 
@@ -518,12 +523,12 @@ def test_scores_of_a_csc_take_little_memory_on_many_threads() -> None:
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
 def test_bounds_of_groups_count_the_zeros_that_are_not_stored(kind: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("separatrix.matrix.matrix._ENTRIES_AT_ONCE", 100)
+    monkeypatch.setattr("separatrix.matrix.pieces.ENTRIES_AT_ONCE", 100)
     X = values(70, 9, density=0.5)
     X[:, 3] = np.abs(X[:, 3]) + 1.0
     X[:, 4] = 0.0
     groups = np.random.default_rng(0).integers(0, 3, 70)
-    low, high = Matrix(kind(X)).bounds(groups, 3)
+    low, high = bounds_by_group(Matrix(kind(X)), groups, 3)
     for k in range(3):
         np.testing.assert_array_equal(low[k], X[groups == k].min(axis=0))
         np.testing.assert_array_equal(high[k], X[groups == k].max(axis=0))
@@ -538,8 +543,8 @@ def test_squares_are_summed_in_pieces(kind: Any, features: int, monkeypatch: Any
     origin[5] = 200.0
     expected = [np.square(X).T @ s, np.square(X - origin).T @ s]
     for entries in (1, 500, 1 << 17):
-        monkeypatch.setattr("separatrix.matrix.matrix._ENTRIES_AT_ONCE", entries)
-        found = [Matrix(kind(X)).squares(s), Matrix(kind(X)).squares(s, origin)]
+        monkeypatch.setattr("separatrix.matrix.pieces.ENTRIES_AT_ONCE", entries)
+        found = [weighted_squares(Matrix(kind(X)), *more) for more in ((s,), (s, origin))]
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
@@ -650,7 +655,7 @@ def test_x_is_never_copied_as_a_whole(dtype: str, order: str) -> None:
     matrix = Matrix(X)
     matrix.scores(W, b)
     matrix.transpose_times(U)
-    matrix.moments()
+    column_moments(matrix)
     first_not_finite(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -905,7 +910,7 @@ def test_threads_are_one_per_core_unless_set() -> None:
 def test_the_environment_sets_the_threads_at_import() -> None:
     def started(text: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", "from separatrix.matrix.matrix import *; print(get_threads())"],
+            [sys.executable, "-c", "from separatrix.matrix import *; print(get_threads())"],
             env=os.environ | {"SEPARATRIX_THREADS": text},
             capture_output=True,
             text=True,
@@ -939,7 +944,7 @@ def test_moments_are_the_weighted_mean_and_deviation(kind: Any, dtype: str) -> N
     X[:, 2] = 7
     s = np.random.default_rng(0).integers(0, 3, 5000)
     for weights, rows in ((None, X), (s, np.repeat(X, s, axis=0))):
-        mean, spread = Matrix(kind(X)).moments(weights)
+        mean, spread = column_moments(Matrix(kind(X)), weights)
         np.testing.assert_allclose(mean, rows.astype(np.float64).mean(axis=0), rtol=1e-10)
         expected = rows.astype(np.float64).std(axis=0)
         np.testing.assert_allclose(spread, expected, rtol=1e-9, atol=1e-6)
@@ -948,14 +953,14 @@ def test_moments_are_the_weighted_mean_and_deviation(kind: Any, dtype: str) -> N
 def test_moments_count_duplicate_entries_as_their_sum() -> None:
     X = values(60, 4, density=0.5)
     for kind in ("CSR, duplicates", "CSC, duplicates"):
-        mean, spread = Matrix(SPARSE[kind](X)).moments()
+        mean, spread = column_moments(Matrix(SPARSE[kind](X)))
         np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(spread, X.std(axis=0), rtol=1e-12)
 
 
 def test_deviations_of_dense_columns_far_from_zero_keep_their_digits() -> None:
     X = 1e8 + values(500, 3)
-    np.testing.assert_allclose(Matrix(X).moments()[1], X.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(column_moments(Matrix(X))[1], X.std(axis=0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -966,7 +971,7 @@ def test_deviations_of_columns_far_from_zero_keep_their_digits(kind: Any, weight
     X[:, 2] = rng.standard_normal(700) * (rng.random(700) < 0.1)
     s = rng.uniform(0.1, 3.0, 700) * (rng.random(700) < 0.9) if weighted else np.ones(700)
     X[s == 0.0] = 0.0  # what has no weight does not count, in a sparse column neither
-    mean, spread = Matrix(kind(X)).moments(s if weighted else None)
+    mean, spread = column_moments(Matrix(kind(X)), s if weighted else None)
     expected = np.average(X, axis=0, weights=s)
     np.testing.assert_allclose(mean, expected, rtol=1e-12)
     deviation = np.sqrt(np.average((X - expected) ** 2, axis=0, weights=s))
@@ -980,19 +985,19 @@ def test_the_deviation_of_a_constant_column_is_exactly_zero(kind: Any, dtype: st
     constants = np.array([0.1, 1 / 3, -7.7e5, 1e-9, 0.0, 3.0], dtype)
     X = np.column_stack([np.tile(constants, (1999, 1)), rng.standard_normal(1999)]).astype(dtype)
     for s in (None, rng.uniform(0.0, 2.0, 1999)):
-        mean, spread = Matrix(kind(X)).moments(s)
+        mean, spread = column_moments(Matrix(kind(X)), s)
         np.testing.assert_array_equal(spread[:-1], 0.0)
         np.testing.assert_array_equal(mean[:-1], constants)
         assert spread[-1] == pytest.approx(1.0, abs=0.1)
     X[::2, 0] = np.nextafter(X[0, 0], 1, dtype=dtype)
-    assert (Matrix(kind(X)).moments()[1][0] > 0.0) == (dtype == "float32")
+    assert (column_moments(Matrix(kind(X)))[1][0] > 0.0) == (dtype == "float32")
 
 
 def test_moments_of_many_sparse_entries_are_those_of_all(monkeypatch: Any) -> None:
     X = values(300, 9, density=0.4)
-    monkeypatch.setattr("separatrix.matrix.matrix._ENTRIES_AT_ONCE", 7)
+    monkeypatch.setattr("separatrix.matrix.pieces.ENTRIES_AT_ONCE", 7)
     for kind in (sp.csr_array, sp.csc_array):
-        mean, spread = Matrix(kind(X)).moments()
+        mean, spread = column_moments(Matrix(kind(X)))
         np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-10)
         np.testing.assert_allclose(spread, X.std(axis=0), rtol=1e-12)
 
@@ -1000,9 +1005,9 @@ def test_moments_of_many_sparse_entries_are_those_of_all(monkeypatch: Any) -> No
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
 def test_moments_of_numbers_whose_squares_are_too_large(kind: Any) -> None:
     X = np.random.default_rng(0).uniform(1.0, 2.0, (50, 3))
-    mean, deviation = Matrix(kind(X)).moments()
+    mean, deviation = column_moments(Matrix(kind(X)))
     units = np.array([1.0, 1e200, 8e307])
-    large_mean, large_deviation = Matrix(kind(X * units)).moments()
+    large_mean, large_deviation = column_moments(Matrix(kind(X * units)))
     np.testing.assert_allclose(large_mean, mean * units, rtol=1e-12)
     np.testing.assert_allclose(large_deviation, deviation * units, rtol=1e-12)
     np.testing.assert_array_equal(large_deviation[:1], deviation[:1])
@@ -1010,7 +1015,7 @@ def test_moments_of_numbers_whose_squares_are_too_large(kind: Any) -> None:
 
 def test_moments_want_one_weight_for_every_row() -> None:
     with pytest.raises(ValueError, match=r"X has 9 rows: s must be of shape \(9,\)\. Got \(3,\)"):
-        Matrix(values(9, 2)).moments(np.ones(3))
+        column_moments(Matrix(values(9, 2)), np.ones(3))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
@@ -1056,8 +1061,8 @@ def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
     block = Block.of(np.zeros((n, 1)), np.zeros(n, int), s, whose)
     U, factors = rng.standard_normal((n, B, K)), rng.random(B)
     weights = block.weights[:, :, None]
-    assert _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.whose)
-    assert not _core.usable(U, block.s, block.whose)  # rows without weight have some
+    assert _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
+    assert not _core.usable(U, block.s, block.weight_column)  # rows without weight have some
     U[np.broadcast_to(weights == 0.0, U.shape)] = np.inf
     counts = np.where(weights > 0.0, U, 0.0)
     np.testing.assert_allclose(block.weigh(U, factors), counts * weights * factors[:, None])
@@ -1065,7 +1070,7 @@ def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
     sizes = (np.abs(counts) * weights).sum(axis=0)
     np.testing.assert_allclose(block.weighted_sum(U, sizes=True), sizes)
     U[np.flatnonzero(block.weights[:, 2])[0], 2, 1] = np.nan
-    assert not _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.whose)
+    assert not _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 1), (5, 2, 1), (4, 3, 1), (4, 2)])

@@ -14,10 +14,9 @@ from separatrix.data import Dataset
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import SOLVERS
+from separatrix.solvers import OPTIMISERS, SOLVERS
 from separatrix.training import Progress, Result, Stop, run
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.solver_choice import make_solver
 from separatrix.verdict.certificate import certify
 from support.forms import FORMS, Form
 
@@ -70,7 +69,7 @@ def solve(
 ) -> list[Result]:
     start = Model.zeros(D, B, outputs)
     stop = Stop(((5000,),) * B, tol=np.full(B, 1e-9))
-    solver = make_solver(name, 0)
+    solver = OPTIMISERS[name].for_task()
     return [found for [found] in run(solver, objective, start, stop, on_record=on_record)]
 
 

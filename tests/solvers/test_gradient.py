@@ -204,7 +204,7 @@ def test_factors_are_training_on_scaled_features(rule, batch_size):
 @pytest.mark.parametrize("rule", RULES)
 def test_a_loss_without_a_kernel_trains_the_same(rule):
     X, y = make_data(3)
-    slow = dataclasses.replace(LOSSES["softmax"], compiled=False)
+    slow = dataclasses.replace(LOSSES["softmax"], native_code=-1)
     for batch_size in (None, 7):
         for data in (X, sp.csc_array(X)):
             options = {

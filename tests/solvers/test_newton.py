@@ -165,7 +165,7 @@ def test_a_kept_state_goes_on_and_is_kept_in_a_checkpoint() -> None:
     objective = make(form).select(np.array([2]))
     first = solve(objective, 1, epochs=2, keep_state=True)[0]
     assert first.state is not None
-    assert first.state.memory["factor"].shape == (1, 1, 5, 5)
+    assert first.state.memory["cholesky"].shape == (1, 1, 5, 5)
     last = solve(objective, 1, state=first.state)[0]
     assert last.stop_reason == "tol"
     np.testing.assert_array_equal(last.model.W, solve(objective, 1)[0].model.W)

@@ -18,8 +18,9 @@ from separatrix.matrix import rows_read
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solvers import OPTIMISERS
 from separatrix.training import Interrupted, Result, Stop, train
-from separatrix.training.solver_choice import choose_solver, make_solver
+from separatrix.training.solver_choice import choose_solver
 from separatrix.training.task import Task
 from support.unscaled_problems import KINDS, LOSSES, Problem, draw_problems
 
@@ -35,7 +36,7 @@ def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
     task = Task(
         loss,
         outputs,
-        make_solver(choice.name, tol=TOL, patience=choice.patience),
+        OPTIMISERS[choice.name].for_task(tol=TOL, patience=choice.patience),
         Stop(epochs=((max_iter,),), tol=np.array([TOL])),
         l2=l2,
         precise=True,

@@ -412,7 +412,7 @@ class Scripted:
     def select(self, models):
         return self
 
-    def pace(self, model, epoch):
+    def step_size(self, model, epoch):
         return None
 
 

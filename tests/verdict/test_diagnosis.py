@@ -15,7 +15,8 @@ from separatrix.objective import Objective
 from separatrix.solvers import Gradient
 from separatrix.training import Stop, run
 from separatrix.verdict.certificate import Certificate
-from separatrix.verdict.diagnosis import Trace, diagnose
+from separatrix.verdict.diagnose import diagnose
+from separatrix.verdict.trace import Trace
 
 KINDS = {
     "diverged", "oscillating", "not_converged", "overfitting", "separable", "scales", "rare_class",

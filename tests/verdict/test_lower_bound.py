@@ -12,8 +12,9 @@ from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solvers import OPTIMISERS
 from separatrix.training import Result, Stop, run
-from separatrix.training.solver_choice import choose_solver, make_solver
+from separatrix.training.solver_choice import choose_solver
 from separatrix.verdict.lower_bound import lower_bounds
 from support.batches import BIASES
 from support.forms import CONVEX, Form
@@ -38,7 +39,7 @@ def solve(objective: Objective, form: Form, penalty: str) -> Result:
     l1, l2 = PENALTIES[penalty]
     name, *_ = choose_solver(form.loss, form.outputs, l1, l2, objective.data)
     stop = Stop(epochs=((3000,),), tol=np.array([1e-10]))
-    [[found]] = run(make_solver(name), objective, Model.zeros(3, 1, form.outputs), stop)
+    [[found]] = run(OPTIMISERS[name].for_task(), objective, Model.zeros(3, 1, form.outputs), stop)
     return found
 
 

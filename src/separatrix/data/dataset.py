@@ -4,146 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-import separatrix._core as _core
+from separatrix.data.block import Block
 from separatrix.data.origin import origin_of
-from separatrix.matrix import Array, Matrix, by_model, per_model, pick_models, sum_samples
+from separatrix.matrix import Array, models_first, moments_of_models, per_model, sum_samples
 
 # Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
 LARGEST_EXPONENT = 64
-LAST_CLASS = int(np.iinfo(np.int32).max)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some rows of X (n, d), their class numbers y and their weights s, both (n,) or (n, B).
-
-    Where models share their weights, as those of one fold do, s (n, G) holds each column once and
-    `whose` (B,) says which is a model's.
-
-    `Block.of` makes one of any arrays and checks every number; the constructor takes y (int32), s
-    (float64) and `whose` (int32) as they are and checks their shapes.
-    """
-
-    X: Matrix
-    y: Array
-    s: Array | None = None
-    whose: Array | None = None
-
-    def __post_init__(self) -> None:
-        n = self.X.shape[0]
-        for name, a, kind in (("y", self.y, np.int32), ("s", self.s, np.float64)):
-            if a is None:
-                continue
-            if a.ndim not in (1, 2) or len(a) != n:
-                raise ValueError(
-                    f"X has {n} rows: {name} must be of shape ({n},), or ({n}, B) with a column "
-                    f"for each model. Got {a.shape} instead."
-                )
-            if a.dtype != kind or not a.flags.c_contiguous:
-                raise ValueError(
-                    f"{name} must be {np.dtype(kind)} in C order. Got {a.dtype} instead. "
-                    "Use Block.of, which converts it."
-                )
-        if self.whose is not None:
-            columns = self.s.shape[1] if self.s is not None and self.s.ndim == 2 else 0
-            if self.whose.dtype != np.int32 or not _within(self.whose, columns):
-                raise ValueError(
-                    f"'whose' must hold numbers (int32) of the {columns} columns of s, one for "
-                    f"each model. Got {self.whose} instead."
-                )
-
-    @classmethod
-    def of(cls, X: Any, y: Any, s: Any = None, whose: Any = None) -> Block:
-        """Make a block of arrays: y to int32, s to float64, a single column of them to (n,)."""
-        weights = None if s is None else _one_or_many(_weights(s))
-        if weights is None or weights.ndim == 1:
-            whose = None
-        return cls(
-            X if isinstance(X, Matrix) else Matrix(X),
-            _one_or_many(_class_numbers(y)),
-            weights,
-            None if whose is None else np.asarray(whose, np.int32),
-        )
-
-    @property
-    def weights(self) -> Array:
-        """The weights (n,), or (n, B) of each model; ones where none were given."""
-        if self.s is None:
-            return np.ones(len(self.y))
-        return self.s if self.whose is None else pick_models(self.s, self.whose)
-
-    def weigh(self, U: Array, factors: Array) -> Array:
-        """s o U times a factor (B,) for each model, of U (n, B, K); 0 in rows without weight."""
-        U = self.as_duals(U)
-        out = np.empty_like(U)
-        _core.weigh(U, self.s, np.ascontiguousarray(factors, np.float64), out, self.whose)
-        return out
-
-    def weighted_sum(self, U: Array, sizes: bool = False) -> Array:
-        """sum_i s_i U_i (B, K) of U (n, B, K), or of |U|; over the rows that have weight.
-
-        >>> Block.of([[1.0], [2.0]], [0, 1], [1.0, 3.0]).weighted_sum(np.ones((2, 1, 1)))
-        array([[4.]])
-        """
-        U = self.as_duals(U)
-        out = np.empty(U.shape[1:])
-        _core.sum_weighed(U, self.s, sizes, out, self.whose)
-        return out
-
-    def as_duals(self, U: Array) -> Array:
-        """U (n, B, K) as the kernels take it, which check nothing."""
-        U = np.ascontiguousarray(U, np.float64)
-        given = self.own().get("weights")
-        if U.ndim != 3 or len(U) != len(self.y) or given not in (None, U.shape[1]):
-            shape = f"({len(self.y)}, {given or 'B'}, K)"
-            raise ValueError(
-                f"The data has {len(self.y)} rows: U must be of shape {shape}. "
-                f"Got {U.shape} instead."
-            )
-        return U
-
-    def own(self) -> dict[str, int]:
-        """What the models have of their own, "labels" or "weights", and for how many it is."""
-        found = {"labels": self.y.shape[1]} if self.y.ndim == 2 else {}
-        if self.s is not None and self.s.ndim == 2:
-            found["weights"] = self.s.shape[1] if self.whose is None else len(self.whose)
-        return found
-
-    def different_weights(self) -> tuple[Array, Array]:
-        """The weights (n, G) without those that models share, and which are each model's (B,).
-
-        One column, and one number, where all models have the same.
-        """
-        if self.whose is None:
-            s = per_model(self.weights)
-            return s, np.arange(s.shape[1])
-        assert self.s is not None
-        used, place = np.unique(self.whose, return_inverse=True)
-        return self.s if len(used) == self.s.shape[1] else pick_models(self.s, used), place
-
-    def select(self, models: Array) -> Block:
-        """The labels and weights of some models only; X is shared, and so are the weights.
-
-        `Dataset` relies on that: what it knows of a column of the weights it knows by its number.
-        """
-        y, whose = self.y, self.whose
-        if y.ndim == 2:
-            y = pick_models(y, models)
-        if "weights" in self.own():
-            assert self.s is not None
-            of_all = np.arange(self.s.shape[1], dtype=np.int32) if whose is None else whose
-            whose = of_all[models]
-        return Block(self.X, y, self.s, whose)
-
-    def every(self, step: int) -> Block:
-        """Every step-th row."""
-        s = None if self.s is None else np.ascontiguousarray(self.s[::step])
-        return Block(self.X.every(step), np.ascontiguousarray(self.y[::step]), s, self.whose)
 
 
 class Dataset:
@@ -178,10 +49,10 @@ class Dataset:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, s: Any = None, *, whose: Any = None, classes: Any = None
+        cls, X: Any, y: Any, s: Any = None, *, weight_column: Any = None, classes: Any = None
     ) -> Dataset:
         """A data set of one block, in memory; the classes are 0, 1, ... unless named."""
-        block = Block.of(X, y, s, whose)
+        block = Block.of(X, y, s, weight_column)
         names = np.arange(block.y.max(initial=0) + 1) if classes is None else classes
         return cls([block], names)
 
@@ -224,8 +95,8 @@ class Dataset:
         def weigh(block: Block) -> tuple[Array]:
             if block.s is None:
                 return (np.array([float(len(block.y))]),)
-            s, whose = block.different_weights()
-            return (sum_samples(s)[whose],)
+            s, place = block.different_weights()
+            return (sum_samples(s)[place],)
 
         if self._total is None:
             (self._total,) = self.sum_over_blocks(weigh)
@@ -252,7 +123,10 @@ class Dataset:
             s = block.weights.reshape(len(y))
             return np.bincount(y, s, minlength=C), np.bincount(y[s > 0.0], minlength=C)
 
-        key = tuple(None if block.whose is None else int(block.whose[0]) for block in self._blocks)
+        key = tuple(
+            None if block.weight_column is None else int(block.weight_column[0])
+            for block in self._blocks
+        )
         if key not in self._class_weights:
             weight, count = self.sum_over_blocks(weigh)
             self._class_weights[key] = weight, count
@@ -305,13 +179,13 @@ class Dataset:
         return self._origin
 
     def _sum_classes(self, block: Block) -> tuple[Array, Array]:
-        s, whose = block.different_weights()
+        s, place = block.different_weights()
         if block.y.ndim == 2:
-            s, whose = np.broadcast_to(s[:, whose], block.y.shape), np.arange(block.y.shape[1])
+            s, place = np.broadcast_to(s[:, place], block.y.shape), np.arange(block.y.shape[1])
         each = np.empty((*s.shape, len(self.classes)))
         for c in range(len(self.classes)):
             np.multiply(s, per_model(block.y) == c, out=each[:, :, c])
-        return block.X.transpose_times(each)[:, whose], sum_samples(each)[whose]
+        return block.X.transpose_times(each)[:, place], sum_samples(each)[place]
 
     def select(self, models: Array) -> Dataset:
         """The data as some of the models see it."""
@@ -358,7 +232,7 @@ class Dataset:
         part = self._other_rows()
         part._origin = None
         part._blocks = [
-            Block(block.X.without(constant), block.y, block.s, block.whose)
+            Block(block.X.without(constant), block.y, block.s, block.weight_column)
             for block in self._blocks
         ]
         return part
@@ -375,7 +249,7 @@ class Dataset:
         """The data set of some rows of one block, in their order, with the weights they have."""
         part = self._other_rows()
         s = None if block.s is None else block.s[rows]
-        part._blocks = [Block(block.X.take(rows), block.y[rows], s, block.whose)]
+        part._blocks = [Block(block.X.take(rows), block.y[rows], s, block.weight_column)]
         part.n_samples = len(rows)
         return part
 
@@ -389,45 +263,9 @@ class Dataset:
 
 def _moments_of(block: Block) -> tuple[Array, Array, Array]:
     """The weight (B,) of the rows, and mean and deviation (d, B) of the features."""
-    s, whose = block.different_weights()
-    mean, deviation = block.X.moments_of_models(np.ascontiguousarray(s))
-    return sum_samples(s)[whose], mean[:, whose], deviation[:, whose]
-
-
-def _within(numbers: Array, count: int) -> bool:
-    return bool(((numbers >= 0) & (numbers < count)).all())
-
-
-def _one_or_many(a: Array) -> Array:
-    """(n, 1) as (n,), which stands for every model; all else as it is."""
-    return np.ascontiguousarray(a[:, 0]) if a.ndim == 2 and a.shape[1] == 1 else a
-
-
-def _class_numbers(y: Any) -> Array:
-    given = np.asarray(y)
-    advice = "Number the classes first, for example with np.unique(y, return_inverse=True)."
-    if given.dtype.kind not in "biuf":
-        raise ValueError(f"y must hold class numbers 0, 1, .... Got type {given.dtype}. {advice}")
-    good = (given >= 0) & (given <= LAST_CLASS)
-    if given.dtype.kind == "f":
-        good &= given == np.rint(given)
-    _require("y must hold whole class numbers >= 0", given, good, advice)
-    return np.ascontiguousarray(given, np.int32)
-
-
-def _weights(s: Any) -> Array:
-    given = np.asarray(s)
-    if given.dtype.kind not in "biuf":
-        raise ValueError(f"s must hold numbers. Got type {given.dtype} instead.")
-    good = (given >= 0) & np.isfinite(given)
-    _require("s must be finite and >= 0", given, good, "Leave a row out with a weight of 0.")
-    return np.ascontiguousarray(given, np.float64)
-
-
-def _require(rule: str, given: Array, good: Array, advice: str) -> None:
-    if not good.all():
-        at = np.argwhere(~good)[0]
-        raise ValueError(f"{rule}. Row {at[0]} has {given[tuple(at)]:g}. {advice}")
+    s, place = block.different_weights()
+    mean, deviation = moments_of_models(block.X, np.ascontiguousarray(s))
+    return sum_samples(s)[place], mean[:, place], deviation[:, place]
 
 
 def _require_same_features(blocks: Sequence[Block]) -> None:
@@ -461,8 +299,10 @@ def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
         return list(blocks), np.zeros((), int)
     largest = np.zeros(())
     for block in blocks:
-        most = np.ones(()) if block.s is None else by_model(block.s).max(axis=-1, initial=0.0)
-        largest = np.maximum(largest, most if block.whose is None else most[block.whose])
+        most = np.ones(()) if block.s is None else models_first(block.s).max(axis=-1, initial=0.0)
+        largest = np.maximum(
+            largest, most if block.weight_column is None else most[block.weight_column]
+        )
     exponent = np.frexp(largest)[1]
     shift = np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT) - exponent
     if not shift.any():
@@ -470,6 +310,6 @@ def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
 
     def shifted(block: Block) -> Block:
         s = per_model(block.weights) if shift.ndim else block.weights
-        return replace(block, s=np.ldexp(s, shift), whose=None)
+        return replace(block, s=np.ldexp(s, shift), weight_column=None)
 
     return [shifted(block) for block in blocks], shift

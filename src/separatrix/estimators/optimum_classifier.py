@@ -29,16 +29,11 @@ from separatrix.estimators.validation import (
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.solver_choice import (
-    OPTIMISERS,
-    Choice,
-    choose_solver,
-    make_solver,
-    single_is_enough,
-)
+from separatrix.training.solver_choice import Choice, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
@@ -189,14 +184,12 @@ class CertifiedClassifier(LinearClassifier):
         else:
             choice = Choice(self.solver, f"{self.solver}: it was asked for.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
-        name, tol = choice.name, float(self.tol)
-        single = name == "dual" and single_is_enough(loss, n_outputs, l2, data, tol, factors)
+        kind, tol = OPTIMISERS[choice.name], float(self.tol)
+        single = kind.single_is_enough(loss, n_outputs, l2, data, tol, factors)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
-            solver=make_solver(
-                name, self._seed(), single=single, tol=tol, patience=choice.patience
-            ),
+            solver=kind.for_task(self._seed(), tol=tol, single=single, patience=choice.patience),
             stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([tol])),
             l1=l1,
             l2=l2,

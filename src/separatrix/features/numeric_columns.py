@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.features.value_checks import missing_value
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, column_moments
 from separatrix.readers.columns import Columns
 from separatrix.readers.csv_dialect import is_number
 from separatrix.text import counted
@@ -40,7 +40,7 @@ class Numbers:
             fill = None if missing == "refuse" else _typical(X, gaps, columns, missing, notes)
             X = _filled(X, gaps, columns, fill, notes)
         if standardise:
-            mean, deviation = Matrix(X).moments()
+            mean, deviation = column_moments(Matrix(X))
             shift = None if sp.issparse(X) else mean
             scale = np.where(deviation > 0, deviation, 1.0)
         return cls(columns, fill, shift, scale)

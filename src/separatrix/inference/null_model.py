@@ -9,8 +9,9 @@ import numpy as np
 from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.matrix import Array
+from separatrix.solvers import OPTIMISERS
 from separatrix.training import Stop, train
-from separatrix.training.solver_choice import choose_solver, make_solver
+from separatrix.training.solver_choice import choose_solver
 from separatrix.training.task import Task
 
 PRECISION = 1e-15  # of the gradient of the bias, relative to the start; rounding may end it before
@@ -75,7 +76,7 @@ class NullModel:
 def _biases(loss: Loss, n_outputs: int, rows: Dataset) -> Array:
     name = choose_solver(loss, n_outputs, 0.0, 0.0, rows).name
     stop = Stop(epochs=((ITERATIONS,),), tol=np.array([PRECISION]))
-    task = Task(loss=loss, n_outputs=n_outputs, solver=make_solver(name, 0), stop=stop)
+    task = Task(loss=loss, n_outputs=n_outputs, solver=OPTIMISERS[name].for_task(), stop=stop)
     return train([task], rows, whole=False)[0].model.b[0]
 
 

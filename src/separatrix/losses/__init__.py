@@ -35,44 +35,46 @@ __all__ = ["LOSSES", "Loss", "OneVsRest", "make_loss"]
 _ALL: tuple[Loss, ...] = (
     Margin(
         "perceptron",
-        0,
         "perceptron loss, the sum over j != y of max(0, z_j - z_y) (one output: max(0, -y z))",
+        native_code=0,
     ),
     Margin(
         "hinge",
-        0,
         "hinge, the sum over j != y of max(0, {margin} + z_j - z_y) "
         "(one output: max(0, {margin} - y z))",
+        native_code=0,
         margin=1.0,
     ),
     CrammerSinger(
         "crammer_singer",
-        2,
         "Crammer-Singer hinge max(0, {margin} + z_j - z_y) of the worst j != y",
+        native_code=2,
         outputs="all",
         margin=1.0,
     ),
     Margin(
         "squared_hinge",
-        1,
         "squared hinge, the sum over j != y of max(0, {margin} + z_j - z_y)^2 "
         "(one output: max(0, {margin} - y z)^2)",
+        native_code=1,
         margin=1.0,
         power=2,
     ),
-    CrossEntropy("logistic", 3, "cross-entropy log(1 + exp(-y z))", outputs="one"),
-    CrossEntropy("softmax", 4, "cross-entropy log(sum_j exp(z_j)) - z_y", outputs="all"),
+    CrossEntropy("logistic", "cross-entropy log(1 + exp(-y z))", native_code=3, outputs="one"),
+    CrossEntropy(
+        "softmax", "cross-entropy log(sum_j exp(z_j)) - z_y", native_code=4, outputs="all"
+    ),
     CrossEntropy(
         "softmax_reference",
-        5,
         "cross-entropy log(1 + sum_j exp(z_j)) - z_y, the first class's score being 0",
+        native_code=5,
         outputs="all but the first",
     ),
     Squared(),
     SigmoidSquared(
         "sigmoid_mse",
-        7,
         "squared error of the sigmoid (y - sigma(z))^2 / 2, not convex",
+        native_code=7,
         outputs="one",
     ),
 )

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import xlogy
 
 import separatrix._core as _core
 from separatrix.losses.balance import tilts
@@ -62,6 +63,13 @@ class CrossEntropy(ClassDifferences):
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         P, _ = softmax(Z)
         return P * (V - (P * V).sum(axis=2, keepdims=True))
+
+    def _extent(self, flows: Array) -> Array:
+        return flows.sum(axis=2)
+
+    def _conjugate(self, flows: Array) -> Array:
+        rest = np.maximum(1.0 - flows.sum(axis=2), 0.0)
+        return xlogy(flows, flows).sum(axis=2) + xlogy(rest, rest)
 
 
 @dataclass(frozen=True)

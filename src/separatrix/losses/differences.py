@@ -21,16 +21,23 @@ class ClassDifferences:
 
     Such a loss has a gradient of one shape: flows a_j >= 0 on the wrong classes and
     -sum_j a_j on the true one. Its conjugate is finite for such U only, and is a function of
-    the flows: what they may be and what they cost is in the kernels (flows.hpp).
+    the flows.
+
+    A subclass in numpy alone has `_value`, `_flows`, `_hessian_times` (of a smooth loss),
+    `_extent` and `_conjugate`, and `curvature_of`. One with a `native_code` leaves `_extent` and
+    `_conjugate` to the kernels.
     """
 
     name: str
-    kernel: int
     formula: str  # for a reader; {margin} stands for the margin
+    native_code: int = -1  # by which the kernels know the loss; below 0 for one in numpy alone
     outputs: str = "one or all"  # or "one", "all", "all but the first"
     margin: float = 0.0
     convex: bool = True
-    compiled: bool = True
+
+    @property
+    def compiled(self) -> bool:
+        return self.native_code >= 0
 
     @property
     def words(self) -> str:
@@ -69,17 +76,33 @@ class ClassDifferences:
 
     @quiet
     def conjugate(self, y: Array, U: Array) -> Array:
+        tolerance = DOMAIN_TOLERANCE * float(np.finfo(U.dtype).eps)
+        if not self.compiled:
+            return self._conjugate_in_numpy(y, U, tolerance)
         cost = np.empty(U.shape[:2])
         _core.conjugate_costs(
-            self.kernel,
+            self.native_code,
             self.margin,
             self._is_lifted(U),
-            DOMAIN_TOLERANCE * float(np.finfo(U.dtype).eps),
+            tolerance,
             _whole(y, U.shape[2] + self._is_lifted(U)),
             np.ascontiguousarray(U, np.float64),
             cost,
         )
         return cost.astype(U.dtype, copy=False)
+
+    def _conjugate_in_numpy(self, y: Array, U: Array, tolerance: float) -> Array:
+        """The same for a loss without a kernel; rounding may leave the domain by `tolerance`."""
+        lifted = prepend(-U.sum(axis=2, keepdims=True), U) if self._is_lifted(U) else U
+        own = true_class(y, lifted)
+        wrong = np.where(own, 0.0, lifted)
+        flows = np.maximum(wrong, 0.0)
+        allowed = tolerance * np.maximum(np.abs(lifted).max(axis=2), 1.0)
+        extent = self._extent(flows)
+        inside = np.abs(lifted.sum(axis=2)) <= allowed
+        inside &= (wrong.min(axis=2) >= -allowed) & (extent <= 1.0 + allowed)
+        cost = self._conjugate(flows / np.maximum(extent, 1.0)[:, :, None])
+        return np.where(inside, cost, np.inf).astype(U.dtype, copy=False)
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         weights = np.ascontiguousarray(s, np.float64)
@@ -120,6 +143,17 @@ class ClassDifferences:
         raise NotImplementedError
 
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
+        raise NotImplementedError
+
+    def _extent(self, flows: Array) -> Array:
+        """What must be at most 1 (n, B) for flows (n, B, C), 0 at the true class, to be allowed.
+
+        The largest flow where each has its own bound, their sum where they share one, 0 for none.
+        """
+        raise NotImplementedError
+
+    def _conjugate(self, flows: Array) -> Array:
+        """The conjugate (n, B) of flows (n, B, C) inside the domain, 0 at the true class."""
         raise NotImplementedError
 
 

@@ -62,6 +62,13 @@ class Margin(ClassDifferences):
             )
         return close(np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own)
 
+    def _extent(self, flows: Array) -> Array:
+        return np.zeros(flows.shape[:2]) if self.smooth else flows.max(axis=2)
+
+    def _conjugate(self, flows: Array) -> Array:
+        cost = -self.margin * flows
+        return (cost + 0.25 * flows**2 if self.smooth else cost).sum(axis=2)
+
 
 @dataclass(frozen=True)
 class CrammerSinger(Margin):
@@ -85,3 +92,6 @@ class CrammerSinger(Margin):
         worst = np.where(own, -np.inf, Z).argmax(axis=2)[:, :, None]
         first = np.arange(Z.shape[2]) == worst
         return (first & (terms >= 0.0)).astype(Z.dtype)
+
+    def _extent(self, flows: Array) -> Array:
+        return flows.sum(axis=2)

@@ -10,7 +10,7 @@ from separatrix.losses.protocol import Loss
 from separatrix.losses.shapes import predict_class, true_class
 from separatrix.matrix import Array, per_model
 
-# Added to the number of a loss's kernel for its one-vs-rest form.
+# Added to the native code of a loss for its one-vs-rest form.
 ONE_VS_REST = 16
 
 
@@ -51,8 +51,8 @@ class OneVsRest:
         return self.base.compiled
 
     @property
-    def kernel(self) -> int:
-        return self.base.kernel + ONE_VS_REST
+    def native_code(self) -> int:
+        return self.base.native_code + ONE_VS_REST
 
     @property
     def margin(self) -> float:

@@ -13,11 +13,11 @@ class Loss(Protocol):
 
     `curvature_of(K)` bounds |second derivative| along a unit direction of K scores; None where
     there is no second derivative. `curvature` is that bound where it is the same for every K; for
-    `squared_hinge`, whose bound grows as 2 K, it is the one of the binary form. `kernel` is the
-    number by which compiled code knows the loss (used only where `compiled`), `margin` its margin
-    (0.0 where it has none) and `words` its formula for a reader. `coupling(K)` says how K outputs
-    hang together: "none" (the loss is a sum over them), "differences" (a common shift of all scores
-    changes nothing) or "full".
+    `squared_hinge`, whose bound grows as 2 K, it is the one of the binary form. `native_code`
+    is the number by which compiled code knows the loss (used only where `compiled`), `margin` its
+    margin (0.0 where it has none) and `words` its formula for a reader. `coupling(K)` says how K
+    outputs hang together: "none" (the loss is a sum over them), "differences" (a common shift of
+    all scores changes nothing) or "full".
     """
 
     @property
@@ -31,7 +31,7 @@ class Loss(Protocol):
     @property
     def compiled(self) -> bool: ...
     @property
-    def kernel(self) -> int: ...
+    def native_code(self) -> int: ...
     @property
     def margin(self) -> float: ...
     @property

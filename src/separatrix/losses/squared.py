@@ -20,7 +20,7 @@ class Squared:
     """
 
     name: str = "squared"
-    kernel: int = 6
+    native_code: int = 6
     words: str = "mean squared error |t - z|^2 / 2 (one output: t = y, -1 or +1; else one-hot)"
     convex: bool = True
     smooth: bool = True

@@ -238,7 +238,7 @@ class CrossValidation:
         (block,) = data.blocks()
         counts = folds.weights()
         weights, whose = self._weights(trials, data, counts if s is None else counts * s[:, None])
-        data = Dataset.of(block.X, block.y, weights, whose=whose, classes=data.classes)
+        data = Dataset.of(block.X, block.y, weights, weight_column=whose, classes=data.classes)
         tasks = self._tasks(trials, data, folds)
         require_validation(list(tasks.values()), None)
         numbers = list(tasks)

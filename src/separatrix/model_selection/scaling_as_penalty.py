@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import CertifiedClassifier
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, moments_of_models
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -42,7 +42,7 @@ def scales(X: Matrix, counts: Array) -> Array:
     array([[2.],
            [1.]])
     """
-    mean, spread = X.moments_of_models(counts)
+    mean, spread = moments_of_models(X, counts)
     total = counts.sum(axis=0)
     # What scikit-learn takes for rounding, so that the same columns are constant for both.
     return np.where(spread > total * EPS * np.abs(mean), spread, 1.0)

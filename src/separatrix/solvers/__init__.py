@@ -6,6 +6,7 @@ from separatrix.solvers.gradient import RULES, SCHEDULES, Gradient
 from separatrix.solvers.interior import Interior
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
+from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.perceptron import PerceptronRule
 from separatrix.solvers.protocol import Solver
 
@@ -18,9 +19,14 @@ SOLVERS: dict[str, type[Solver]] = {
     "newton": Newton,
     "perceptron": PerceptronRule,
 }
+# Those that find the optimum.
+OPTIMISERS: dict[str, type[Optimiser]] = {
+    name: kind for name, kind in SOLVERS.items() if issubclass(kind, Optimiser)
+}
 
 __all__ = [
     "LBFGS",
+    "OPTIMISERS",
     "RULES",
     "SCHEDULES",
     "SOLVERS",

@@ -13,7 +13,7 @@ thread; the passes over X are shared. The features are seen from their `Frame`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,9 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.line_search import centre, gradient_at, search
+from separatrix.solvers.line_search import gradient_at, remove_common_shift, search_line
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
 from separatrix.state import State
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
@@ -33,7 +35,7 @@ LEAST_CURVATURE = 1e-8
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Optimiser):
     """The `coordinate` solver.
 
     Parameters
@@ -48,7 +50,7 @@ class Coordinate:
     order: int = 600
 
     name = "coordinate"
-    needs: frozenset[str] = frozenset({"smooth", "convex", "compiled"})
+    needs = (SMOOTH, CONVEX, COMPILED)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
 
@@ -62,8 +64,8 @@ class Coordinate:
         """One quadratic for every model, and a step towards its minimum."""
         old = state.found
         direction, fall = self._direction(objective, state)
-        centre(objective, state.model, direction)
-        model, found, t = search(objective, state.model, old, direction, fall)
+        remove_common_shift(objective, state.model, direction)
+        model, found, t = search_line(objective, state.model, old, direction, fall)
         gained = (found.value < old.value) | (found.gradient_norm < old.gradient_norm)
         return replace(
             state,
@@ -91,20 +93,8 @@ class Coordinate:
             direction.put(some, part)
         return direction, fall
 
-    def select(self, models: Array) -> Coordinate:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.order)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Coordinate]) -> Coordinate:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _only_block(objective: Objective) -> Block:
@@ -149,16 +139,15 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
             (rows,) = objective.curvature(state.model).of_rows(least)
         else:
             rows = objective.loss_gradient(block, state.model)
-        kernel = objective.loss.kernel
         at.by_columns(
             block.X.by_both(),
             block.y,
             block.s,
             scale,
-            kernel,
+            objective.loss.native_code,
             rows,
             least,
             frame.origin,
-            block.whose,
+            block.weight_column,
         )
     return frame.leave(way), fall.sum(axis=1)

@@ -22,14 +22,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.data import Block
+from separatrix.data import Block, Dataset
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.recentring import Frame
-from separatrix.solvers.protocol import epoch_order
+from separatrix.solvers.dual_hardness import hardness, mean_square
+from separatrix.solvers.optimiser import PATIENCE, Optimiser
+from separatrix.solvers.protocol import NO_L1, SOME_L2, Need, epoch_order
 from separatrix.state import State
 from separatrix.verdict.certificate import balanced
 
@@ -42,6 +44,11 @@ A_VISIT = 16  # entries of X that are read in the time that a visit of a row tak
 STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
 MOST_STEPS = 4  # times the steps without progress that a model is allowed, for all steps
 PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
+# What it can do in float32: the tolerance, how hard the problem, how large the squares of rows.
+SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
+# Steps without progress after which it gives up where another solver can go on, early where that is
+# likely. In all it makes four times as many steps.
+SHORT_PATIENCE, SHORTEST_PATIENCE = 8, 5
 
 _Copy: TypeAlias = _core.DualF32 | _core.DualF64
 
@@ -54,11 +61,14 @@ def has_dual_form(loss: Loss) -> bool:
     ['squared', 'sigmoid_mse']
     """
     # With one output, and with several.
-    return loss.compiled and any(_core.dual_form(loss.kernel, outputs) for outputs in (1, 2))
+    return loss.compiled and any(_core.dual_form(loss.native_code, outputs) for outputs in (1, 2))
+
+
+DUAL_FORM = Need("a compiled loss with a dual form", lambda loss, l1, l2: has_dual_form(loss))
 
 
 @dataclass(frozen=True)
-class Dual:
+class Dual(Optimiser):
     """The `dual` solver.
 
     A step is as many epochs as it takes until an estimate of the gap, gathered on the way, has
@@ -78,15 +88,47 @@ class Dual:
     single: bool = False
     goal: float = 1e-3
     epochs: int = 20
-    patience: int = 100
+    patience: int = PATIENCE
     _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     name = "dual"
-    needs: frozenset[str] = frozenset({"dual", "l1=0", "l2>0"})
+    needs = (DUAL_FORM, NO_L1, SOME_L2)
     done_reason = STALLED
     descends = False
+
+    @classmethod
+    def for_task(
+        cls,
+        seed: int = 0,
+        *,
+        tol: float | None = None,
+        single: bool = False,
+        patience: int = PATIENCE,
+    ) -> Dual:
+        goal = cls.goal if tol is None else tol
+        return cls(seed=seed, single=single, goal=goal, patience=patience)
+
+    @classmethod
+    def single_is_enough(
+        cls,
+        loss: Loss,
+        n_outputs: int,
+        l2: float,
+        data: Dataset,
+        tol: float,
+        factors: Array | None = None,
+    ) -> bool:
+        """Whether float32 reaches the tolerance: it reads half as much memory."""
+        square = mean_square(data, factors)
+        return (
+            loss.smooth
+            and tol >= SINGLE_TOL
+            and l2 > 0.0
+            and hardness(loss, n_outputs, l2, data, square) <= SINGLE_HARDNESS
+            and 1.0 / MODERATE < square < MODERATE
+        )
 
     def start(self, objective: Objective, model: Model) -> State:
         """From zero weights the duals are 0, from others the gradient of the loss there.
@@ -130,16 +172,16 @@ class Dual:
         # In float32 they are only good to find the duals with, which better ones are made of.
         W = None if blank and kind == np.float32 else model.W.astype(kind)
         b, U = model.b.astype(np.float64), _join(state.duals)
-        s, whose = _join_weights(blocks, B)
+        s, weight_column = _join_weights(blocks, B)
         draw = np.random.default_rng((self.seed, state.epoch + 1))
         problem = _core.DualProblem(
-            loss=objective.loss.kernel,
+            loss=objective.loss.native_code,
             margin=objective.loss.margin,
             y=_join_labels(blocks, B),
             s=s,
             strength=objective.scale(B) / l2,
             bias_square=_bias_square(objective, model),
-            whose=whose,
+            whose=weight_column,
         )
         options = _core.DualOptions(
             seed=int(draw.integers(2**63)),
@@ -208,24 +250,12 @@ class Dual:
             self._copies[key] = (parts, copy)
         return self._copies[key][1]
 
-    def select(self, models: Array) -> Dual:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.seed, self.single, self.goal, self.epochs, self.patience)
 
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Dual]) -> Dual:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
-
 
 def _form(loss: Loss, n_outputs: int) -> _core.DualForm:
-    form = _core.dual_form(loss.kernel, n_outputs)
+    form = _core.dual_form(loss.native_code, n_outputs)
     assert form is not None
     return form
 
@@ -321,7 +351,7 @@ def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
 def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None, Array | None]:
     """The weights of all blocks, None for ones, and which of their columns is each model's."""
     if len(blocks) == 1:
-        return blocks[0].s, blocks[0].whose
+        return blocks[0].s, blocks[0].weight_column
     if all(block.s is None for block in blocks):
         return None, None
     return _wide([block.weights for block in blocks], n_models), None

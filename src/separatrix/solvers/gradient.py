@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.protocol import epoch_order
+from separatrix.solvers.protocol import Solver, epoch_order
 from separatrix.state import State
-from separatrix.verdict.diagnosis import Pace
+from separatrix.verdict.trace import StepSize
 
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
 SCHEDULES = ("constant", "exponential", "inverse")
@@ -40,7 +40,7 @@ _Rules: TypeAlias = _core.RulesF32 | _core.RulesF64
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Solver):
     """The `gradient` solver.
 
     Parameters
@@ -63,7 +63,7 @@ class Gradient:
     seed: int = 0
 
     name = "gradient"
-    needs: frozenset[str] = frozenset()
+    needs = ()
     done_reason = "never"
     descends = True
 
@@ -118,7 +118,7 @@ class Gradient:
             steps=steps,
         )
 
-    def select(self, models: Array) -> Gradient:
+    def select(self, models: Array) -> Self:
         return replace(
             self,
             learning_rate=self.learning_rate[models],
@@ -133,7 +133,7 @@ class Gradient:
     def own_key(self) -> Hashable:
         return (*self.learning_rate, *self.momentum, *self.decay)
 
-    def join(self, solvers: Sequence[Gradient]) -> Gradient:
+    def join(self, solvers: Sequence[Self]) -> Self:
         return replace(
             self,
             learning_rate=np.concatenate([solver.learning_rate for solver in solvers]),
@@ -141,7 +141,7 @@ class Gradient:
             decay=np.concatenate([solver.decay for solver in solvers]),
         )
 
-    def pace(self, model: int, epoch: int) -> Pace | None:
+    def step_size(self, model: int, epoch: int) -> StepSize | None:
         """Rate and stable multiple of 1 / curvature; adam measures its steps otherwise."""
         if self.rule == "adam":
             return None
@@ -154,7 +154,7 @@ class Gradient:
                 "2(1 + mu)/(1 + 2 mu)/lambda_max",
             ),
         }[self.rule]
-        return Pace(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
+        return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
 
     def _rules(self, objective: Objective, state: State) -> _Rules:
         model = state.model
@@ -199,12 +199,12 @@ class Gradient:
                 block.y,
                 block.s,
                 scale,
-                loss.kernel,
+                loss.native_code,
                 loss.margin,
                 order,
                 self.batch_size,
                 steps,
-                block.whose,
+                block.weight_column,
             )
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]

@@ -14,7 +14,7 @@ See S. Mehrotra, On the implementation of a primal-dual interior point method, S
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -25,10 +25,13 @@ from separatrix.hessian import write_hessian
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.solvers.hinge_terms import Terms
+from separatrix.solvers.hinge_terms import Terms, has_terms
 from separatrix.solvers.newton import solve_factored
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import NO_L1, SOME_L2, Need
 from separatrix.state import State
 
+HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: has_terms(loss))
 FALL = 0.1  # of the distance to the optimum, in one step
 TURNS = 8  # iterations of a step at most
 SHORT = 0.995  # share of the way to the nearest bound
@@ -36,12 +39,17 @@ STUCK = 1e-6  # share of a step below which rounding is all there is
 NOTHING = 1e-13  # distance to the optimum, as a share of the objective, that rounding hides
 
 
+# The most weights of a Hessian that is worth its while where the dual is hard, and where the dual
+# all but stands still.
+LARGEST_HESSIAN, VERY_LARGE_HESSIAN = 2000, 6000
+
+
 @dataclass(frozen=True)
-class Interior:
+class Interior(Optimiser):
     """The `interior` solver: a step is as many iterations as it takes to come ten times closer."""
 
     name = "interior"
-    needs: frozenset[str] = frozenset({"hinge", "l1=0", "l2>0"})
+    needs = (HINGE, NO_L1, SOME_L2)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = False
 
@@ -95,20 +103,8 @@ class Interior:
             steps=state.steps + 1,
         )
 
-    def select(self, models: Array) -> Interior:
-        return self
-
     def shared_key(self) -> Hashable:
         return self.name
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Interior]) -> Interior:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 @dataclass(frozen=True)

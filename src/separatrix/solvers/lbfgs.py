@@ -12,22 +12,24 @@ own step t; only models whose step was refused are looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.data import Block
-from separatrix.matrix import Array
+from separatrix.matrix import Array, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
-from separatrix.solvers.line_search import gained, go_down, gradient_at, search
+from separatrix.solvers.line_search import ensure_descent, gradient_at, has_improved, search_line
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import NO_L1, SMOOTH
 from separatrix.state import State
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Optimiser):
     """The `lbfgs` solver.
 
     Parameters
@@ -40,7 +42,7 @@ class LBFGS:
     memory: int = 10
 
     name = "lbfgs"
-    needs: frozenset[str] = frozenset({"smooth", "l1=0"})
+    needs = (SMOOTH, NO_L1)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
 
@@ -60,8 +62,10 @@ class LBFGS:
         gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
         size = _size(diagonal, pairs)
         ahead = direction(gradient, pairs, lambda q: _divide(q, diagonal).times(size))
-        slope = go_down(gradient, ahead, _divide(gradient, diagonal))
-        model, found, t = search(objective, state.model, state.found, frame.leave(ahead), slope)
+        slope = ensure_descent(gradient, ahead, _divide(gradient, diagonal))
+        model, found, t = search_line(
+            objective, state.model, state.found, frame.leave(ahead), slope
+        )
         after = frame.enter_gradient(gradient_at(objective, model, found))
         change, turn = ahead.times(t.astype(ahead.W.dtype)), after.plus(gradient, -1.0)
         return replace(
@@ -69,25 +73,13 @@ class LBFGS:
             model=model,
             slots=(diagonal, *remember(state.slots[1:], change, turn, self.memory)),
             found=found,
-            done=~gained(state.found, found, gradient, after),
+            done=~has_improved(state.found, found, gradient, after),
             epoch=state.epoch + 1,
             steps=state.steps + 1,
         )
 
-    def select(self, models: Array) -> LBFGS:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.memory)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[LBFGS]) -> LBFGS:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _diagonal(objective: Objective, model: Model) -> Model:
@@ -99,7 +91,7 @@ def _diagonal(objective: Objective, model: Model) -> Model:
     for some, origin in objective.frame(model.n_models).groups():
 
         def squares(block: Block, origin: Array = origin) -> tuple[Array]:
-            return (block.X.squares(block.weights, origin),)
+            return (weighted_squares(block.X, block.weights, origin),)
 
         (theirs,) = objective.data.select(some).sum_over_blocks(squares)
         total[:, some] = theirs * scale[some]

@@ -14,25 +14,35 @@ Models that start from zero, on many rows, first learn from a part of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Dataset
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, squared_norm
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers.lbfgs_memory import direction, forget, pairs_of, remember
-from separatrix.solvers.line_search import centre, gained, go_down, gradient_at, search
+from separatrix.solvers.line_search import (
+    ensure_descent,
+    gradient_at,
+    has_improved,
+    remove_common_shift,
+    search_line,
+)
 from separatrix.solvers.newton_cg import solve_by_conjugate_gradients
+from separatrix.solvers.optimiser import Optimiser
+from separatrix.solvers.protocol import CONVEX, NO_L1, SMOOTH
 from separatrix.state import State
 
 # Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
 # multiply-adds, less than what else is done in a step, is made anew sooner.
 CONTRACTION, CONTRACTION_OF_FEW, FEW = 0.3, 0.03, 2e6
+TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
+FALLBACK_HESSIAN = 1000  # the most weights of a Hessian that is written out after a stall
 NO_FACTOR = -1.0
 CHANGES = 5  # remembered since the factor was made
 
@@ -42,7 +52,7 @@ SPARSEST, ROWS_EACH, LEAST_ROWS, FIRST_STEPS = 8, 32, 8192, 4
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Optimiser):
     """The `newton` solver.
 
     Parameters
@@ -56,9 +66,14 @@ class Newton:
     order: int = 600
 
     name = "newton"
-    needs: frozenset[str] = frozenset({"smooth", "convex", "l1=0"})
+    needs = (SMOOTH, CONVEX, NO_L1)
     done_reason = "no further descent"  # to the precision of the numbers
     descends = True
+
+    @classmethod
+    def for_fallback(cls) -> Newton:
+        """Larger Hessians than usual: conjugate gradients can be slow where others have stalled."""
+        return cls(order=FALLBACK_HESSIAN)
 
     def start(self, objective: Objective, model: Model) -> State:
         """The memory of each model: its factor, and the decrement of the last step with it.
@@ -67,8 +82,8 @@ class Newton:
         count.
         """
         model = model.astype(np.float64)
-        cold = self._leaping(objective, model)
-        # Where a leap leads away at once, nobody asks for the slope.
+        cold = self._models_at_zero(objective, model)
+        # Models moved by the subsample start need no gradient here.
         found = objective.evaluate(model, gradient=len(cold) < model.n_models)
         if len(cold):
             found.gradient_norm[cold] = np.nan
@@ -79,7 +94,7 @@ class Newton:
         memory = {"norm": np.full(B, np.nan)}
         if m <= self.order:
             memory = {
-                "factor": np.zeros((B, (d + 1) * K // m, m, m)),
+                "cholesky": np.zeros((B, (d + 1) * K // m, m, m)),
                 "decrement": np.full(B, NO_FACTOR),
             }
         return State(model, (), found, np.zeros(B, bool), memory=memory)
@@ -87,24 +102,24 @@ class Newton:
     def step(self, objective: Objective, state: State) -> State:
         """One iteration: a direction and a step for every model."""
         if state.steps == 0:
-            state = self._leap(objective, state)
-        return self._go(objective, state, _contraction(objective, state.model))
+            state = self._start_on_subsample(objective, state)
+        return self._iterate(objective, state, _contraction(objective, state.model))
 
-    def _go(self, objective: Objective, state: State, contraction: float) -> State:
+    def _iterate(self, objective: Objective, state: State, contraction: float) -> State:
         frame = objective.frame(state.model.n_models)
         gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
-        if "factor" in state.memory:
+        if "cholesky" in state.memory:
             ahead, state, fresh = _by_factors(objective, state, gradient, contraction)
         else:
             ahead, memory = solve_by_conjugate_gradients(objective, state, gradient)
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
-        centre(objective, state.model, ahead)
-        slope = go_down(gradient, ahead, gradient)
+        remove_common_shift(objective, state.model, ahead)
+        slope = ensure_descent(gradient, ahead, gradient)
         way, alone = frame.leave(ahead), state.model.n_models == 1
-        model, found, t = search(objective, state.model, state.found, way, slope, scores=alone)
+        model, found, t = search_line(objective, state.model, state.found, way, slope, scores=alone)
         after = frame.enter_gradient(gradient_at(objective, model, found))
-        better = gained(state.found, found, gradient, after)
-        if "factor" in state.memory:
+        better = has_improved(state.found, found, gradient, after)
+        if "cholesky" in state.memory:
             change, turn = ahead.times(t), after.plus(gradient, -1.0)
             # A step that had to be shortened, or led nowhere, speaks against the factor.
             decrement = np.where((t < 1.0) | ~better, NO_FACTOR, state.memory["decrement"])
@@ -122,25 +137,25 @@ class Newton:
             steps=state.steps + 1,
         )
 
-    def _leap(self, objective: Objective, state: State) -> State:
+    def _start_on_subsample(self, objective: Objective, state: State) -> State:
         """Models that stand at zero go to where a part of the rows would have them, if it is lower.
 
         What the part has taught them of the curvature serves for the first steps on all rows.
         """
-        cold = self._leaping(objective, state.model)
+        cold = self._models_at_zero(objective, state.model)
         if not len(cold):
             return state
-        some = objective.select(cold).every(_sparsity(objective, state.model))
-        rough = Objective(some.data, some.loss, _of_few_rows(some), bias=some.bias)
+        some = objective.select(cold).every(_subsample_step(objective, state.model))
+        rough = Objective(some.data, some.loss, _subsample_penalty(some), bias=some.bias)
         zeros = state.model.select(cold)
         part = self._state(rough, zeros, rough.evaluate(zeros))
         for _ in range(FIRST_STEPS):
-            part = self._go(rough, part, CONTRACTION)
+            part = self._iterate(rough, part, CONTRACTION)
         model, memory = state.model.copy(), state.memory
         model.put(cold, part.model)
         found = objective.evaluate(model, scores=model.n_models == 1)
-        memory["factor"][cold], memory["decrement"][cold] = part.memory["factor"], np.inf
-        slots = tuple(_among(model, cold, slot) for slot in part.slots)
+        memory["cholesky"][cold], memory["decrement"][cold] = part.memory["cholesky"], np.inf
+        slots = tuple(_fill_zeros(model, cold, slot) for slot in part.slots)
         worse = ~(found.value < state.found.value)
         if worse.any():
             before = state.model.select(worse)
@@ -149,28 +164,16 @@ class Newton:
             memory["decrement"][worse] = NO_FACTOR
         return replace(state, model=model, found=found, slots=slots, memory=memory)
 
-    def _leaping(self, objective: Objective, model: Model) -> Array:
-        """The numbers of the models that stand at zero, where that is worth leaving in a leap."""
+    def _models_at_zero(self, objective: Objective, model: Model) -> Array:
+        """The numbers of the models at zero weights, where a start on a subsample pays."""
         n = objective.data.n_samples
         written = _order(objective, model) <= self.order
-        if not written or _sparsity(objective, model) < 2 or n < LEAST_ROWS:
+        if not written or _subsample_step(objective, model) < 2 or n < LEAST_ROWS:
             return np.empty(0, int)
         return np.flatnonzero(~model.W.any(axis=(0, 2)))
 
-    def select(self, models: Array) -> Newton:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.order)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[Newton]) -> Newton:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
 
 
 def _order(objective: Objective, model: Model) -> int:
@@ -189,20 +192,20 @@ def _contraction(objective: Objective, model: Model) -> float:
     return CONTRACTION_OF_FEW if blocks * (pairs + m**3 / 6) < FEW else CONTRACTION
 
 
-def _sparsity(objective: Objective, model: Model) -> int:
-    """Every how many rows make up the part that a leap learns from."""
+def _subsample_step(objective: Objective, model: Model) -> int:
+    """Every how many rows the subsample of the start takes one."""
     unknowns = model.W[:, 0].size + model.n_outputs
     return min(SPARSEST, objective.data.n_samples // (ROWS_EACH * unknowns))
 
 
-def _among(model: Model, some: Array, theirs: Model) -> Model:
+def _fill_zeros(model: Model, some: Array, theirs: Model) -> Model:
     """What some of the models hold, with zeros for the others."""
     out = Model(np.zeros_like(model.W), np.zeros_like(model.b))
     out.put(some, theirs)
     return out
 
 
-def _of_few_rows(objective: Objective) -> ElasticNet:
+def _subsample_penalty(objective: Objective) -> ElasticNet:
     """A penalty on every weight that is at least as strong as one more row.
 
     A few rows can drive the weight of a rare feature very far.
@@ -222,7 +225,7 @@ def _spreads(data: Dataset) -> Array:
 
     def spread(X: Matrix) -> Array:
         if X.is_sparse:
-            return np.full(X.shape[1], X.sum_of_squares() / max(X.n_entries, 1))
+            return np.full(X.shape[1], squared_norm(X) / max(X.n_entries, 1))
         return X.X.var(axis=0, dtype=np.float64)
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -234,7 +237,7 @@ def _by_factors(
     objective: Objective, state: State, gradient: Model, contraction: float
 ) -> tuple[Model, State, Array]:
     """Directions, the state after them, and which models have a factor of this very point."""
-    factor, last = state.memory["factor"], state.memory["decrement"]
+    factor, last = state.memory["cholesky"], state.memory["decrement"]
     ahead = direction(gradient, pairs_of(state.slots), lambda q: solve_factored(factor, q))
     decrement = -gradient.dot(ahead)
     stale = ~(decrement <= contraction**2 * last)
@@ -255,7 +258,7 @@ def _by_factors(
         else:
             factor[some] = H
             slots = forget(slots, stale)
-    memory = {"factor": factor, "decrement": decrement}
+    memory = {"cholesky": factor, "decrement": decrement}
     return ahead, replace(state, slots=slots, memory=memory), stale
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,13 +12,16 @@ from separatrix.data import Block
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solvers.optimiser import UniformSolver
+from separatrix.solvers.protocol import NO_L1, NO_L2, Need
 from separatrix.state import State
 
 ENTRIES_AT_ONCE = 1 << 17
+PERCEPTRON_LOSS = Need("the perceptron loss", lambda loss, l1, l2: loss.name == "perceptron")
 
 
 @dataclass(frozen=True)
-class PerceptronRule:
+class PerceptronRule(UniformSolver):
     """The `perceptron` solver.
 
     A positive example with w.x + b < 0 is added to w, a negative one with w.x + b >= 0 subtracted.
@@ -36,7 +39,7 @@ class PerceptronRule:
     _keys: dict[int, tuple[Matrix, Array]] = field(default_factory=dict, repr=False, compare=False)
 
     name = "perceptron"
-    needs: frozenset[str] = frozenset({"perceptron", "l1=0", "l2=0"})
+    needs = (PERCEPTRON_LOSS, NO_L1, NO_L2)
     done_reason = "no mistakes"
     descends = False
 
@@ -61,7 +64,7 @@ class PerceptronRule:
                 model.b,
                 objective.bias,
                 mistakes,
-                block.whose,
+                block.weight_column,
             )
         return replace(
             state,
@@ -81,20 +84,8 @@ class PerceptronRule:
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
         return np.lexsort((labels, _mix(keys ^ salt)))
 
-    def select(self, models: Array) -> PerceptronRule:
-        return self
-
     def shared_key(self) -> Hashable:
         return (self.name, self.seed)
-
-    def own_key(self) -> Hashable:
-        return None
-
-    def join(self, solvers: Sequence[PerceptronRule]) -> PerceptronRule:
-        return self
-
-    def pace(self, model: int, epoch: int) -> None:
-        """The rule has no rate to be too large."""
 
 
 def _contents(X: Matrix) -> Array:

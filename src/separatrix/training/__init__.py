@@ -2,7 +2,8 @@
 
 from separatrix.training.callbacks import Epoch, OnEpoch
 from separatrix.training.history import History
-from separatrix.training.loop import Interrupted, Progress, run
+from separatrix.training.loop import run
+from separatrix.training.progress import Interrupted, Progress
 from separatrix.training.result import Result
 from separatrix.training.stop import Stop
 from separatrix.training.task import Task

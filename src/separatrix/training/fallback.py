@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from separatrix.solvers import Newton
+from separatrix.solvers import OPTIMISERS, Newton
 from separatrix.solvers.dual import STALLED
 from separatrix.training.result import Result
-from separatrix.training.solver_choice import make_fallback
 from separatrix.training.task import Task
 
 STUCK = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
@@ -26,7 +25,7 @@ def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict
         if short and result.stop_reason in STUCK and fallback is not None and left > 0:
             later[t] = replace(
                 tasks[t],
-                solver=make_fallback(fallback),
+                solver=OPTIMISERS[fallback].for_fallback(),
                 stop=replace(tasks[t].stop, epochs=((left,),)),
                 start=result.model,
                 fallback=None,

@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from separatrix.errors import ParameterError
 from separatrix.losses import Loss
 from separatrix.solvers import SOLVERS
-from separatrix.solvers.dual import has_dual_form
-from separatrix.solvers.hinge_terms import has_terms
 
 
 def refuse_illegal(
     solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
 ) -> None:
     """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
-    missing = illegal(solver, loss, l1, l2)
+    missing = missing_needs(solver, loss, l1, l2)
     if not missing:
         return
-    others = [name for name in among if not illegal(name, loss, l1, l2)]
+    others = [name for name in among if not missing_needs(name, loss, l1, l2)]
     raise ParameterError(
         f"Loss '{loss.name}' {penalty_in_words(l1, l2)} cannot be used with solver '{solver}': "
         f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
@@ -33,29 +31,6 @@ def penalty_in_words(l1: float, l2: float) -> str:
     return f"with an {' and an '.join(kinds)} penalty (l1={l1:g}, l2={l2:g})"
 
 
-def illegal(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
+def missing_needs(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
     """What a solver needs that a loss and a penalty lack, in words; nothing if it takes them."""
-    held = {
-        "perceptron": loss.name == "perceptron",
-        "smooth": loss.smooth,
-        "hinge": has_terms(loss),
-        "convex": loss.convex,
-        "compiled": loss.compiled,
-        "dual": has_dual_form(loss),
-        "l1=0": l1 == 0.0,
-        "l2=0": l2 == 0.0,
-        "l2>0": l2 > 0.0,
-    }
-    words = {
-        "perceptron": "the perceptron loss",
-        "smooth": "a smooth loss",
-        "hinge": "the hinge or the Crammer-Singer loss",
-        "convex": "a convex loss",
-        "compiled": "a compiled loss, one of LOSSES",
-        "dual": "a compiled loss with a dual form",
-        "l1=0": "l1 = 0",
-        "l2=0": "l2 = 0",
-        "l2>0": "l2 > 0",
-    }
-    needs: frozenset[str] = getattr(SOLVERS[solver], "needs", frozenset())
-    return [words[need] for need, holds in held.items() if need in needs and not holds]
+    return [need.words for need in SOLVERS[solver].needs if not need.is_met(loss, l1, l2)]

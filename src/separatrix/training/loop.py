@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,55 +26,29 @@ from separatrix.training.checkpoint import (
     refuse_foreign,
     unpack,
 )
-from separatrix.training.history import FIELDS, History
-from separatrix.training.result import Result
+from separatrix.training.history import FIELDS
+from separatrix.training.progress import Interrupted, Progress
+from separatrix.training.result import Result, make_results
 from separatrix.training.stop import Stop
-from separatrix.verdict.certificate import Certificate, certify
-from separatrix.verdict.diagnosis import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace, diagnose
+from separatrix.training.stopping import (
+    copy_weights,
+    first_reasons,
+    has_diverged,
+    note_divergence,
+    note_validation,
+    took_small_step,
+)
 from separatrix.verdict.gap_schedule import (
-    Proof,
+    GapCheck,
     certify_some,
+    check_gaps,
+    first_certify_norms,
     first_gaps,
-    first_looks,
-    prove,
+    gradient_size_at_zero,
     proven_gaps,
-    size_of_nothing,
 )
 
 FIRST_RECORDS = 64  # epochs that there is room for in a history at first
-
-
-class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
-    """Raised by a callback to end a run: every model is kept as it stands."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a callback sees after every epoch.
-
-    Attributes
-    ----------
-    epoch : epochs done
-    epochs : epochs at most
-    running : numbers of the models of this batch that are still trained
-    records : the history's fields at this epoch, one value for each running model
-    gap : the relative duality gap proven at this epoch, one for each running model; NaN where none
-        was looked for, since only `tol` asks for one
-    checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
-    members : for every model of this batch, the numbers of the estimators it is trained for: their
-        places in the list given to `fit_many`
-    ended : call it to get why runs of this batch ended so far: the reason by the number of the
-        model and the epochs asked for
-    """
-
-    epoch: int
-    epochs: int
-    running: Array
-    records: dict[str, Array]
-    gap: Array
-    checkpoint: Callable[[], dict[str, Array]]
-    members: tuple[tuple[int, ...], ...]
-    ended: Callable[[], dict[tuple[int, int], str]]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what diverges is told in words
@@ -180,8 +154,8 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=size_of_nothing(self.objective, self.state, self.stop.tol),
-            certify_at=first_looks(self.state),
+            start_norm=gradient_size_at_zero(self.objective, self.state, self.stop.tol),
+            certify_at=first_certify_norms(self.state),
             gap=first_gaps(self.state),
             bound=np.full(B, -np.inf),
         )
@@ -195,10 +169,19 @@ class _Batch:
         before = self.state.model.copy() if np.isfinite(self.stop.step_tol).any() else None
         self.state = self.solver.step(self.objective, self.state)
         self._record()
-        sane = self._follow_sanity()
-        waited_enough = self._follow_validation()
-        self.proof: Proof = prove(self.objective, self.state, self.watch, self.stop.tol)
-        self._stop(self._reasons(waited_enough, before), sane)
+        sane = self._note_divergence()
+        waited = note_validation(self.watch, self.stop, self.records, self.state.model, self.epoch)
+        self.gap_check: GapCheck = check_gaps(self.objective, self.state, self.watch, self.stop.tol)
+        tests = {
+            "diverged": has_diverged(self.watch, self.records["objective"]),
+            "tol": self.gap_check.solved,
+            self.solver.done_reason: self.state.done,
+            "gradient_tol": self.records["gradient_norm"] <= self.stop.gradient_tol,
+            "step_tol": took_small_step(self.state.model, before, self.stop.step_tol),
+            "patience": waited,
+            "time_limit": np.full(len(self.running), self.stop.is_late(self.seconds)),
+        }
+        self._stop(first_reasons(tests), sane)
 
     def _record(self) -> None:
         found, at = self.state.found, self.epoch - 1
@@ -222,14 +205,10 @@ class _Batch:
         self.records = dict(zip(FIELDS, values))
         self.history[:, self.running, at] = values
 
-    def _follow_sanity(self) -> Array:
+    def _note_divergence(self) -> Array:
         """Which models' objectives are finite and not far above the start."""
         watch, value = self.watch, self.records["objective"]
-        watch.first = np.where(np.isnan(watch.first) & (value > 0.0), value, watch.first)
-        known = ~np.isnan(watch.first) & self.solver.descends
-        limit = DIVERGED_TIMES * np.where(known, watch.first, np.inf)
-        sane = np.isfinite(value) & (value <= limit)
-        watch.above = np.where(sane, 0, watch.above + 1)
+        sane = note_divergence(watch, value, self.solver.descends)
         # The objective of a solver with dual variables rises and falls: the lowest point is kept.
         kept = sane & (value < self._value_kept()) if self.state.duals else sane
         self._unsaved = kept
@@ -246,58 +225,8 @@ class _Batch:
         """Keep the weights of this epoch where they are sane: the next one may spoil them."""
         if self._unsaved.any() and self.watch.sane is self.start_model:  # which is not changed
             self.watch.sane = self.start_model.copy()
-        _keep(self.watch.sane, self.state.model, self._unsaved)
+        copy_weights(self.watch.sane, self.state.model, self._unsaved)
         self._unsaved = np.zeros(len(self.running), bool)
-
-    def _follow_validation(self) -> Array:
-        """Keep the best weights of models with patience; say which have waited long enough."""
-        watch, stop = self.watch, self.stop
-        patient = stop.patience >= 0
-        score = self.records["val_loss"]
-        if stop.monitor == "accuracy":
-            score = -self.records["val_accuracy"]
-        measured = patient & ~np.isnan(score)
-        if not measured.any():
-            return np.zeros(len(self.running), bool)
-        better = measured & (score < watch.best_score)
-        _keep(watch.best, self.state.model, better)
-        watch.best_epoch = np.where(better, self.epoch, watch.best_epoch)
-        watch.best_score = np.where(better, score, watch.best_score)
-        if stop.patience_rule == "best":
-            watch.waited = np.where(better, 0, watch.waited + measured)
-            enough = watch.waited >= np.maximum(stop.patience, 1)
-        else:
-            risen = measured & (score > watch.last_score)
-            watch.waited = np.where(risen, watch.waited + 1, np.where(measured, 0, watch.waited))
-            enough = watch.waited > stop.patience
-        watch.last_score = np.where(measured, score, watch.last_score)
-        return measured & enough
-
-    def _reasons(self, waited_enough: Array, before: Model | None) -> list[str]:
-        """Why each running model stops now; "" for those that go on."""
-        value, watch = self.records["objective"], self.watch
-        small_gradient = self.records["gradient_norm"] <= self.stop.gradient_tol
-        small_step = np.zeros(len(self.running), bool)
-        if before is not None:
-            model = self.state.model
-            change = np.abs(model.W - before.W).max(axis=(0, 2), initial=0.0)
-            change = np.maximum(change, np.abs(model.b - before.b).max(axis=1))
-            small_step = change <= self.stop.step_tol
-        limit = self.stop.time_limit
-        late = limit is not None and self.seconds >= limit
-        tests = {
-            "diverged": ~np.isfinite(value) | (watch.above >= DIVERGED_EPOCHS),
-            "tol": self.proof.solved,
-            self.solver.done_reason: self.state.done,
-            "gradient_tol": small_gradient,
-            "step_tol": small_step,
-            "patience": waited_enough,
-            "time_limit": np.full(len(self.running), late),
-        }
-        return [
-            next((reason for reason, test in tests.items() if test[i]), "")
-            for i in range(len(self.running))
-        ]
 
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and those at one of their epochs."""
@@ -347,7 +276,7 @@ class _Batch:
         one, certificate = np.array([i]), None
         go_on = self.keep_state and reason != "diverged"
         if source is self.state.model:
-            certificate = self.proof.certificates.get(i)
+            certificate = self.gap_check.certificates.get(i)
             if certificate is None and self.state.duals:
                 certificate = certify_some(self.objective, self.state, self.watch, one)[i]
         return FinishedModel(
@@ -393,7 +322,7 @@ class _Batch:
             self.epochs,
             self.running,
             self.records,
-            proven_gaps(self.state, self.watch, self.stop.tol, self.proof),
+            proven_gaps(self.state, self.watch, self.stop.tol, self.gap_check),
             self.checkpoint,
             members,
             self.ended,
@@ -406,53 +335,19 @@ class _Batch:
 
     def results(self) -> list[list[Result]]:
         """Certify and diagnose everything that was read off, as one batch."""
+        found = make_results(
+            self.finished,
+            self.whole,
+            self.all_solver,
+            self.history,
+            self.start_value,
+            self.offset,
+            whole_data=self.whole_data,
+        )
         out: list[list[Result | None]] = [[None] * len(p) for p in self.all_stop.epochs]
-        numbers = np.array([f.model for f in self.finished])
-        weights = [f.weights for f in self.finished]
-        objective = self.whole.select(numbers)
-        certificates = self._all_certificates(objective, weights)
-        histories = [
-            History(
-                {name: self.history[k, f.model, : f.epochs].copy() for k, name in enumerate(FIELDS)}
-            )
-            for f in self.finished
-        ]
-        traces = [
-            Trace(
-                history=history,
-                start=float(self.start_value[f.model]),
-                stop_reason=f.reason,
-                pace=self.all_solver.pace(f.model, self.offset + f.epochs),
-                certificate=certificate,
-                descends=self.all_solver.descends,
-                kept_epoch=f.kept_epoch,
-            )
-            for f, history, certificate in zip(self.finished, histories, certificates)
-        ]
-        diagnoses = diagnose(objective, weights, traces, whole=self.whole_data)
-        for i, f in enumerate(self.finished):
-            out[f.model][f.reading] = Result(
-                model=f.weights,
-                history=histories[i],
-                certificate=certificates[i],
-                diagnoses=diagnoses[i],
-                stop_reason=f.reason,
-                best_epoch=f.kept_epoch,
-                objective=objective.words(i),
-                solver=self.all_solver.name,
-                state=f.state,
-            )
+        for f, result in zip(self.finished, found):
+            out[f.model][f.reading] = result
         return [[result for result in row if result is not None] for row in out]
-
-    def _all_certificates(self, objective: Objective, weights: list[Model]) -> list[Certificate]:
-        """Those of the models that were certified when they were read off, and all others."""
-        open_ = np.array([k for k, f in enumerate(self.finished) if f.certificate is None], int)
-        known = {k: f.certificate for k, f in enumerate(self.finished) if f.certificate is not None}
-        if len(open_):
-            theirs = Model.stack([weights[k] for k in open_])
-            found = certify(objective.select(open_), theirs)
-            known |= dict(zip(open_.tolist(), found))
-        return [known[k].raised_to(f.bound) for k, f in enumerate(self.finished)]
 
     def checkpoint(self) -> dict[str, Array]:
         """Everything from which the run goes on, as plain arrays."""
@@ -486,12 +381,3 @@ class _Batch:
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds
-
-
-def _keep(kept: Model, current: Model, which: Array) -> None:
-    """Copy the current weights of the models in the mask `which`."""
-    if which.all():
-        np.copyto(kept.W, current.W)
-        np.copyto(kept.b, current.b)
-    elif which.any():
-        kept.put(which, Model(current.W[:, which], current.b[which]))

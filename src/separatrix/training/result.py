@@ -1,15 +1,24 @@
-"""What comes out of a run."""
+"""What comes out of a run: trained models with their verdicts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from separatrix.display import fit_card
+from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.solvers.protocol import Solver
 from separatrix.state import State
-from separatrix.training.history import History
-from separatrix.verdict.certificate import Certificate
+from separatrix.training.checkpoint import FinishedModel
+from separatrix.training.history import FIELDS, History
+from separatrix.verdict.certificate import Certificate, certify
+from separatrix.verdict.diagnose import diagnose
 from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -52,3 +61,68 @@ class Result:
             objective=self.objective,
             history=self.history,
         )
+
+
+def make_results(
+    finished: Sequence[FinishedModel],
+    objective: Objective,
+    solver: Solver,
+    history: Array,
+    start_value: Array,
+    offset: int,
+    *,
+    whole_data: bool,
+) -> list[Result]:
+    """Certify and diagnose the models that a batch has read off, as one batch.
+
+    Parameters
+    ----------
+    objective, solver : of all models of the batch
+    history : (fields, B, epochs)
+    start_value : (B,) the objective before the first epoch
+    offset : epochs of an earlier run, which count for schedules only
+    whole_data : False if the rows are only a part of the data
+    """
+    own = objective.select(np.array([f.model for f in finished]))
+    certificates = _certify_all(finished, own)
+    histories = [
+        History({name: history[k, f.model, : f.epochs].copy() for k, name in enumerate(FIELDS)})
+        for f in finished
+    ]
+    traces = [
+        Trace(
+            history=epochs,
+            start=float(start_value[f.model]),
+            stop_reason=f.reason,
+            step_size=solver.step_size(f.model, offset + f.epochs),
+            certificate=certificate,
+            descends=solver.descends,
+            kept_epoch=f.kept_epoch,
+        )
+        for f, epochs, certificate in zip(finished, histories, certificates)
+    ]
+    diagnoses = diagnose(own, [f.weights for f in finished], traces, whole=whole_data)
+    return [
+        Result(
+            model=f.weights,
+            history=histories[i],
+            certificate=certificates[i],
+            diagnoses=diagnoses[i],
+            stop_reason=f.reason,
+            best_epoch=f.kept_epoch,
+            objective=own.words(i),
+            solver=solver.name,
+            state=f.state,
+        )
+        for i, f in enumerate(finished)
+    ]
+
+
+def _certify_all(finished: Sequence[FinishedModel], objective: Objective) -> list[Certificate]:
+    """Those of the models that were certified when they were read off, and all others."""
+    open_ = np.array([k for k, f in enumerate(finished) if f.certificate is None], int)
+    known = {k: f.certificate for k, f in enumerate(finished) if f.certificate is not None}
+    if len(open_):
+        theirs = Model.stack([finished[k].weights for k in open_])
+        known |= dict(zip(open_.tolist(), certify(objective.select(open_), theirs)))
+    return [known[k].raised_to(f.bound) for k, f in enumerate(finished)]

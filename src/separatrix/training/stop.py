@@ -60,6 +60,10 @@ class Stop:
             patience=self.patience[models],
         )
 
+    def is_late(self, seconds: float) -> bool:
+        """Whether the time limit is over after so many seconds."""
+        return self.time_limit is not None and seconds >= self.time_limit
+
     def shared_key(self) -> Hashable:
         """What the models of one batch must have in common."""
         return (self.patience_rule, self.monitor, self.validate_every, self.time_limit)

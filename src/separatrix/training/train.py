@@ -15,7 +15,8 @@ from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.loop import Interrupted, Progress, run
+from separatrix.training.loop import run
+from separatrix.training.progress import Interrupted, Progress
 from separatrix.training.result import Result
 from separatrix.training.stop import Stop
 from separatrix.training.task import Task
@@ -47,7 +48,7 @@ def train(
             "of one batch, as share_passes tells them."
         )
     results: dict[int, Result] = {}
-    on_record, ears = _listen(on_record)
+    on_record, interruption = _note_interruption(on_record)
     for runs in batches:
         first = [tasks[same[0]] for same in runs]
         numbers = np.array([same[0] for same in runs])
@@ -76,7 +77,7 @@ def train(
                 if tasks[t].ignores_constants:
                     reading = _without_constants(reading, objective, k)
                 results[t] = replace(reading, why=tasks[t].why)
-    if not ears.interrupted:
+    if not interruption.asked:
         results |= _hand_over(tasks, results, data, on_record, whole)
     return [results[t] for t in range(len(tasks))]
 
@@ -130,29 +131,29 @@ def _hand_over(
 
 
 @dataclass
-class _Ears:
+class _Interruption:
     """Whether a callback has asked for the end of a run."""
 
-    interrupted: bool = False
+    asked: bool = False
 
 
-def _listen(
+def _note_interruption(
     on_record: Callable[[Progress], None] | None,
-) -> tuple[Callable[[Progress], None] | None, _Ears]:
+) -> tuple[Callable[[Progress], None] | None, _Interruption]:
     """The callback, and what tells whether it has raised `Interrupted`."""
-    ears = _Ears()
+    interruption = _Interruption()
     if on_record is None:
-        return None, ears
-    tell = on_record
+        return None, interruption
+    inner = on_record
 
     def heard(progress: Progress) -> None:
         try:
-            tell(progress)
+            inner(progress)
         except Interrupted:
-            ears.interrupted = True
+            interruption.asked = True
             raise
 
-    return heard, ears
+    return heard, interruption
 
 
 def _for_members(

@@ -34,8 +34,8 @@ class GapRecord:
 
 
 @dataclass(frozen=True)
-class Proof:
-    """What an epoch has proven.
+class GapCheck:
+    """What an epoch has proven about the gaps of the running models.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def given(model: Model) -> Array:
     return np.asarray(model.W.any(axis=(0, 2)) | model.b.any(axis=1))
 
 
-def first_looks(state: State) -> Array:
+def first_certify_norms(state: State) -> Array:
     """The norms of the gradient (B,) at which the gaps of models are looked at first.
 
     They are measured by the loss alone: at a start that is the optimum already, the whole is 0.
@@ -75,7 +75,7 @@ def first_gaps(state: State) -> Array:
     return np.where(given(state.model), 0.0, np.inf)
 
 
-def size_of_nothing(objective: Objective, state: State, tol: Array) -> Array:
+def gradient_size_at_zero(objective: Objective, state: State, tol: Array) -> Array:
     """The gradient's size (B,) at zero weights, of which `tol` is a share where there is no gap."""
     found, B = state.found, len(tol)
     free = np.isfinite(tol) & ~has_gap(objective, B)
@@ -91,11 +91,11 @@ def size_of_nothing(objective: Objective, state: State, tol: Array) -> Array:
     return size
 
 
-def prove(objective: Objective, state: State, record: GapRecord, tol: Array) -> Proof:
+def check_gaps(objective: Objective, state: State, record: GapRecord, tol: Array) -> GapCheck:
     """Which models are proven to be within `tol` of the optimum; `record` is brought up to date.
 
-    What the last evaluation found proves a gap for nothing, though a wider one. Where that does
-    not narrow quickly, a better proof costs about two epochs. The gap falls as the square of the
+    What the last evaluation found gives a looser bound at no extra cost. Where that does not narrow
+    quickly, a tighter one costs about two epochs. The gap falls as the square of the
     gradient's norm: so it is looked at when the norm has fallen as far as, by the last look, it
     must.
     """
@@ -103,7 +103,7 @@ def prove(objective: Objective, state: State, record: GapRecord, tol: Array) -> 
     asked, solved = ~np.isnan(tol), np.zeros(len(norm), bool)
     certificates: dict[int, Certificate] = {}
     if not asked.any():
-        return Proof(solved, certificates)
+        return GapCheck(solved, certificates)
     # With dual variables the gap is no function of the gradient, and the proof costs less.
     waits = np.zeros(len(norm), bool)
     if not state.duals:
@@ -115,15 +115,15 @@ def prove(objective: Objective, state: State, record: GapRecord, tol: Array) -> 
     if not bounded.all():  # nothing but the gradient to go by
         size = gradient_sizes(objective, state.found)
         solved |= asked & ~bounded & (size <= np.maximum(tol * record.start_norm, ROUNDING))
-    look = np.flatnonzero(asked & bounded & ~solved & ~waits)
-    for i, certificate in certify_some(objective, state, record, look).items():
+    models = np.flatnonzero(asked & bounded & ~solved & ~waits)
+    for i, certificate in certify_some(objective, state, record, models).items():
         gap = certificate.relative_gap
         if gap is None:  # scores beyond what numbers can hold
             continue
         certificates[i] = certificate
         solved[i] = gap <= tol[i]
         record.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
-    return Proof(solved, certificates)
+    return GapCheck(solved, certificates)
 
 
 def _narrows(objective: Objective, state: State, record: GapRecord) -> Array:
@@ -168,13 +168,13 @@ def certify_some(
     return out
 
 
-def proven_gaps(state: State, record: GapRecord, tol: Array, proof: Proof) -> Array:
+def proven_gaps(state: State, record: GapRecord, tol: Array, check: GapCheck) -> Array:
     """The narrowest relative gap that an epoch has proven, for every running model; or NaN."""
     gaps = np.full(len(tol), np.nan)
     if not state.duals:
         asked = ~np.isnan(tol) & np.isfinite(record.gap)
         gaps[asked] = record.gap[asked]
-    for i, certificate in proof.certificates.items():
+    for i, certificate in check.certificates.items():
         if certificate.relative_gap is not None:
             gaps[i] = np.fmin(gaps[i], certificate.relative_gap)
     return gaps

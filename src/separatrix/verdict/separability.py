@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from separatrix.data import Block
 from separatrix.losses import OneVsRest
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, bounds_by_group
 from separatrix.model import Model
 from separatrix.objective import Objective
 
@@ -218,7 +218,7 @@ def _by_one_feature(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | 
     class only is such a feature.
     """
     present = np.flatnonzero(np.bincount(y, minlength=n_classes))
-    low, high = (bounds[present] for bounds in X.bounds(y, n_classes))
+    low, high = (bounds[present] for bounds in bounds_by_group(X, y, n_classes))
     for i, k in enumerate(present if len(present) > 1 else []):
         rest = np.arange(len(present)) != i
         for sign, (below, above) in (

@@ -13,12 +13,13 @@ from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.inference.null_model import NullModel
+from separatrix.matrix import squared_norm
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.study.planning.data import StudyData
 from separatrix.training.task import Task
-from separatrix.verdict.diagnosis import rounded_down
+from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.smoothness import smoothness
 from separatrix.workflow.searching import DEFAULT_CS
 
@@ -91,7 +92,7 @@ def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
     if L is not None and L[0] > 0.0:
         stable, why = 2.0 / float(L[0]), "the stable rate 2/L"
     else:
-        squares = sum(block.X.sum_of_squares(None) for block in data.blocks()) / data.n_samples
+        squares = sum(squared_norm(block.X) for block in data.blocks()) / data.n_samples
         stable, why = 2.0 / (1.0 + float(squares)), "2 over the mean squared length of a row"
     rates = [float(rounded_down(times * stable)) for times in RATES]
     notes.append(

@@ -10,7 +10,9 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.text import counted
 from separatrix.verdict.certificate import CERTIFIED
-from separatrix.verdict.diagnosis import STILL_FALLING, Diagnosis, rounded_down, settled
+from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.rate_limits import rounded_down
+from separatrix.verdict.trace import STILL_FALLING, settled
 
 UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
 # Diagnoses of the data or the objective: reported once for all runs.

@@ -114,7 +114,7 @@ def _facts(
 
 
 def _stable_rate(task: Task, L: float | None) -> float | None:
-    pace = task.solver.pace(0, 1)
+    pace = task.solver.step_size(0, 1)
     return pace.stable_times / L if pace is not None and L else None
 
 

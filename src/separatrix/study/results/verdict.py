@@ -13,7 +13,7 @@ from scipy.special import bdtr, stdtr
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Comparison, Row, StudyVerdict
 from separatrix.text import counted, in_words, percent, value_words
-from separatrix.verdict.diagnosis import rounded_down
+from separatrix.verdict.rate_limits import rounded_down
 
 LEVEL = 0.05  # of the tests
 # Values beyond which nothing lies, so that being there asks for no wider grid.

@@ -1,0 +1,71 @@
+"""Arrays with an axis of models: sums, views and choices that treat every model alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import separatrix._core as _core
+from separatrix.matrix.array_types import Array, as_floats
+
+
+def per_model(a: Array) -> Array:
+    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
+    a = np.asarray(a)
+    return a[:, None] if a.ndim == 1 else a
+
+
+def pick_models(a: Array, models: Array) -> Array:
+    """The columns (n, models, ...) of some models (numbers or a mask), in C order.
+
+    >>> pick_models(np.array([[1, 2, 3]]), np.array([True, False, True]))
+    array([[1, 3]])
+    """
+    return a.take(np.flatnonzero(models) if models.dtype == bool else models, axis=1)
+
+
+def models_first(a: Array) -> Array:
+    """The columns of a (n, B), each in one piece (B, n), or a (n,) itself.
+
+    Along them numpy finds extremes several times as fast.
+    """
+    return np.ascontiguousarray(a.T)
+
+
+def zero_unweighted(Z: Array, s: Array) -> Array:
+    """Z (n, B, K), but 0 in rows without weight: they leave no trace, though Z may be infinite."""
+    return Z if s.all() else np.where(s[:, :, None] > 0.0, Z, Z.dtype.type(0))
+
+
+def sum_samples(a: Array) -> Array:
+    """Sum (n, B) or (n, B, K) over the samples in float64.
+
+    Each column is summed in the same order, whatever models stand beside it.
+    """
+    a = as_floats(a)
+    out = np.empty(a.shape[1:])
+    _core.sum_rows(a.reshape(len(a), -1) if a.size else np.empty((0, out.size)), out.reshape(-1))
+    return out
+
+
+def sum_squares(V: Array) -> Array:
+    """The squares of V (d, B, K) summed for each model (B,), whatever models stand beside it.
+
+    >>> sum_squares(np.array([[[3.0], [1.0]], [[4.0], [1.0]]]))
+    array([25.,  2.])
+    """
+    V, out = np.ascontiguousarray(V), np.empty(V.shape[1])
+    nothing = np.zeros(V.shape[1:], V.dtype)
+    _core.dots(V, nothing, V, nothing, out)
+    return out
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array of float32 or float64 zeros that kernels will add to in any order.
+
+    Its memory is touched in order and on all threads, which takes less time than as they come by.
+    """
+    out = np.empty(shape, dtype)
+    _core.clear(out)
+    return out

@@ -1,0 +1,218 @@
+"""Which form X is held in, and which copies of it are made when.
+
+Read where they lie are dense float32, float64, integers and booleans, converted a few rows at a
+time inside the kernels, and CSR and CSC of floats. Everything else is copied once: float16, foreign
+byte orders and unaligned arrays, other sparse formats, sparse integers (their values, in float32
+where that is exact), repeated entries and unsorted columns of CSC. Rows of CSR may lie unsorted:
+scores are summed in the order in which the entries lie. A sparse X gets one working copy beside: in
+the other orientation, once products would have paid for it, or the one that a solver makes, or
+sorted for Gram matrices.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import separatrix._core as _core
+from separatrix.matrix.array_types import Array, working_type
+
+_READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
+_COPY_PAYS = 8  # products; a copy takes as long as some of them
+_EXACT = 2**24  # whole numbers up to here are float32
+_NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
+
+
+class StoredMatrix:
+    """A data matrix X (n, d), read-only, in the forms in which the kernels read it."""
+
+    def __init__(self, X: Any) -> None:
+        self.is_sparse = sp.issparse(X)
+        X = X if self.is_sparse else np.asarray(X)
+        if X.ndim != 2 or X.dtype.kind not in "biufO":
+            raise ValueError(
+                "X must be a matrix of real numbers, of shape (n, d). "
+                f"Got an array of shape {X.shape} and type {X.dtype} instead."
+            )
+        self.dtype = working_type(X.dtype)
+        # The forms of a sparse X, and the native matrix of them: one pair, which other threads may
+        # be reading while it is replaced.
+        self._held: tuple[dict[str, Any], _core.Matrix]
+        if self.is_sparse:
+            self.X = canonical(X)
+            self._held = _native({self.X.format: self.X})
+        else:
+            self.X = readable(X)
+            self._held = {}, _core.Matrix.dense(self.X)
+        self.shape: tuple[int, int] = self.X.shape
+        self._products = 0  # that a second form would have made faster, so far
+        self._lent: weakref.ref[object] | None = None
+        self._sorted: StoredMatrix | None = None
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are stored: those of a sparse X, all of a dense one."""
+        return int(self.X.nnz if self.is_sparse else self.X.size)
+
+    def by_sample(self) -> _core.Matrix:
+        """The native matrix with the entries of a sparse X by samples."""
+        return self._with("csr")
+
+    def by_both(self) -> _core.Matrix:
+        """The same, with the entries of a sparse X by features as well."""
+        return self._with("csr", "csc")
+
+    def in_order(self) -> _core.Matrix:
+        """The matrix by samples, each row sorted: in a copy of a sparse X where that is not so."""
+        native = self.by_sample()
+        if native.ordered:
+            return native
+        if self._sorted is None:
+            self._sorted = StoredMatrix(sort_indices(self.X))
+        return self._sorted.by_sample()
+
+    @property
+    def native(self) -> _core.Matrix:
+        """The native matrix as it is, a sparse X in the forms that there are."""
+        return self._held[1]
+
+    def for_scores(self, columns: int) -> _core.Matrix:
+        """The native matrix for one more product with so many columns W.
+
+        A sparse X gives the same bits by samples and by features, but scores are slower by
+        features: the copy by samples is made once it would have paid.
+        """
+        forms, native = self._held
+        if not self.is_sparse or "csr" in forms:
+            return native
+        self._products += columns
+        return self.by_both() if self._copy_pays() else native
+
+    def for_transpose(self, columns: int) -> _core.Matrix:
+        """The native matrix for one more product of X^T with so many columns, and with W.
+
+        A sparse X gives the same bits with or without its entries by features, but products with
+        X^T that have many sums are slower without: the second copy is made once it would have paid.
+        Few features are always read by samples.
+        """
+        many = self.shape[1] > _core.few_features
+        forms, _ = self._held
+        if not self.is_sparse or (many and "csc" in forms):
+            return self.for_scores(columns)
+        self._products += many and self.shape[1] * columns > _NEAR_SUMS
+        return self.by_both() if self._copy_pays() else self.by_sample()
+
+    def lend(self, copy: object) -> None:
+        """Make no copy in another form for products as long as this working copy of X is there."""
+        self._lent = weakref.ref(copy)
+
+    def _copy_pays(self) -> bool:
+        """Whether a copy in another form would have paid, and there is no copy of X yet."""
+        lent = self._lent is not None and self._lent() is not None
+        return self._products > _COPY_PAYS and not lent and self._sorted is None
+
+    def _with(self, *wanted: str) -> _core.Matrix:
+        """The native matrix with the entries of a sparse X in these forms beside those it has."""
+        forms, native = self._held
+        missing = [form for form in wanted if self.is_sparse and form not in forms]
+        if missing:
+            forms, native = _native({**forms, **{form: self.X.asformat(form) for form in missing}})
+            self._held = forms, native
+        return native
+
+    def rows(self) -> Any:
+        """X in the form in which it gives its rows fastest, of those that there are."""
+        forms, _ = self._held
+        return forms.get("csr", self.X)
+
+    def as_products_read_it(self) -> Any:
+        """A sparse X in the form that products with X^T are made from."""
+        if self.shape[1] > _core.few_features:
+            return self.X
+        self.by_sample()
+        forms, _ = self._held
+        return forms["csr"]
+
+
+def readable(X: Array) -> Array:
+    """X where it lies, if the kernels can read it there; otherwise a copy."""
+    if X.dtype not in _READABLE:
+        return X.astype(working_type(X.dtype))
+    whole_strides = all(stride % X.itemsize == 0 for stride in X.strides)
+    return X if X.flags.aligned and whole_strides else X.copy()
+
+
+def canonical(X: Any) -> Any:
+    """CSR or CSC with unique indices and float values; the user's arrays where it is so.
+
+    The columns of CSC are sorted; rows of CSR may lie unsorted, and `has_sorted_indices` says so.
+    """
+    if X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    try:
+        for name in ("indices", "indptr"):
+            if (kind := getattr(X, name).dtype).kind != "i":
+                raise ValueError(f"{name} must be integers with a sign, and are of type {kind}")
+        # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
+        view = type(X)((_values_of(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
+        view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
+        start, index, _ = compressed_arrays(view)
+        rows = _core.look_over(start, index, view.shape[view.format == "csr"])
+        if rows == _core.Rows.faulty:
+            view.check_format(full_check=True)  # which says what is wrong
+            raise ValueError("some of its indices are not those of an entry")
+    except ValueError as error:
+        raise ValueError(
+            f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
+            "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
+        ) from error
+    unsorted = rows == _core.Rows.unordered
+    if rows == _core.Rows.repeated:  # the sums of whole numbers may need more digits than they do
+        view.data = view.data.astype(working_type(X.dtype), copy=False)
+    if rows == _core.Rows.repeated or (unsorted and view.format == "csc"):
+        return sort_indices(view)
+    view.has_sorted_indices = view.hascanonical_format = not unsorted
+    return view
+
+
+def _values_of(data: Array) -> Array:
+    """The values of a sparse X as the kernels read them; whole numbers in float32 if it has them.
+
+    >>> _values_of(np.array([3, -2**24])).dtype, _values_of(np.array([2**24 + 1])).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    if data.dtype in (np.float32, np.float64):
+        return data
+    whole = data.dtype.kind in "biu"
+    exact = whole and (not data.size or max(int(data.max()), -int(data.min())) <= _EXACT)
+    return data.astype(np.float32 if exact else working_type(data.dtype))
+
+
+def sort_indices(X: Any) -> Any:
+    """A copy of a compressed matrix with the indices of each row sorted, equal ones added up."""
+    given = compressed_arrays(X)
+    start, index, value = (np.empty_like(a) for a in given)
+    columns = X.shape[X.format == "csr"]
+    count = _core.put_in_order(*given, columns, start, index, value)
+    out = type(X)((value[:count], index[:count], start), shape=X.shape, copy=False)
+    out.hascanonical_format = True
+    return out
+
+
+def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
+    """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
+    native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
+    for X in forms.values():
+        native.set(X.format == "csc", *compressed_arrays(X), X.has_sorted_indices)
+    return forms, native
+
+
+def compressed_arrays(X: Any) -> tuple[Array, Array, Array]:
+    """Where the rows of a compressed matrix start, its indices and values, as kernels read them."""
+    wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
+    # The kernels know no strides of these.
+    start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
+    return start, index, np.require(X.data, None, ["C", "A"])

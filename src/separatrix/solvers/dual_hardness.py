@@ -1,0 +1,96 @@
+"""How hard a problem is for dual ascent: whether rows hardly disturb each other.
+
+C times the square of a typical row measures how much they do: typical, because a few outlier rows
+say nothing about the others; and without the features that dominate all rows, such as a length
+beside the words of a text, because the solver treats those apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.losses import Loss
+from separatrix.matrix import Array, Matrix, squared_norm, squares_of_sample
+
+DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual steps pay
+HINGE_IS_EASY, HINGE_IS_HOPELESS = 100.0, 1e4  # the same for a hinge
+# Strong features: their share of the squares of the rows that have them, the share of the rows that
+# do, how many times as large as a typical entry's their squares are, how often the rest is looked
+# at again, and how many there may be.
+STRONG, OFTEN, LARGE, ROUNDS, MOST_STRONG = 0.3, 0.02, 10.0, 8, 32
+
+
+def hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float) -> float:
+    """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
+    curvature = loss.curvature_of(n_outputs) or 1.0
+    return curvature * square / (l2 * data.n_samples)
+
+
+def mean_square(data: Dataset, factors: Array | None) -> float:
+    """|x/f|^2 of the mean row."""
+    return sum(squared_norm(block.X, factors) for block in data.blocks()) / data.n_samples
+
+
+def typical_square(data: Dataset, factors: Array | None = None) -> float:
+    """|x/f|^2 of a typical row, without the features that dominate the rows.
+
+    >>> words, lengths = np.eye(6), np.arange(1.0, 7.0)[:, None]
+    >>> rows = np.hstack([words, 1000.0 * lengths])
+    >>> rows[0] *= 1e6
+    >>> typical_square(Dataset.of(rows, [0, 1, 0, 1, 0, 1]))
+    1.0
+    """
+    rests = [_weak_features(block.X, factors)[0] for block in data.blocks()]
+    return float(np.median(np.concatenate(rests)))
+
+
+def rows_are_apart(data: Dataset, factors: Array | None = None) -> bool:
+    """Whether rows have so little in common that each finds its dual variable all but alone.
+
+    No feature dominates them, and they are at most as many as the features that they spread over,
+    d = 1 / sum_j share_j^2, the share being that of a feature in the squares of the rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(50, 100)), np.arange(50) % 2
+    >>> rows_are_apart(Dataset.of(X, y)), rows_are_apart(Dataset.of(X * 10.0 ** np.arange(100), y))
+    (True, False)
+    """
+    for block in data.blocks():
+        _, shares = _weak_features(block.X, factors)
+        if not (shares > 0.0).all() or data.n_samples * np.square(shares).sum() > 1.0:
+            return False
+    return True
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
+    """The squares of some rows without the features that dominate them, and the shares of features.
+
+    The share (d,) of a feature that dominates the rows is 0.
+
+    As in cpp/core/dual_strong.hpp: a feature is strong that has a large share of the squares of the
+    rows that have it. Without the strongest features others may be strong.
+    """
+    squares, d = squares_of_sample(X), X.shape[1]
+    steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
+    weak = np.ones(d, bool)
+    seen = (
+        np.count_nonzero(squares, axis=0)
+        if not X.is_sparse
+        else np.bincount(squares.indices[squares.data > 0.0], minlength=d)
+    )
+    entries = squares.multiply(steps).data if X.is_sparse else squares * steps
+    middle = np.median(entries[entries > 0.0]) if (entries > 0.0).any() else 0.0
+    large = (squares.sum(axis=0) * steps > LARGE * middle * seen) & (seen > 0)
+    for _ in range(ROUNDS):
+        rests = squares @ (steps * weak)
+        inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
+        shares = weak * (squares.T @ inverse) * steps
+        strong = large & (shares > STRONG * seen) & (seen > OFTEN * len(rests))
+        if not strong.any():
+            break
+        weak &= ~strong
+    if np.count_nonzero(~weak) > min(MOST_STRONG, d // 2):
+        weak[:] = True
+    return np.asarray(squares @ (steps * weak)), np.where(weak, shares / len(rests), 0.0)

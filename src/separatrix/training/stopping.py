@@ -1,0 +1,82 @@
+"""Why each running model stops: divergence, patience, small steps; decided model by model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.model import Model
+from separatrix.training.checkpoint import RunningModels
+from separatrix.training.stop import Stop
+from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES
+
+
+def note_divergence(models: RunningModels, value: Array, descends: bool) -> Array:
+    """Which models' objectives (B,) are finite and not far above the start; the others are counted.
+
+    A solver that does not descend may rise as far as it likes.
+    """
+    models.first = np.where(np.isnan(models.first) & (value > 0.0), value, models.first)
+    known = ~np.isnan(models.first) & descends
+    limit = DIVERGED_TIMES * np.where(known, models.first, np.inf)
+    sane = np.isfinite(value) & (value <= limit)
+    models.above = np.where(sane, 0, models.above + 1)
+    return np.asarray(sane)
+
+
+def has_diverged(models: RunningModels, value: Array) -> Array:
+    """Which models (B,) are infinite, or have been far above their start for many epochs."""
+    return np.asarray(~np.isfinite(value) | (models.above >= DIVERGED_EPOCHS))
+
+
+def note_validation(
+    models: RunningModels, stop: Stop, records: Mapping[str, Array], weights: Model, epoch: int
+) -> Array:
+    """Keep the best weights of models with patience; return which have waited long enough (B,)."""
+    score = -records["val_accuracy"] if stop.monitor == "accuracy" else records["val_loss"]
+    measured = (stop.patience >= 0) & ~np.isnan(score)
+    if not measured.any():
+        return np.zeros(len(score), bool)
+    better = measured & (score < models.best_score)
+    copy_weights(models.best, weights, better)
+    models.best_epoch = np.where(better, epoch, models.best_epoch)
+    models.best_score = np.where(better, score, models.best_score)
+    if stop.patience_rule == "best":
+        models.waited = np.where(better, 0, models.waited + measured)
+        enough = models.waited >= np.maximum(stop.patience, 1)
+    else:
+        risen = measured & (score > models.last_score)
+        models.waited = np.where(risen, models.waited + 1, np.where(measured, 0, models.waited))
+        enough = models.waited > stop.patience
+    models.last_score = np.where(measured, score, models.last_score)
+    return np.asarray(measured & enough)
+
+
+def took_small_step(model: Model, before: Model | None, step_tol: Array) -> Array:
+    """Which models (B,) changed no weight or bias by more than `step_tol` in the last epoch."""
+    if before is None:
+        return np.zeros(len(step_tol), bool)
+    change = np.abs(model.W - before.W).max(axis=(0, 2), initial=0.0)
+    change = np.maximum(change, np.abs(model.b - before.b).max(axis=1))
+    return np.asarray(change <= step_tol)
+
+
+def first_reasons(tests: Mapping[str, Array]) -> list[str]:
+    """For each model the first reason whose test (B,) holds; "" for those that go on.
+
+    >>> first_reasons({"tol": np.array([False, True]), "patience": np.array([False, True])})
+    ['', 'tol']
+    """
+    count = len(next(iter(tests.values())))
+    return [next((name for name, test in tests.items() if test[i]), "") for i in range(count)]
+
+
+def copy_weights(kept: Model, current: Model, which: Array) -> None:
+    """Copy the current weights of the models in the mask `which`."""
+    if which.all():
+        np.copyto(kept.W, current.W)
+        np.copyto(kept.b, current.b)
+    elif which.any():
+        kept.put(which, Model(current.W[:, which], current.b[which]))

@@ -1,0 +1,130 @@
+"""What can be wrong with the data of a fit: scales, rare classes, separable classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from separatrix.data import Dataset
+from separatrix.losses import OneVsRest
+from separatrix.matrix import Array, column_moments
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.separability import Apart, how_far_apart, separating_directions
+
+SCALE_RATIO = 1e3  # between the widest and the narrowest feature
+CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
+RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
+
+
+def check_rows(
+    data: Dataset, n_models: int, check: Callable[[Dataset], Diagnosis | None]
+) -> list[Diagnosis | None]:
+    """What there is to say of every model's rows: said once for all models with the same."""
+    first = data.first_alike(n_models)
+    said = {m: check(data.select(np.array([m]))) for m in np.unique(first).tolist()}
+    return [said[m] for m in first.tolist()]
+
+
+def check_scales(data: Dataset) -> Diagnosis | None:
+    spreads = _spreads(data)
+    moving = np.flatnonzero(spreads > 0.0)
+    if len(moving) < 2:
+        return None
+    wide, narrow = moving[np.argmax(spreads[moving])], moving[np.argmin(spreads[moving])]
+    if spreads[wide] <= SCALE_RATIO * spreads[narrow]:
+        return None
+    return Diagnosis(
+        "scales",
+        f"The features are on very different scales: column {wide} has a standard deviation of "
+        f"{spreads[wide]:.3g}, column {narrow} one of {spreads[narrow]:.3g}. One learning rate "
+        "cannot suit both.",
+        "Standardise the features first, for example with scikit-learn's StandardScaler.",
+    )
+
+
+def check_rare_class(data: Dataset) -> Diagnosis | None:
+    counts = data.class_counts()
+    total, rarest = int(counts.sum()), int(counts.argmin())
+    few = counts[rarest]
+    if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):
+        return None
+    return Diagnosis(
+        "rare_class",
+        f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
+        "Give its samples more weight (sample_weight), collect more, or merge it with another.",
+    )
+
+
+def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagnosis | None]:
+    out: list[Diagnosis | None] = [None] * len(models)
+    l1, l2 = objective.strengths(len(models))
+    free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
+    if len(free):
+        theirs = Model.stack([models[m] for m in free.tolist()])
+        found = separating_directions(objective.select(free), theirs)
+        for m, direction in zip(free.tolist(), found):
+            if direction is not None:
+                out[m] = _endless(objective.select(np.array([m])), direction)
+    return out
+
+
+def check_zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis | None:
+    loss = objective.loss.base if isinstance(objective.loss, OneVsRest) else objective.loss
+    l1, l2 = (strength[m] for strength in objective.strengths(n_models))
+    if loss.name != "perceptron" or l1 == l2 == 0.0:
+        return None
+    return Diagnosis(
+        "zero_optimum",
+        f"With a penalty (l1={l1:g}, l2={l2:g}) the optimum is W = 0: there the perceptron loss, "
+        "which has no margin, is 0 already, and the penalty too. What this fit learnt is what was "
+        "not yet shrunk away.",
+        "Use loss='hinge', whose margin holds against the penalty, or set l1 and l2 to 0.",
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _spreads(data: Dataset) -> Array:
+    """The weighted standard deviation of every column over all blocks; 0 for a constant one."""
+    weights = [block.weights.reshape(len(block.y)) for block in data.blocks()]
+    share = np.array([s.sum() for s in weights])
+    moments = [column_moments(block.X, s) for block, s in zip(data.blocks(), weights)]
+    means, spreads = (np.stack(part) for part in zip(*moments))
+    share = share[:, None] / (share.sum() or 1.0)
+    mean = (share * means).sum(axis=0)
+    pooled = np.sqrt((share * (spreads**2 + (means - mean) ** 2)).sum(axis=0))
+    return np.where(pooled > CONSTANT * np.abs(mean), pooled, 0.0)
+
+
+def _endless(objective: Objective, direction: Model) -> Diagnosis:
+    apart = how_far_apart(objective, direction)
+    if apart.complete:
+        seen = (
+            "A plane separates the classes of the training data: without a penalty the loss falls "
+            "for ever while the weights grow, and there is no finite optimum."
+        )
+    else:
+        seen = (
+            "Without a penalty the loss has no lowest point: along a direction no row's loss "
+            f"rises, and that of {apart.falling:,} of {apart.rows:,} rows falls for ever while the "
+            f"weights grow{_why_apart(objective, direction, apart)}."
+        )
+    return Diagnosis(
+        "separable",
+        seen,
+        "Add a penalty (l2), or stop by the validation set (patience).",
+        direction=(np.ascontiguousarray(direction.W[:, 0].T), direction.b[0].copy()),
+    )
+
+
+def _why_apart(objective: Objective, direction: Model, apart: Apart) -> str:
+    """Which class is apart from the others, or which single feature tells rows apart."""
+    names = [str(objective.data.classes[k]) for k in apart.classes]
+    if len(names) == 1:
+        return f" (class {names[0]} is apart from the others)"
+    if names:
+        return f" (classes {', '.join(names)} are apart from all others)"
+    used = np.flatnonzero(direction.W.any(axis=(1, 2)))
+    return f" (by column {used[0]} alone)" if len(used) == 1 else ""

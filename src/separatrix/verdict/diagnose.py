@@ -1,0 +1,57 @@
+"""Which findings are looked for in a fit: what is wrong, why, and what to do, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.verdict.data_checks import (
+    check_rare_class,
+    check_rows,
+    check_scales,
+    check_separable,
+    check_zero_optimum,
+)
+from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.rate_limits import RateLimits
+from separatrix.verdict.run_checks import (
+    check_diverged,
+    check_ended_higher,
+    check_not_converged,
+    check_oscillating,
+    check_overfitting,
+)
+from separatrix.verdict.trace import Trace
+
+
+def diagnose(
+    objective: Objective, models: Sequence[Model], traces: list[Trace], *, whole: bool = True
+) -> list[list[Diagnosis]]:
+    """Diagnose the models of a batch, one by one, sharing the passes over the data between them.
+
+    With `whole` False the rows are only a part of the data, and nothing is said of its classes.
+    """
+    B = len(traces)
+    limits = RateLimits(objective, models, traces)
+    nothing: list[Diagnosis | None] = [None] * B
+    separable = check_separable(objective, models) if whole else nothing
+    rare = check_rows(objective.data, B, check_rare_class) if whole else nothing
+    scales = nothing
+    if any(trace.step_size is not None for trace in traces) and objective.penalty.factors is None:
+        scales = check_rows(objective.data, B, check_scales)
+    out = []
+    for m, trace in enumerate(traces):
+        found = [
+            check_diverged(trace, limits, m),
+            check_oscillating(trace, limits, m),
+            check_ended_higher(trace, limits, m, objective.loss.convex),
+            check_not_converged(trace, limits, m),
+            check_overfitting(trace),
+            separable[m],
+            check_zero_optimum(objective, m, B),
+            scales[m] if trace.step_size is not None else None,
+            rare[m],
+        ]
+        out.append([d for d in found if d is not None])
+    return out

@@ -1,0 +1,138 @@
+"""What a run looked like, epoch by epoch: rises, oscillation and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.verdict.certificate import CERTIFIED, Certificate
+
+DIVERGED_TIMES = 10.0  # an objective this many times its start ...
+DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
+RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises ...
+SEVERAL = 2  # ... and no fewer: one rise that is made good again is no oscillation
+STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
+STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
+ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
+CUT_SHORT = ("epochs", "time_limit", "interrupted")  # ends that say nothing about convergence
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """How fast a run went: its rate and momentum, and the stable rate times the curvature.
+
+    `formula` is the stable rate in words, lambda_max being the curvature.
+    """
+
+    rate: float
+    momentum: float
+    stable_times: float
+    formula: str
+    batch_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a diagnosis looks at: a run's history, objective at the start, end and step size.
+
+    `descends` is False for a rule that does not follow the objective down.
+    """
+
+    history: Mapping[str, Array]
+    start: float
+    stop_reason: str
+    step_size: StepSize | None
+    certificate: Certificate
+    descends: bool = True
+    kept_epoch: int = 0
+
+    @property
+    def objective(self) -> Array:
+        """The objective from the start on."""
+        return np.concatenate([[self.start], self.history["objective"]])
+
+    def rises(self) -> Array:
+        """Epochs, from 1, in which the objective rose by more than rounding."""
+        return rises(self.objective) + 1
+
+    def ended_higher(self) -> bool:
+        """Whether a run that did not diverge ended above its start."""
+        values = self.objective
+        return (
+            self.descends
+            and self.stop_reason != "diverged"
+            and bool(values[-1] > (1.0 + ROUNDING) * values[0] > 0.0)
+        )
+
+    def still_swings(self) -> bool:
+        """Whether an oscillating run has not settled."""
+        return self.oscillates() and not settled(self.history["objective"])
+
+    def oscillates(self) -> bool:
+        """Whether the objective rose in several epochs, a twentieth of all, or rose to stay.
+
+        A run that never came below its start has another name: it ended higher.
+        """
+        if not self.descends or self.stop_reason == "diverged" or not len(self.rises()):
+            return False
+        several = len(self.rises()) >= max(RISING_SHARE * len(self.history["objective"]), SEVERAL)
+        return several or (self.rise_lasts() and not self.ended_higher())
+
+    def rise_lasts(self) -> bool:
+        """Whether the objective ended above its lowest by more than a converged one still falls."""
+        return _ended_above(self.objective)
+
+
+def rises(objective: Array) -> Array:
+    """Positions in a sequence of objectives after which the next is higher by more than rounding.
+
+    >>> rises(np.array([3.0, 2.0, 2.5, 2.4])).tolist()
+    [1]
+    """
+    with np.errstate(invalid="ignore"):
+        rose = objective[1:] - objective[:-1] > ROUNDING * np.abs(objective[:-1])
+    return np.flatnonzero(rose)
+
+
+def settled(objective: Array) -> bool:
+    """Whether the swings of a run have died out: none in the second half of its epochs (T,).
+
+    >>> settled(np.array([3.0, 4.0, 2.0, 1.0, 0.9, 0.8])), settled(np.array([2.0, 1.0, 2.0, 1.0]))
+    (True, False)
+    """
+    late = objective[max(len(objective) // 2 - 1, 0) :]
+    return not len(rises(late)) and not _ended_above(objective)
+
+
+def _ended_above(objective: Array) -> bool:
+    lowest = objective.min()
+    return bool(objective[-1] - lowest > STILL_FALLING * abs(lowest))
+
+
+def find_unfinished(trace: Trace) -> str | None:
+    """What says that a run ended before it had converged, if anything does."""
+    if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.still_swings():
+        return None
+    gap = trace.certificate.relative_gap
+    if gap is not None and gap <= CERTIFIED:
+        return None
+    values = trace.objective
+    window = max(len(values) // 10, 1)
+    before, after = values[-1 - window], values[-1]
+    fall = (before - after) / abs(before) if before else 0.0
+    norms = trace.history["gradient_norm"]
+    if fall > STILL_FALLING:
+        epochs = "epoch" if window == 1 else f"{window} epochs"
+        return (
+            f"The objective still fell by {fall:.2%} over the last {epochs}; "
+            f"gradient norm {norms[-1]:.2g}."
+        )
+    if norms[-1] > STILL_STEEP * norms[0] > 0.0:
+        return (
+            f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of what it "
+            "was after the first epoch."
+        )
+    return None
