@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_sample_weight,
     check_array,
     column_or_1d,
     validate_data,
 )
 
+from separatrix._sklearn_compat import check_feature_names, check_sample_weight
 from separatrix.data import Dataset
 from separatrix.estimators.class_labels import number_labels, require_class_labels
 from separatrix.estimators.class_weights import with_class_weights
@@ -212,7 +211,7 @@ def prepare_validation(
             f"X_val has {checked.shape[1]} columns and X has {estimator.n_features_in_}: they must "
             "have the same features, in the same order."
         )
-    _check_feature_names(estimator, X_val, reset=False)
+    check_feature_names(estimator, X_val, reset=False)
     require_finite("X_val", checked)
     require_labels("y_val", y_val)
     labels = column_or_1d(y_val)
@@ -239,7 +238,7 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
                 f"sample_weight must hold numbers. Got an array of type {given.dtype} instead."
             )
         require_weights(given)
-    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    return np.asarray(check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
 def require_columns(weights: Array, n_rows: int, n_columns: int) -> None:

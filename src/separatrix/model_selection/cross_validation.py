@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import _check_method_params, column_or_1d
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
 
+from separatrix._sklearn_compat import check_method_params, safe_indexing
 from separatrix.data import Dataset
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.convergence import warn_together
@@ -140,7 +141,7 @@ class CrossValidation:
         y = y if hasattr(y, "iloc") else labels
         s = as_weights(sample_weight, X, 1)
         folds = Folds.split(cv, X, y, labels, s, to_splitter)
-        to_scorer = _check_method_params(X, params=to_scorer)
+        to_scorer = check_method_params(X, params=to_scorer)
         referee = Referee(scorer, to_scorer, error_score, X, y, labels)
         raises = isinstance(error_score, str)
         return cls(X, y, s, folds, referee, train_scores, raises, Listener(on_record))
@@ -197,7 +198,7 @@ class CrossValidation:
             return
         began = time.perf_counter()
         train, test = self.folds.train[k], self.folds.test[k]
-        y = _safe_indexing(self.y, train)
+        y = safe_indexing(self.y, train)
         for trial in trials:
             trial.fold = 0  # one fold: all rows of what the transformers make
         transformers: Any = clone(trials[0].recipe.transformers)
@@ -205,9 +206,9 @@ class CrossValidation:
         every = np.arange(len(train))
         try:
             # As a pipeline does it: fit_transform need not be fit and transform.
-            X = transformers.fit_transform(_safe_indexing(self.X, train), y)
+            X = transformers.fit_transform(safe_indexing(self.X, train), y)
             matrix = self._fit(trials, X, y, s, Folds([every], [every], len(train)))
-            held_out = _checked(_through(transformers, _safe_indexing(self.X, test)))
+            held_out = _checked(_through(transformers, safe_indexing(self.X, test)))
             seen = Matrix(trials[0].model._see_rows(held_out))
         except Exception:
             for trial in trials:

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
-from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid
-from sklearn.model_selection._validation import (
-    _insert_error_scores,
-    _warn_or_raise_about_fit_failures,
-)
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import _check_method_params
 
+from separatrix._sklearn_compat import (
+    check_method_params,
+    insert_error_scores,
+    scorers_by_name,
+    warn_or_raise_about_fit_failures,
+)
 from separatrix.estimators.validation import require_equal_lengths
 from separatrix.model_selection.cross_validation import CrossValidation, Trial, finish, warn_of
 from separatrix.model_selection.pipelines import Recipe, group_key, take_apart
@@ -77,7 +77,7 @@ class GridSearchCV(PlainGridSearchCV):
         if y is None or getattr(self, "_skl_callbacks", None) or not _are_ours(estimators, X, {}):
             return super().fit(X, y, **params)
         require_equal_lengths(X, y)
-        routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
+        routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
         if not _are_ours(estimators, X, routed.estimator.fit):
             return super().fit(X, y, **params)
         trials, on_all_rows = self._cross_validate(candidates, estimators, X, y, routed, on_record)
@@ -140,15 +140,14 @@ class GridSearchCV(PlainGridSearchCV):
             | {"fit_time": trial.fit_seconds, "score_time": trial.score_seconds}
             for trial in trials
         ]
-        _warn_or_raise_about_fit_failures(out, self.error_score)
-        _insert_error_scores(out, self.error_score)
+        warn_or_raise_about_fit_failures(out, self.error_score)
+        insert_error_scores(out, self.error_score)
         self.multimetric_ = any(isinstance(row["test_scores"], dict) for row in out)
         if self.multimetric_:
             self._check_refit_for_multimetric(out[0]["test_scores"])
         metric = self.refit if self.multimetric_ else "score"
         self.cv_results_ = self._format_results(candidates, self.n_splits_, out)
-        if isinstance(self.scorer_, _MultimetricScorer):
-            self.scorer_ = self.scorer_._scorers
+        self.scorer_ = scorers_by_name(self.scorer_) or self.scorer_
         if self.refit or not self.multimetric_:
             self.best_index_ = self._select_best_index(self.refit, metric, self.cv_results_)
             self.best_params_ = candidates[self.best_index_]
@@ -158,9 +157,8 @@ class GridSearchCV(PlainGridSearchCV):
     def _score_of(self, trial: Trial, part: str) -> Any:
         if trial.finished:
             return trial.scores.get(part, self.error_score)
-        if isinstance(self.scorer_, _MultimetricScorer):
-            return dict.fromkeys(self.scorer_._scorers, math.nan)
-        return math.nan
+        names = scorers_by_name(self.scorer_)
+        return math.nan if names is None else dict.fromkeys(names, math.nan)
 
     def _refit(
         self, X: Any, y: Any, fit_params: dict[str, Any], on_all_rows: Sequence[Trial]

@@ -12,11 +12,10 @@ from sklearn.utils.metadata_routing import (
     UNUSED,
     MetadataRouter,
     MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
     process_routing,
 )
 
+from separatrix._sklearn_compat import raise_for_params, routing_enabled
 from separatrix.data import Dataset
 from separatrix.estimators.fit_many import as_weights, copy_learnt
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -58,7 +57,7 @@ class PenaltySearch(CertifiedClassifier):
 
         `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
         """
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
         Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
@@ -89,9 +88,9 @@ class PenaltySearch(CertifiedClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
         """The score by `scoring` on X and y: accuracy, if it is None."""
-        _raise_for_params(params, self, "score")
+        raise_for_params(params, self, "score")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if _routing_enabled():
+        if routing_enabled():
             given = process_routing(self, "score", **given, **params).scorer["score"]
         return float(self._scorer()(self, X, y, **given))
 
@@ -139,7 +138,7 @@ class PenaltySearch(CertifiedClassifier):
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
         """What the splitter and the scorer are given."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if not _routing_enabled():
+        if not routing_enabled():
             return {}, given
         routed = process_routing(self, "fit", **given, **params)
         return routed.splitter.split, routed.scorer.score

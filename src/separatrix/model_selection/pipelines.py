@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import process_routing
 
+from separatrix._sklearn_compat import routing_enabled
 from separatrix.estimators.gradient import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
@@ -112,7 +113,7 @@ def _folds_are_weights(estimator: Any) -> bool:
 def _for_the_last_step(pipeline: Pipeline, params: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `fit` of a pipeline passes on to its last step; None if another step gets something."""
     *others, last = (name for name, _ in pipeline.steps)
-    if _routing_enabled():
+    if routing_enabled():
         routed = process_routing(pipeline, "fit", **params)
         if any(given for name in others for given in routed[name].values()):
             return None
