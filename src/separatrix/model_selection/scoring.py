@@ -21,8 +21,8 @@ SCORES_AT_ONCE = 1 << 25  # numbers
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What a scorer is shown of some rows: `X` stands for them, y and metadata are theirs."""
+class ScoredRows:
+    """Some rows as a scorer is given them: `X` stands for them, y and metadata are theirs."""
 
     X: Any
     y: Any
@@ -30,7 +30,7 @@ class Sight:
     params: dict[str, Any]
 
 
-class Referee:
+class FoldScorer:
     """Scores fitted models on rows of X (n, d) and y (n,).
 
     Parameters
@@ -53,35 +53,35 @@ class Referee:
     ) -> None:
         self.scorer, self.params, self.error_score = scorer, params, error_score
         self.X, self.y, self.labels = X, y, labels
-        self.hears_answers_only = needs_predictions_only(scorer, params)
+        self.needs_predictions_only = needs_predictions_only(scorer, params)
         self._accuracy = is_accuracy(scorer) and not params
 
-    def sight(self, rows: Array) -> Sight:
-        """What is shown of some rows; where no scorer looks at X, their numbers stand for it."""
-        return Sight(
-            rows if self.hears_answers_only else safe_indexing(self.X, rows),
+    def select_rows(self, rows: Array) -> ScoredRows:
+        """Some rows for the scorer; where it does not look at X, their numbers stand for it."""
+        return ScoredRows(
+            rows if self.needs_predictions_only else safe_indexing(self.X, rows),
             safe_indexing(self.y, rows),
             self.labels[rows],
             check_method_params(self.X, params=self.params, indices=rows),
         )
 
-    def score(self, model: LinearClassifier, sight: Sight, Z: Array, whole: Any = None) -> Any:
+    def score(
+        self, model: LinearClassifier, rows: ScoredRows, Z: Array, pipeline: Any = None
+    ) -> Any:
         """The score, or a dict of scores, of a model whose scores Z (m, 1, K) are known.
 
-        `whole` is the pipeline that the model is the end of. It is needed by scorers that look
-        at X themselves.
+        `pipeline` is the one that the model is the end of. It is needed by scorers that look at X
+        themselves.
         """
         if self._accuracy:
-            right = model.classes_[model._loss.predict(Z)[:, 0]] == sight.labels
+            right = model.classes_[model._loss.predict(Z)[:, 0]] == rows.labels
             return float(right.mean())
-        judged = model if whole is None or self.hears_answers_only else whole
-        model._known_scores = sight.X, Z
-        return score_estimator(
-            judged, sight.X, sight.y, self.scorer, sight.params, self.error_score
-        )
+        scored = model if pipeline is None or self.needs_predictions_only else pipeline
+        model._known_scores = rows.X, Z
+        return score_estimator(scored, rows.X, rows.y, self.scorer, rows.params, self.error_score)
 
 
-def all_scores(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
+def scores_of_models(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
     """The number and the scores Z (n, 1, K) of every model, by one product for as many as fit."""
     shapes = [model.coef_.shape[0] for model in models]
     for K in sorted(set(shapes)):

@@ -67,7 +67,7 @@ def choose_grid(estimator: LinearClassifier, rows: Rows, given: dict[str, Any]) 
     data = rows.data
     one: LinearClassifier = clone(estimator)
     one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
-    task = one._task(data)
+    task = one._make_task(data)
     notes: list[str] = []
     grid: dict[str, Callable[[], list[Any]]] = {
         "learning_rate": lambda: _rates(task, data, notes),

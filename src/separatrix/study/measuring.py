@@ -33,7 +33,7 @@ def measure(plan: Plan, work: Work, runs: Sequence[int], results: Sequence[Resul
     out = []
     for k, (run, result) in enumerate(zip(runs, results)):
         estimator, task = work.estimators[run], work.tasks[run]
-        estimator._accept(result, task.loss, work.data.classes)
+        estimator._set_fitted(result, task.loss, work.data.classes)
         right, losses = _each_row(task.loss, result.model, work.validation)
         L = limits.of(run)
         out.append(

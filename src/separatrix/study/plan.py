@@ -16,8 +16,8 @@ from sklearn.base import clone
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.fit_many import prepare, prepare_validation
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.training_data import make_dataset, make_validation_set
 from separatrix.readers import Source
 from separatrix.study.facts import DataFacts
 from separatrix.study.grid import Configuration, Grid, configurations, draw, values_of
@@ -53,7 +53,7 @@ class Plan:
                 "A study takes an estimator of separatrix, such as GradientDescentClassifier(). "
                 f"Got {type(estimator).__name__} instead."
             )
-        if estimator._rows_key() is not None:
+        if estimator._feature_map_key() is not None:
             raise TypeError(
                 "A study trains all configurations on the rows as they are, which a "
                 f"{type(estimator).__name__} changes. Search its parameters by GridSearchCV."
@@ -140,8 +140,8 @@ class Rows:
     ) -> Rows:
         """Rows as arrays or frames; `fingerprint` is that of the source, if they come from one."""
         checked = GradientDescentClassifier()  # all estimators ask the same of their rows
-        data = prepare(checked, X, y, None)
-        validation = prepare_validation(checked, X_val, y_val, data)
+        data = make_dataset(checked, X, y, None)
+        validation = make_validation_set(checked, X_val, y_val, data)
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
         digest = _digest(X, y, X_val, y_val)
@@ -181,11 +181,11 @@ class Work:
         weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
         data, validation = rows.data, rows.validation
         if any(weight is not None for weight in weights):
-            data = prepare(copy(estimators[0]), rows.X, rows.y, None, weights)
+            data = make_dataset(copy(estimators[0]), rows.X, rows.y, None, weights)
         tasks = []
         for k, (configuration, _) in enumerate(plan.runs()):
             try:
-                task = estimators[k]._task(data.select(np.array([k])))
+                task = estimators[k]._make_task(data.select(np.array([k])))
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError

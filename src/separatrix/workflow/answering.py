@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.model_files.bundle import Bundle
@@ -157,7 +157,7 @@ def _class_named(classes: Array, name: Any) -> Any:
 
 def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
     model = bundle.estimator
-    if not isinstance(model, CertifiedClassifier):
+    if not isinstance(model, OptimumClassifier):
         raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
     X = bundle.transform(source, [])
     found = model.choose_threshold(X, source.y, **aims)
@@ -196,7 +196,7 @@ def describe(bundle: Bundle, top: int = 10) -> dict[str, Any]:
 
 
 def _names(bundle: Bundle) -> list[str]:
-    if bundle.estimator._rows_key() is not None:
+    if bundle.estimator._feature_map_key() is not None:
         return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
     prepared = getattr(bundle.preparation, "feature_names_out", None)
     if prepared is not None:

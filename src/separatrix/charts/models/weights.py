@@ -20,7 +20,7 @@ from separatrix.charts.drawing.marks import (
     spread,
 )
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, finish
-from separatrix.estimators.coefficient_names import feature_names, output_classes
+from separatrix.inference.coefficient_names import feature_names, output_classes
 from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
 
