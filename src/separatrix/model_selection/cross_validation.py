@@ -132,7 +132,7 @@ class CrossValidation:
         interrupted say so.
         """
         F, C = len(self.folds), len(candidates)
-        along = refit and C <= FEW_CANDIDATES and all(map(self._can_go_along, candidates))
+        along = refit and C <= FEW_CANDIDATES and all(map(_can_go_along, candidates))
         groups: dict[tuple[bool, Hashable, Hashable], list[Candidate]] = {}
         for c, candidate in enumerate(candidates):
             candidate.add_fits([c * F + k for k in range(F)] + ([C * F + c] if along else []))
@@ -153,14 +153,6 @@ class CrossValidation:
         """Whether a candidate is trained on X as it is, its folds being weights."""
         scales_penalty = candidate.scales_penalty and self.scorer.needs_predictions_only
         return candidate.transformers is None or scales_penalty
-
-    def _can_go_along(self, candidate: Candidate) -> bool:
-        """Whether a candidate fitted to all rows beside the folds is what it would be alone.
-
-        With L1 it would start from its neighbours in the grid.
-        """
-        without_l1 = getattr(candidate.classifier, "l1_ratio", 0.0) == 0.0
-        return self._in_place(candidate) and not candidate.standardise() and without_l1
 
     def _fit_in_place(self, fits: list[FoldFit]) -> None:
         """Train on X as it is, all folds in one batch; a last fold may be all rows."""
@@ -317,6 +309,15 @@ class CrossValidation:
         return [
             sorted(path, key=lambda n: getattr(fits[n].model, "C", 0.0)) for path in paths.values()
         ]
+
+
+def _can_go_along(candidate: Candidate) -> bool:
+    """Whether a candidate fitted to all rows beside the folds is what it would be alone.
+
+    With L1 it would start from its neighbours in the grid. A pipeline is to be fitted as a whole.
+    """
+    without_l1 = getattr(candidate.classifier, "l1_ratio", 0.0) == 0.0
+    return candidate.estimator is candidate.classifier and without_l1
 
 
 def _make_task(model: LinearClassifier, data: Dataset, factors: Array | None) -> Task:
