@@ -92,6 +92,8 @@ SEARCH = CERTIFIED | {
     "scores_": numbers(3),
     "coefs_paths_": numbers(5),
     "n_iter_": COUNTS,
+    "n_batches_": COUNT,
+    "n_passes_": NUMBER,
 }
 TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
     GradientDescentClassifier: TRAINED,
@@ -103,7 +105,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Kind]] = {
     LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
 }
 # What a fit may lack; and what the mean of the models of several folds lacks.
-OPTIONAL = frozenset({"feature_names_in_", "_state_of"})
+OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})
 VERDICT = frozenset(
     [
         "history_",

@@ -29,6 +29,7 @@ from separatrix.model_selection.candidates import (
 )
 from separatrix.model_selection.cross_validation import CrossValidation
 from separatrix.training.callbacks import OnRecord
+from separatrix.training.counters import TrainingCounter
 
 
 class GridSearchCV(PlainGridSearchCV):
@@ -50,6 +51,19 @@ class GridSearchCV(PlainGridSearchCV):
     Everything else is left to scikit-learn's own search: other estimators, a LinearSVC with
     `probability`, parameters of `fit` other than the classifier's sample_weight, and callbacks.
     `n_jobs` and `pre_dispatch` matter only there: a batch uses the threads of `set_threads`.
+
+    Two more attributes say how much was shared:
+
+    n_batches_ : the batches that were trained, the refit included. All folds and candidates are one
+        batch where they share a solver and its precision; with L1 there are up to four, each
+        starting from the ones before. A solver that takes over from one that stalled is one more
+    n_passes_ : how often the rows of X were read by products with X and with X^T. What the dual and
+        coordinate solvers read of their own copies of X is not among them
+
+    With solver="auto" the candidates share a solver where that costs no time, so that a model may
+    be solved by another solver, or in another precision, than alone. Both reach `tol`:
+    `best_estimator_` and a fit with the same parameters agree within their certificates. A solver
+    that is named is used for all candidates.
 
     Two things are to be known of the results. `mean_fit_time` and `mean_score_time` are equal
     shares of the time of a batch. A split whose training rows lack a class is an error.
@@ -77,6 +91,8 @@ class GridSearchCV(PlainGridSearchCV):
         and there is no refit. What is left to scikit-learn's own search does not call it.
         """
         self.interrupted_ = False
+        for name in ("n_batches_", "n_passes_"):  # those of an earlier fit
+            self.__dict__.pop(name, None)
         self._validate_params()
         grid = list(ParameterGrid(self.param_grid))
         found = [Candidate.of(self._make_estimator(params), X, params) for params in grid]
@@ -89,6 +105,7 @@ class GridSearchCV(PlainGridSearchCV):
         alike, sample_weight = common_sample_weight(candidates, routed.estimator.fit)
         if not alike:
             return super().fit(X, y, **params)
+        counter = TrainingCounter()
         self.scorer_, _ = self._get_scorers()
         work = CrossValidation.of(
             X,
@@ -117,6 +134,8 @@ class GridSearchCV(PlainGridSearchCV):
             self._take_results(grid, fits)
         if self.refit and not self.interrupted_:
             self._refit(X, y, routed.estimator.fit, candidates[self.best_index_], on_all_rows)
+        self.n_batches_ = counter.n_batches()
+        self.n_passes_ = counter.n_passes(work.folds.n_samples)
         return self
 
     def _make_estimator(self, params: dict[str, Any]) -> Any:

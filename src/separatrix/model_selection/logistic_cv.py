@@ -36,6 +36,7 @@ class LogisticRegressionCV(PenaltyCV):
     coefs_paths_ : the weights of every model, (folds, l1_ratios, Cs, outputs, features), the bias
         being one more feature at the end
     n_iter_ : the iterations of every model, (folds, l1_ratios, Cs)
+    n_batches_, n_passes_ : the batches trained and the passes over X, as in GridSearchCV
     coef_, intercept_, classes_, certificate_, diagnoses_, ... : as in LogisticRegression, of the
         fit on all rows
 

@@ -33,6 +33,7 @@ from separatrix.estimators.validation import (
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, warn_about_fits
 from separatrix.model_selection.cross_validation import CrossValidation
+from separatrix.training.counters import TrainingCounter
 from separatrix.training.task import Task
 
 
@@ -59,6 +60,7 @@ class PenaltyCV(OptimumClassifier):
         `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
         """
         raise_for_params(params, self, "fit")
+        counter = TrainingCounter()
         Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
@@ -86,6 +88,8 @@ class PenaltyCV(OptimumClassifier):
             self._adopt_mean(fits[0].model, np.array([p[at] for p, at in zip(paths, each)]))
         self.Cs_, self.l1_ratios_, self.scores_, self.coefs_paths_ = Cs, ratios, scores, paths
         self.n_iter_ = _by_fold([fit.model.n_iter_ for fit in fits], shape)
+        self.n_batches_ = counter.n_batches()
+        self.n_passes_ = counter.n_passes(work.folds.n_samples)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
