@@ -43,6 +43,7 @@ from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.folds import Folds, as_indexable
 from separatrix.model_selection.scaling_as_penalty import scales
 from separatrix.model_selection.scoring import FoldScorer, ScoredRows, scores_of_models
+from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
 from separatrix.training import Interrupted, Progress
 from separatrix.training.callbacks import OnRecord, renumbered
@@ -272,7 +273,8 @@ class CrossValidation:
                     tasks[number] = _make_task(fit.model, own, scale)
             except ValueError:
                 self._record_error(fit)
-        return tasks
+        automatic = {n: t for n, t in tasks.items() if _chooses_solver(fits[n].model)}
+        return tasks | share_solver(automatic)
 
     def _standardises(self, fit: FoldFit) -> bool:
         """Whether the scales of the features are factors of the penalty."""
@@ -325,6 +327,10 @@ def _make_task(model: LinearClassifier, data: Dataset, factors: Array | None) ->
         return model._make_task(data)
     assert isinstance(model, OptimumClassifier)
     return model._make_task(data, factors)
+
+
+def _chooses_solver(model: LinearClassifier) -> bool:
+    return isinstance(model, OptimumClassifier) and model.solver == "auto"
 
 
 def _transform(pipeline: Pipeline, X: Any) -> Any:
