@@ -22,7 +22,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from separatrix.estimators.threshold import choose
+from separatrix.estimators.threshold import choose_threshold
 from separatrix.matrix import Array
 from separatrix.text import listed
 
@@ -122,7 +122,7 @@ def operating_points(
     """
     points: list[dict[str, float]] = []
     for aim in recalls:
-        found = choose(
+        found = choose_threshold(
             scores, positive, np.ones(len(scores)), cost=None, precision=None, recall=aim
         )
         if points and found.value == points[-1]["threshold"]:

@@ -33,7 +33,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LinearSVC, LogisticRegression, fit_many
 from separatrix.estimators.calibration import Sigmoids
-from separatrix.estimators.threshold import choose
+from separatrix.estimators.threshold import choose_threshold
 from separatrix.losses import LOSSES
 from separatrix.solvers import OPTIMISERS
 from separatrix.training.legality import refuse_illegal
@@ -372,7 +372,9 @@ def test_a_threshold_between_neighbouring_numbers_still_divides_them():
             scores = np.array(
                 [low, high if kind is np.float64 else np.nextafter(kind(low), kind(1))]
             )
-            found = choose(scores.astype(kind), np.array([False, True]), np.ones(2), **aims)
+            found = choose_threshold(
+                scores.astype(kind), np.array([False, True]), np.ones(2), **aims
+            )
             assert (scores.astype(kind).astype(float) > found.value).tolist() == [False, True]
 
 

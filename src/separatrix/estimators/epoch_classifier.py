@@ -1,4 +1,4 @@
-"""Fitting and going on fitting."""
+"""Classifiers that are trained epoch by epoch, and may be trained further."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.estimators.fit_many import copy_learnt, fit_many, prepare
-from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
+from separatrix.estimators.training_data import make_dataset
 from separatrix.estimators.validation import (
     in_words,
     require_choice,
@@ -20,6 +21,7 @@ from separatrix.estimators.validation import (
     require_two_classes,
 )
 from separatrix.matrix import Array
+from separatrix.model import Model
 from separatrix.solvers import Gradient
 from separatrix.training import OnEpoch, Stop, train
 from separatrix.training.callbacks import telling
@@ -27,7 +29,7 @@ from separatrix.training.stop import MONITORS, PATIENCE_RULES
 from separatrix.training.task import Task
 
 
-class TrainedClassifier(LinearClassifier):
+class EpochClassifier(LinearClassifier):
     """A linear classifier that is trained epoch by epoch."""
 
     epochs: int
@@ -68,11 +70,11 @@ class TrainedClassifier(LinearClassifier):
         fitted = hasattr(self, "classes_")
         before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)
         checked = copy(self)
-        data = prepare(checked, X, y, sample_weight, classes=known)
+        data = make_dataset(checked, X, y, sample_weight, classes=known)
         task = self._next_task(data)
         result = train([task], data, keep_state=True, whole=False)[0]
-        copy_learnt(checked, self)
-        self._accept(result, task.loss, known)
+        copy_feature_attributes(checked, self)
+        self._set_fitted(result, task.loss, known)
         self._warn()
         self._state_of = _kind(task)
         if before is not None:
@@ -105,7 +107,7 @@ class TrainedClassifier(LinearClassifier):
         )
 
     def _next_task(self, data: Dataset) -> Task:
-        task = replace(self._task(data), stop=Stop(epochs=((1,),)))
+        task = replace(self._make_task(data), stop=Stop(epochs=((1,),)))
         if not hasattr(self, "coef_"):
             return task
         start = self._model()
@@ -148,3 +150,29 @@ def _kind(task: Task) -> Hashable:
     """What must be the same for a solver's state to mean the same."""
     rule = task.solver.rule if isinstance(task.solver, Gradient) else None
     return task.solver.name, rule, task.n_outputs
+
+
+def starting_weights(
+    init: Any, init_scale: float, seed: int, n_features: int, n_outputs: int
+) -> Model | None:
+    """Where training starts: None for zeros."""
+    if isinstance(init, str):
+        require_choice("init", init, ("zeros", "random"))
+        if init == "zeros":
+            return None
+        W = np.random.default_rng(seed).standard_normal((n_features, 1, n_outputs))
+        return Model(init_scale * W, np.zeros((1, n_outputs)))
+    try:
+        coef, intercept = (np.asarray(part, float) for part in init)
+        fits = coef.shape in ((n_outputs, n_features), (n_features,)) and np.isfinite(coef).all()
+        coef = coef.reshape(n_outputs, n_features)
+        intercept = intercept.reshape(n_outputs)
+        if not (fits and np.isfinite(intercept).all()):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(
+            "The 'init' parameter must be 'zeros', 'random' or a pair (coef, intercept) of finite "
+            f"numbers of shapes ({n_outputs}, {n_features}) and ({n_outputs},). "
+            f"Got {init!r} instead."
+        ) from None
+    return Model(np.ascontiguousarray(coef.T[:, None, :]), intercept[None].copy())

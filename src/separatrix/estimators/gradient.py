@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.estimators.epoch_classifier import TrainedClassifier
-from separatrix.estimators.starting_weights import seed_of, starting_weights
+from separatrix.estimators.epoch_classifier import EpochClassifier, starting_weights
 from separatrix.estimators.validation import (
+    as_seed,
     require_choice,
     require_count,
     require_flag,
@@ -21,7 +21,7 @@ from separatrix.solvers import RULES, SCHEDULES, Gradient
 from separatrix.training.task import Task
 
 
-class GradientDescentClassifier(TrainedClassifier):
+class GradientDescentClassifier(EpochClassifier):
     """A linear classifier trained by gradient descent, every epoch of it on record.
 
     Minimises mean loss + l1 |W|_1 + l2/2 |W|^2 by batch, mini-batch or stochastic descent.
@@ -149,11 +149,11 @@ class GradientDescentClassifier(TrainedClassifier):
         require_number("step_tol", self.step_tol, optional=True)
         self._check_stop_parameters()
 
-    def _task(self, data: Dataset) -> Task:
+    def _make_task(self, data: Dataset) -> Task:
         self._check_parameters()
         n_classes = len(data.classes)
         loss, n_outputs = choose_loss(self.loss, self.margin, self.multiclass, n_classes)
-        seed = seed_of(self.random_state)
+        seed = as_seed(self.random_state)
         return Task(
             loss=loss,
             n_outputs=n_outputs,

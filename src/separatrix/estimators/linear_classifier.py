@@ -16,15 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.data import Dataset
 from separatrix.display import fit_card
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.validation import as_numbers, require_finite, require_numbers
-from separatrix.estimators.warning_stacklevel import users_line
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.state import State
 from separatrix.training import History, Result
 from separatrix.training.task import Task
-from separatrix.verdict.diagnosis import Diagnosis
 
 ACCEPTED = ("csr", "csc")
 
@@ -32,7 +31,7 @@ ACCEPTED = ("csr", "csc")
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A classifier with scores X coef_.T + intercept_.
 
-    A subclass says how it is trained on its own rows and weights, in `_task`.
+    A subclass says how it is trained on its own rows and weights, in `_make_task`.
     """
 
     classes_: Array
@@ -44,33 +43,29 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _known_scores: tuple[Any, Array]
 
     # The kinds of diagnosis that are warned of.
-    _alarms = frozenset({"diverged"})
+    _warned_kinds = frozenset({"diverged"})
     # What is learnt from X alone, and shared by all models of a batch.
-    _learnt_of_rows: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
+    _feature_attributes: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
 
-    def _task(self, data: Dataset) -> Task:
+    def _make_task(self, data: Dataset) -> Task:
         raise NotImplementedError
 
-    def _rows_key(self) -> Hashable:
+    def _feature_map_key(self) -> Hashable:
         """What models have in common whose rows are seen alike; None if X is used as it is."""
         return None
 
-    def _learn_rows(self, X: Any) -> Any:
+    def _fit_feature_map(self, X: Any) -> Any:
         """The rows that the linear model is trained on, and how to make such of others, learnt."""
         return X
 
-    def _see_rows(self, X: Any) -> Any:
+    def _apply_feature_map(self, X: Any) -> Any:
         """Rows of X as the linear model was trained on them."""
         return X
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         """What is left to do after a fit, with the data it was given."""
 
-    def _judge(self, result: Result) -> list[Diagnosis]:
-        """What is wrong with a fit, in the words of this estimator's parameters."""
-        return result.diagnoses
-
-    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
+    def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         """Take over what training found."""
         self._loss = loss
         self._state = result.state
@@ -81,15 +76,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = result.history.epochs
         self.best_epoch_ = result.best_epoch
         self.certificate_ = result.certificate
-        self.diagnoses_ = self._judge(result)
+        self.diagnoses_ = result.diagnoses
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
 
     def _warn(self) -> None:
         """Warn of what makes the fit unfit for use, naming the line that called `fit`."""
         for diagnosis in self.diagnoses_:
-            if diagnosis.kind in self._alarms:
-                warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=users_line())
+            if diagnosis.kind in self._warned_kinds:
+                warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=user_stacklevel())
 
     def objective(self) -> str:
         """The exact formula that was minimised, in words and numbers."""
@@ -158,7 +153,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
         X = as_numbers(X)
         require_finite("X", X)
-        return self._model().scores(Matrix(self._see_rows(X)))
+        return self._model().scores(Matrix(self._apply_feature_map(X)))
 
     def _model(self) -> Model:
         """The weights of the fit, as a batch of one."""
@@ -192,3 +187,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def copy_feature_attributes(source: LinearClassifier, target: LinearClassifier) -> None:
+    """Let one estimator know what another has learnt from X alone, such as the features' names."""
+    for name in source._feature_attributes:
+        if hasattr(source, name):
+            setattr(target, name, getattr(source, name))
+        elif hasattr(target, name):
+            delattr(target, name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.validation import require_choice
 from separatrix.losses import LOSSES, Loss, OneVsRest
 
 FORMS = ("auto", "softmax", "reference", "ovr")
 
 
-class LogisticRegression(CertifiedClassifier):
+class LogisticRegression(OptimumClassifier):
     """Logistic regression, brought to an optimum that is proven.
 
     Minimises sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2 with l1 = l1_ratio / (C S) and

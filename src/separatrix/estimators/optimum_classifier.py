@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.convergence import verdict
-from separatrix.estimators.fit_many import as_weights, fit_many
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.starting_weights import seed_of
-from separatrix.estimators.threshold import Threshold, choose
+from separatrix.estimators.threshold import Threshold, choose_threshold
+from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
+    as_seed,
     in_words,
     require_choice,
     require_count,
@@ -38,7 +39,7 @@ from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
 
-class CertifiedClassifier(LinearClassifier):
+class OptimumClassifier(LinearClassifier):
     """A linear classifier whose fit ends when its optimality is proven to `tol`.
 
     A subclass says which loss it minimises, in `_loss_and_outputs`.
@@ -53,7 +54,7 @@ class CertifiedClassifier(LinearClassifier):
     class_weight: Any
     warm_start: bool
     random_state: Any
-    _alarms = frozenset({"diverged", "not_converged", "separable"})
+    _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
@@ -115,7 +116,9 @@ class CertifiedClassifier(LinearClassifier):
         weights = np.ones(len(labels)) if weights is None else weights
         aims = {"cost": cost, "precision": precision, "recall": recall}
         sign = self._sign_of(positive)
-        found = choose(sign * scores, labels == self.classes_[int(sign > 0)], weights, **aims)
+        found = choose_threshold(
+            sign * scores, labels == self.classes_[int(sign > 0)], weights, **aims
+        )
         # The first class is predicted up to the threshold, which is to be below its last score.
         value = found.value if sign > 0 else float(np.nextafter(-found.value, -np.inf))
         self.threshold_ = value
@@ -171,7 +174,7 @@ class CertifiedClassifier(LinearClassifier):
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
 
-    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
+    def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         """What to minimise; `factors` (d,) are those of the penalty."""
         self._check_parameters()
         loss, n_outputs = self._loss_and_outputs(len(data.classes))
@@ -203,7 +206,7 @@ class CertifiedClassifier(LinearClassifier):
         )
 
     def _seed(self) -> int:
-        return 0 if self.random_state is None else seed_of(self.random_state)
+        return 0 if self.random_state is None else as_seed(self.random_state)
 
     def _strengths(self, data: Dataset) -> tuple[float, float]:
         """l1 and l2 of the mean: shares of 1 / (C S), S being the weight of the model's rows."""
@@ -230,8 +233,8 @@ class CertifiedClassifier(LinearClassifier):
             )
         return self._model()
 
-    def _accept(self, result: Result, loss: Loss, classes: Array) -> None:
-        super()._accept(result, loss, classes)
+    def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
+        super()._set_fitted(replace(result, diagnoses=self._diagnose(result)), loss, classes)
         if len(self.intercept_) == len(classes) and not isinstance(loss, OneVsRest):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
@@ -254,7 +257,7 @@ class CertifiedClassifier(LinearClassifier):
         if unpenalised:
             self.coef_ = self.coef_ - self.coef_.mean(axis=0)
 
-    def _judge(self, result: Result) -> list[Diagnosis]:
+    def _diagnose(self, result: Result) -> list[Diagnosis]:
         """The diagnoses, what was found of the convergence said in terms of `tol`."""
         remedies = {"separable": "Use a finite C, which has an optimum."}
         found = [
@@ -262,7 +265,7 @@ class CertifiedClassifier(LinearClassifier):
             for d in result.diagnoses
             if d.kind != "not_converged"
         ]
-        missed = verdict(result, float(self.tol), self.max_iter, self.solver != "auto")
+        missed = diagnose_convergence(result, float(self.tol), self.max_iter, self.solver != "auto")
         separable = any(d.kind == "separable" for d in found)
         return found if missed is None or separable else [missed, *found]
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.data import Dataset
-from separatrix.estimators.epoch_classifier import TrainedClassifier
-from separatrix.estimators.starting_weights import seed_of, starting_weights
-from separatrix.estimators.validation import require_flag, require_number
+from separatrix.estimators.epoch_classifier import EpochClassifier, starting_weights
+from separatrix.estimators.validation import as_seed, require_flag, require_number
 from separatrix.losses import LOSSES, Loss
 from separatrix.solvers import PerceptronRule
 from separatrix.training.task import Task
 
 
-class Perceptron(TrainedClassifier):
+class Perceptron(EpochClassifier):
     """Rosenblatt's perceptron: only mistakes teach, and training ends when there are none.
 
     A positive example with a score below 0 is added to the weights, a negative one with a score of
@@ -73,11 +72,11 @@ class Perceptron(TrainedClassifier):
         require_flag("fit_intercept", self.fit_intercept)
         require_number("init_scale", self.init_scale)
 
-    def _task(self, data: Dataset) -> Task:
+    def _make_task(self, data: Dataset) -> Task:
         self._check_parameters()
         loss = LOSSES["perceptron"]
         n_outputs = loss.n_outputs(len(data.classes))
-        seed = seed_of(self.random_state)
+        seed = as_seed(self.random_state)
         return Task(
             loss=loss,
             n_outputs=n_outputs,

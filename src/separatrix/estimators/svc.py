@@ -14,7 +14,7 @@ from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.validation import require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
@@ -23,7 +23,7 @@ from separatrix.training.task import Task
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
 
-class LinearSVC(CertifiedClassifier):
+class LinearSVC(OptimumClassifier):
     """A linear support vector machine, brought to an optimum that is proven.
 
     Minimises sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2 with l1 and l2 as in LogisticRegression.
@@ -115,8 +115,8 @@ class LinearSVC(CertifiedClassifier):
     def _bias_factor(self) -> float:
         return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
 
-    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
-        task = super()._task(data, factors)
+    def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
+        task = super()._make_task(data, factors)
         if self.probability is not False:
             _require_rows_for_folds(data, int(self.probability))
         return task

@@ -29,7 +29,7 @@ class Threshold:
     cost: float
 
 
-def choose(
+def choose_threshold(
     scores: Array, positive: Array, s: Array, *, cost: Any, precision: Any, recall: Any
 ) -> Threshold:
     """The best threshold for one stated aim, by rows of known class and their weights.
@@ -37,7 +37,7 @@ def choose(
     >>> import numpy as np
     >>> scores, positive = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([False, True, False, True])
     >>> aims = {"cost": None, "precision": None, "recall": 1.0}
-    >>> choose(scores, positive, np.ones(4), **aims).value
+    >>> choose_threshold(scores, positive, np.ones(4), **aims).value
     -0.5
     """
     aims = {"cost": cost, "precision": precision, "recall": recall}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from separatrix.errors import Message, Parameter, ParameterError, Value
 from separatrix.matrix import Array, first_not_finite
@@ -228,6 +229,13 @@ def in_words(classes: Array) -> str:
 def as_numbers(X: Any) -> Any:
     """X, with an array of Python objects turned into one of floats; None becomes NaN."""
     return X if sp.issparse(X) or X.dtype.kind != "O" else X.astype(np.float64)
+
+
+def as_seed(random_state: Any) -> int:
+    """A whole number from whatever scikit-learn takes as a random state."""
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
 
 
 def _is_number(text: Any) -> bool:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
-from separatrix.estimators.class_labels import number_labels
+from separatrix.estimators.training_data import number_labels
 from separatrix.estimators.validation import (
     require_count,
     require_flag,

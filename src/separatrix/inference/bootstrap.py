@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.estimators.warning_stacklevel import users_line
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.inference.fitted_objective import Fit
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
@@ -80,16 +80,18 @@ def fit_replicates(fit: Fit, draw: Bootstrap) -> tuple[Array, tuple[Certificate,
         data = fit.weighted(weights[:, first : first + at_once])
         count = min(at_once, draw.n_replicates - first)
         tasks = [
-            replace(each._task(data.select(np.array([k]))), start=fit.model) for k in range(count)
+            replace(each._make_task(data.select(np.array([k]))), start=fit.model)
+            for k in range(count)
         ]
         results += train(tasks, data, whole=free)
     found = [
-        (r, diagnosis) for r, result in enumerate(results) for diagnosis in each._judge(result)
+        (r, diagnosis) for r, result in enumerate(results) for diagnosis in each._diagnose(result)
     ]
     endless = [(r, diagnosis) for r, diagnosis in found if diagnosis.kind == "separable"]
     _refuse_endless(endless, len(results))
     _warn(
-        [(r, diagnosis) for r, diagnosis in found if diagnosis.kind in each._alarms], len(results)
+        [(r, diagnosis) for r, diagnosis in found if diagnosis.kind in each._warned_kinds],
+        len(results),
     )
     model = _aligned(Model.stack([result.model.astype(np.float64) for result in results]), fit)
     return fit.coefficients(model), tuple(result.certificate for result in results), refused
@@ -130,5 +132,5 @@ def _warn(missed: Sequence[tuple[int, Diagnosis]], count: int) -> None:
             f"{number} of {count} replicates are not what was asked for. The first is replicate "
             f"{missed[0][0]}: {missed[0][1]}",
             ConvergenceWarning,
-            stacklevel=users_line(),
+            stacklevel=user_stacklevel(),
         )

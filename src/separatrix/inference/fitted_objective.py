@@ -10,8 +10,8 @@ import numpy as np
 
 from separatrix.data import Block, Dataset
 from separatrix.estimators.class_weights import with_class_weights
-from separatrix.estimators.fit_many import as_weights, prepare
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.training_data import as_weights, make_dataset
 from separatrix.estimators.validation import in_words
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -33,7 +33,7 @@ class Fit:
     task, objective, model : what was asked for, what was minimised, and what was found
     """
 
-    estimator: CertifiedClassifier
+    estimator: OptimumClassifier
     rows: Block
     s: Array
     task: Task
@@ -41,10 +41,10 @@ class Fit:
     model: Model
 
     @classmethod
-    def of(cls, estimator: CertifiedClassifier, X: Any, y: Any, sample_weight: Any) -> Fit:
+    def of(cls, estimator: OptimumClassifier, X: Any, y: Any, sample_weight: Any) -> Fit:
         """Check that these are the data of the fit: its objective has the same value on them."""
         checked = copy(estimator)
-        data = prepare(checked, X, y, sample_weight)
+        data = make_dataset(checked, X, y, sample_weight)
         _require_same_columns(estimator, checked)
         if not np.array_equal(data.classes, estimator.classes_):
             raise ValueError(
@@ -56,7 +56,7 @@ class Fit:
         s = np.ones(len(block.y)) if given is None else given.reshape(len(block.y))
         rows = Block(block.X, block.y)
         data = _weighted(rows, s, estimator)
-        task = estimator._task(data)
+        task = estimator._make_task(data)
         objective = Objective(
             data,
             task.loss,
@@ -77,14 +77,14 @@ class Fit:
         return np.concatenate([model.b[:, :, None], W], axis=2) if self.task.bias else W.copy()
 
 
-def _weighted(rows: Block, s: Array, estimator: CertifiedClassifier) -> Dataset:
+def _weighted(rows: Block, s: Array, estimator: OptimumClassifier) -> Dataset:
     classes = estimator.classes_
     n_models = 1 if s.ndim == 1 else s.shape[1]
     weights = with_class_weights(s, rows.y, classes, [estimator.class_weight] * n_models)
     return Dataset.of(rows.X, rows.y, weights, classes=classes)
 
 
-def _require_same_columns(estimator: CertifiedClassifier, checked: CertifiedClassifier) -> None:
+def _require_same_columns(estimator: OptimumClassifier, checked: OptimumClassifier) -> None:
     known, given = (getattr(e, "feature_names_in_", None) for e in (estimator, checked))
     if checked.n_features_in_ != estimator.n_features_in_:
         raise ValueError(
@@ -99,7 +99,7 @@ def _require_same_columns(estimator: CertifiedClassifier, checked: CertifiedClas
         )
 
 
-def _require_same_value(estimator: CertifiedClassifier, objective: Objective, model: Model) -> None:
+def _require_same_value(estimator: OptimumClassifier, objective: Objective, model: Model) -> None:
     now, then = float(objective.value(model)[0]), estimator.certificate_.primal
     if not abs(now - then) <= SAME_VALUE * max(abs(now), abs(then)):
         raise ValueError(

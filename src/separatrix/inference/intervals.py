@@ -11,17 +11,17 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.coefficient_names import feature_names, output_classes, table_index
 from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.starting_weights import seed_of
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.validation import (
+    as_seed,
     require_choice,
     require_count,
     require_flag,
     require_number,
 )
 from separatrix.inference.bootstrap import Bootstrap, fit_replicates
+from separatrix.inference.coefficient_names import feature_names, output_classes, table_index
 from separatrix.inference.fitted_objective import Fit
 from separatrix.inference.wald import covariance
 from separatrix.matrix import Array
@@ -165,7 +165,7 @@ def confidence_intervals(
     if method == "wald":
         return _wald(fit, float(level))
     _require_tails(int(n_replicates), float(level))
-    seed = 0 if random_state is None else seed_of(random_state)
+    seed = 0 if random_state is None else as_seed(random_state)
     draw = Bootstrap(int(n_replicates), bool(stratified), seed)
     return _bootstrap(fit, float(level), draw, interval)
 

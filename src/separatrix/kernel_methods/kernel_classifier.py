@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.gradient import choose_loss
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.validation import require_choice, require_count, require_number
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
 from separatrix.kernel_methods.low_rank import Factor
@@ -18,7 +18,7 @@ from separatrix.matrix import Array
 MAP = ("kernel", "gamma", "degree", "coef0", "rank", "rank_tol")
 
 
-class KernelClassifier(CertifiedClassifier):
+class KernelClassifier(OptimumClassifier):
     """A classifier with a curved boundary: any loss over a kernel, brought to a proven optimum.
 
     Minimises sum_i s_i loss_i / S + l2/2 |W|^2 with l2 = 1 / (C S) for scores z_i = L_i W + b, L
@@ -68,7 +68,7 @@ class KernelClassifier(CertifiedClassifier):
     l1_ratio = 0.0
     warm_start = False
     factor_: Factor
-    _learnt_of_rows = (*CertifiedClassifier._learnt_of_rows, "factor_")
+    _feature_attributes = (*OptimumClassifier._feature_attributes, "factor_")
 
     def __init__(
         self,
@@ -122,18 +122,18 @@ class KernelClassifier(CertifiedClassifier):
             require_choice("loss", self.loss, ["auto", *LOSSES])
         require_choice("multiclass", self.multiclass, ("auto", "ovr"))
 
-    def _rows_key(self) -> Hashable:
+    def _feature_map_key(self) -> Hashable:
         given = (getattr(self, name) for name in MAP)
         return tuple(value if callable(value) else repr(value) for value in given)
 
-    def _learn_rows(self, X: Any) -> Array:
+    def _fit_feature_map(self, X: Any) -> Array:
         self._check_kernel()
         gamma = None if self.gamma is None else float(self.gamma)
         kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
         self.factor_, L = Factor.of(kernel, X, self.rank, self.rank_tol)
         return L
 
-    def _see_rows(self, X: Any) -> Array:
+    def _apply_feature_map(self, X: Any) -> Array:
         return self.factor_.features(X)
 
     def _check_kernel(self) -> None:

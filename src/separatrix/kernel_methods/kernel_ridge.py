@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.fit_many import as_weights
 from separatrix.estimators.linear_classifier import ACCEPTED
+from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     as_list,
     as_numbers,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.gradient import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.svc import LinearSVC
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
@@ -33,7 +33,7 @@ from separatrix.model_files.attribute_schemas import (
     WEIGHTS,
 )
 from separatrix.model_selection.logistic_cv import LogisticRegressionCV
-from separatrix.model_selection.penalty_cv import PenaltySearch
+from separatrix.model_selection.penalty_cv import PenaltyCV
 from separatrix.model_selection.svc_cv import LinearSVCCV
 from separatrix.packing import Schema, pack, unpack
 from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, fields_of, plain
@@ -83,6 +83,8 @@ SEARCH = CERTIFIED | {
     "scores_": array("f", 3),
     "coefs_paths_": array("f", 5),
     "n_iter_": array("iu", 3),
+    "n_batches_": COUNT,
+    "n_passes_": NUMBER,
 }
 TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     GradientDescentClassifier: TRAINED,
@@ -94,7 +96,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
 }
 # What a fit may lack; and what the mean of the models of several folds lacks.
-OPTIONAL = frozenset({"feature_names_in_", "_state_of"})
+OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})
 VERDICT = frozenset(
     [
         "history_",
@@ -183,7 +185,7 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
     table = TABLE[type(estimator)]
     if not isinstance(fitted, dict):
         raise ValueError("its attributes must be an object.")
-    may_lack = OPTIONAL | VERDICT if isinstance(estimator, PenaltySearch) else OPTIONAL
+    may_lack = OPTIONAL | VERDICT if isinstance(estimator, PenaltyCV) else OPTIONAL
     wrong = (set(fitted) - set(table)) | (set(table) - set(fitted) - may_lack)
     if wrong:
         has = "has" if min(wrong) in fitted else "lacks"
@@ -191,7 +193,7 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
     for attribute, tree in fitted.items():
         value = unpack(tree, attribute, arrays)
         setattr(estimator, attribute, table[attribute].unpack(value, attribute))
-    if isinstance(estimator, CertifiedClassifier) and "diagnoses_" in fitted:
+    if isinstance(estimator, OptimumClassifier) and "diagnoses_" in fitted:
         estimator._note_direction()
     _require_consistent(estimator)
     return estimator
@@ -222,7 +224,7 @@ def _require_consistent(model: LinearClassifier) -> None:
     if getattr(model, "_sigmoids", None) is not None:
         columns = 1 if n_classes == 2 else n_classes
         claims["_sigmoids"] = len(model._sigmoids.slope) == columns
-    if not isinstance(model, PenaltySearch):
+    if not isinstance(model, PenaltyCV):
         claims["n_iter_"] = model.history_.epochs == model.n_iter_
     for diagnosis in getattr(model, "diagnoses_", []):
         if diagnosis.direction is not None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 
@@ -39,7 +39,7 @@ class PlainModel:
                 f"Classifiers of this library can be exported. Got {type(model).__name__} instead: "
                 "of a Bundle, export its estimator."
             )
-        if model._rows_key() is not None:
+        if model._feature_map_key() is not None:
             raise TypeError(
                 f"A {type(model).__name__} cannot be exported: its weights are not those of "
                 "features. Keep it in a model file, by save."
@@ -56,9 +56,9 @@ class PlainModel:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         if two and link:
             link = "sigmoid"
-        threshold = float(model.threshold_) if isinstance(model, CertifiedClassifier) else 0.0
+        threshold = float(model.threshold_) if isinstance(model, OptimumClassifier) else 0.0
         at_zero = int(model._loss.predict(np.zeros((1, 1, 1)))[0, 0]) if two else 0
-        ties = at_zero == 1 and not isinstance(model, CertifiedClassifier)
+        ties = at_zero == 1 and not isinstance(model, OptimumClassifier)
         return cls(classes, coef, intercept, link, threshold, ties)
 
 

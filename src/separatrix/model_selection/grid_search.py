@@ -5,24 +5,31 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
-from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid
-from sklearn.model_selection._validation import (
-    _insert_error_scores,
-    _warn_or_raise_about_fit_failures,
-)
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import _check_method_params
 
+from separatrix._sklearn_compat import (
+    check_method_params,
+    insert_error_scores,
+    scorers_by_name,
+    warn_or_raise_about_fit_failures,
+)
+from separatrix.estimators.fit_many import finish_fit
 from separatrix.estimators.validation import require_equal_lengths
-from separatrix.model_selection.cross_validation import CrossValidation, Trial, finish, warn_of
-from separatrix.model_selection.pipelines import Recipe, group_key, take_apart
+from separatrix.model_selection.candidates import (
+    Candidate,
+    FoldFit,
+    common_sample_weight,
+    warn_about_fits,
+)
+from separatrix.model_selection.cross_validation import CrossValidation
 from separatrix.training.callbacks import OnRecord
+from separatrix.training.counters import TrainingCounter
 
 
 class GridSearchCV(PlainGridSearchCV):
@@ -45,6 +52,19 @@ class GridSearchCV(PlainGridSearchCV):
     `probability`, parameters of `fit` other than the classifier's sample_weight, and callbacks.
     `n_jobs` and `pre_dispatch` matter only there: a batch uses the threads of `set_threads`.
 
+    Two more attributes say how much was shared:
+
+    n_batches_ : the batches that were trained, the refit included. All folds and candidates are one
+        batch where they share a solver and its precision; with L1 there are up to four, each
+        starting from the ones before. A solver that takes over from one that stalled is one more
+    n_passes_ : how often the rows of X were read by products with X and with X^T. What the dual and
+        coordinate solvers read of their own copies of X is not among them
+
+    With solver="auto" the candidates share a solver where that costs no time, so that a model may
+    be solved by another solver, or in another precision, than alone. Both reach `tol`:
+    `best_estimator_` and a fit with the same parameters agree within their certificates. A solver
+    that is named is used for all candidates.
+
     Two things are to be known of the results. `mean_fit_time` and `mean_score_time` are equal
     shares of the time of a batch. A split whose training rows lack a class is an error.
 
@@ -66,51 +86,31 @@ class GridSearchCV(PlainGridSearchCV):
         `params` are metadata such as `sample_weight` and `groups`, as in scikit-learn.
 
         `on_record` is called with a `Progress` after every epoch of every batch. Its `members` are
-        numbers of trials: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
+        numbers of fits: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
         more is trained, `interrupted_` is True, the models that were not done have NaN for a score,
         and there is no refit. What is left to scikit-learn's own search does not call it.
         """
         self.interrupted_ = False
+        for name in ("n_batches_", "n_passes_"):  # those of an earlier fit
+            self.__dict__.pop(name, None)
         self._validate_params()
-        candidates = list(ParameterGrid(self.param_grid))
-        estimators = [self._candidate(given) for given in candidates]
-        if y is None or getattr(self, "_skl_callbacks", None) or not _are_ours(estimators, X, {}):
+        grid = list(ParameterGrid(self.param_grid))
+        found = [Candidate.of(self._make_estimator(params), X, params) for params in grid]
+        candidates = [candidate for candidate in found if candidate is not None]
+        others = len(candidates) < len(grid) or not grid
+        if y is None or getattr(self, "_skl_callbacks", None) or others:
             return super().fit(X, y, **params)
         require_equal_lengths(X, y)
-        routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
-        if not _are_ours(estimators, X, routed.estimator.fit):
+        routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
+        alike, sample_weight = common_sample_weight(candidates, routed.estimator.fit)
+        if not alike:
             return super().fit(X, y, **params)
-        trials, on_all_rows = self._cross_validate(candidates, estimators, X, y, routed, on_record)
-        self.interrupted_ = not all(trial.finished for trial in (*trials, *on_all_rows))
-        warn_of(trials)
-        with warnings.catch_warnings():
-            if self.interrupted_:  # scores that are NaN are no surprise
-                warnings.simplefilter("ignore", UserWarning)
-            self._take_results(candidates, trials)
-        if self.refit and not self.interrupted_:
-            self._refit(X, y, routed.estimator.fit, on_all_rows)
-        return self
-
-    def _candidate(self, params: dict[str, Any]) -> Any:
-        # Parameters are cloned too: they may be estimators, such as the steps of a pipeline.
-        return clone(self.estimator).set_params(**clone(params, safe=False))
-
-    def _cross_validate(
-        self,
-        candidates: Sequence[Any],
-        estimators: Sequence[Any],
-        X: Any,
-        y: Any,
-        routed: Any,
-        on_record: OnRecord | None,
-    ) -> tuple[list[Trial], list[Trial]]:
-        """The trials of all candidates on all folds, and those on all rows."""
-        to_fit = routed.estimator.fit
+        counter = TrainingCounter()
         self.scorer_, _ = self._get_scorers()
         work = CrossValidation.of(
             X,
             y,
-            _recipes(estimators, X, to_fit)[0].sample_weight,
+            sample_weight,
             cv=self.cv,
             scorer=self.scorer_,
             to_splitter=routed.splitter.split,
@@ -122,71 +122,71 @@ class GridSearchCV(PlainGridSearchCV):
         self.n_splits_ = len(work.folds)
         if self.verbose > 0:
             print(
-                f"Fitting {self.n_splits_} folds for each of {len(candidates)} candidates, "
-                f"totalling {self.n_splits_ * len(candidates)} fits"
+                f"Fitting {self.n_splits_} folds for each of {len(grid)} candidates, "
+                f"totalling {self.n_splits_ * len(grid)} fits"
             )
-        return work.run(
-            _recipes(estimators, X, to_fit, may_scale=work.referee.hears_answers_only),
-            [group_key(given, self.estimator) for given in candidates],
-            bool(self.refit),
-        )
+        fits, on_all_rows = work.run(candidates, bool(self.refit))
+        self.interrupted_ = not all(fit.finished for fit in (*fits, *on_all_rows))
+        warn_about_fits(fits)
+        with warnings.catch_warnings():
+            if self.interrupted_:  # scores that are NaN are no surprise
+                warnings.simplefilter("ignore", UserWarning)
+            self._take_results(grid, fits)
+        if self.refit and not self.interrupted_:
+            self._refit(X, y, routed.estimator.fit, candidates[self.best_index_], on_all_rows)
+        self.n_batches_ = counter.n_batches()
+        self.n_passes_ = counter.n_passes(work.folds.n_samples)
+        return self
 
-    def _take_results(self, candidates: list[dict[str, Any]], trials: Sequence[Trial]) -> None:
-        """Bring the trials into scikit-learn's form, and let its code make the table of them."""
+    def _make_estimator(self, params: dict[str, Any]) -> Any:
+        # Parameters are cloned too: they may be estimators, such as the steps of a pipeline.
+        return clone(self.estimator).set_params(**clone(params, safe=False))
+
+    def _take_results(self, grid: list[dict[str, Any]], fits: Sequence[FoldFit]) -> None:
+        """Bring the fits into scikit-learn's form, and let its code make the table of them."""
         parts = ("test", "train") if self.return_train_score else ("test",)
         out = [
-            {f"{part}_scores": self._score_of(trial, part) for part in parts}
-            | {"fit_error": trial.error}
-            | {"fit_time": trial.fit_seconds, "score_time": trial.score_seconds}
-            for trial in trials
+            {f"{part}_scores": self._score_of(fit, part) for part in parts}
+            | {"fit_error": fit.error}
+            | {"fit_time": fit.fit_seconds, "score_time": fit.score_seconds}
+            for fit in fits
         ]
-        _warn_or_raise_about_fit_failures(out, self.error_score)
-        _insert_error_scores(out, self.error_score)
+        warn_or_raise_about_fit_failures(out, self.error_score)
+        insert_error_scores(out, self.error_score)
         self.multimetric_ = any(isinstance(row["test_scores"], dict) for row in out)
         if self.multimetric_:
             self._check_refit_for_multimetric(out[0]["test_scores"])
         metric = self.refit if self.multimetric_ else "score"
-        self.cv_results_ = self._format_results(candidates, self.n_splits_, out)
-        if isinstance(self.scorer_, _MultimetricScorer):
-            self.scorer_ = self.scorer_._scorers
+        self.cv_results_ = self._format_results(grid, self.n_splits_, out)
+        self.scorer_ = scorers_by_name(self.scorer_) or self.scorer_
         if self.refit or not self.multimetric_:
             self.best_index_ = self._select_best_index(self.refit, metric, self.cv_results_)
-            self.best_params_ = candidates[self.best_index_]
+            self.best_params_ = grid[self.best_index_]
             if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{metric}"][self.best_index_]
 
-    def _score_of(self, trial: Trial, part: str) -> Any:
-        if trial.finished:
-            return trial.scores.get(part, self.error_score)
-        if isinstance(self.scorer_, _MultimetricScorer):
-            return dict.fromkeys(self.scorer_._scorers, math.nan)
-        return math.nan
+    def _score_of(self, fit: FoldFit, part: str) -> Any:
+        if fit.finished:
+            return fit.scores.get(part, self.error_score)
+        names = scorers_by_name(self.scorer_)
+        return math.nan if names is None else dict.fromkeys(names, math.nan)
 
     def _refit(
-        self, X: Any, y: Any, fit_params: dict[str, Any], on_all_rows: Sequence[Trial]
+        self,
+        X: Any,
+        y: Any,
+        fit_params: dict[str, Any],
+        best: Candidate,
+        on_all_rows: Sequence[FoldFit],
     ) -> None:
-        """Train the best candidate on all rows, unless it has been along with the folds."""
+        """Train the best candidate on all rows, unless that was done along with the folds."""
         began = time.perf_counter()
         if on_all_rows:
-            best = on_all_rows[self.best_index_]
-            self.best_estimator_ = finish(best, X, y, fit_params.get("sample_weight"))
-            began -= sum(trial.fit_seconds for trial in on_all_rows)
+            self.best_estimator_ = best.fits[-1].model
+            finish_fit(self.best_estimator_, X, y, fit_params.get("sample_weight"))
+            began -= sum(fit.fit_seconds for fit in on_all_rows)
         else:
-            self.best_estimator_ = self._candidate(self.best_params_).fit(X, y, **fit_params)
+            self.best_estimator_ = best.estimator.fit(X, y, **fit_params)
         self.refit_time_ = time.perf_counter() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
-
-
-def _are_ours(estimators: Sequence[Any], X: Any, to_fit: Mapping[str, Any]) -> bool:
-    """Whether all candidates can be trained in batches, with the same sample weights."""
-    recipes = _recipes(estimators, X, to_fit)
-    weights = {id(recipe.sample_weight) for recipe in recipes}
-    return len(recipes) == len(estimators) and len(weights) == 1
-
-
-def _recipes(
-    estimators: Sequence[Any], X: Any, to_fit: Mapping[str, Any], *, may_scale: bool = False
-) -> list[Recipe]:
-    found = (take_apart(e, X, to_fit, may_scale=may_scale) for e in estimators)
-    return [recipe for recipe in found if recipe is not None]

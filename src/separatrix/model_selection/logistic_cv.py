@@ -6,10 +6,10 @@ from typing import Any
 
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.losses import LOSSES, Loss
-from separatrix.model_selection.penalty_cv import PenaltySearch
+from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
-class LogisticRegressionCV(PenaltySearch):
+class LogisticRegressionCV(PenaltyCV):
     """Logistic regression whose penalty is chosen by cross-validation, in one batch.
 
     All values of C and l1_ratio on all folds are models over the same rows, trained together; then
@@ -36,6 +36,7 @@ class LogisticRegressionCV(PenaltySearch):
     coefs_paths_ : the weights of every model, (folds, l1_ratios, Cs, outputs, features), the bias
         being one more feature at the end
     n_iter_ : the iterations of every model, (folds, l1_ratios, Cs)
+    n_batches_, n_passes_ : the batches trained and the passes over X, as in GridSearchCV
     coef_, intercept_, classes_, certificate_, diagnoses_, ... : as in LogisticRegression, of the
         fit on all rows
 
@@ -50,7 +51,7 @@ class LogisticRegressionCV(PenaltySearch):
     (1.0, array([[0.873, 0.947, 0.973, 0.973]]))
     """
 
-    _kind = LogisticRegression
+    _classifier_class = LogisticRegression
 
     def __init__(
         self,

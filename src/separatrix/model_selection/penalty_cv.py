@@ -12,15 +12,15 @@ from sklearn.utils.metadata_routing import (
     UNUSED,
     MetadataRouter,
     MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
     process_routing,
 )
 
+from separatrix._sklearn_compat import raise_for_params, routing_enabled
 from separatrix.data import Dataset
-from separatrix.estimators.fit_many import as_weights, copy_learnt
-from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.fit_many import finish_fit
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
+from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     as_list,
     has_length,
@@ -31,19 +31,20 @@ from separatrix.estimators.validation import (
     require_strength,
 )
 from separatrix.matrix import Array
-from separatrix.model_selection.cross_validation import CrossValidation, finish, warn_of
-from separatrix.model_selection.pipelines import Recipe
+from separatrix.model_selection.candidates import Candidate, warn_about_fits
+from separatrix.model_selection.cross_validation import CrossValidation
+from separatrix.training.counters import TrainingCounter
 from separatrix.training.task import Task
 
 
-class PenaltySearch(CertifiedClassifier):
+class PenaltyCV(OptimumClassifier):
     """A classifier that tries penalties on the folds of its data and keeps the best.
 
-    A subclass names in `_kind` the classifier whose penalty is chosen. Parameters that both have
-    mean the same.
+    A subclass names in `_classifier_class` the classifier whose penalty is chosen. Parameters that
+    both have mean the same.
     """
 
-    _kind: ClassVar[Callable[..., CertifiedClassifier]]
+    _classifier_class: ClassVar[Callable[..., OptimumClassifier]]
     Cs: Any
     l1_ratios: Any
     cv: Any
@@ -58,40 +59,44 @@ class PenaltySearch(CertifiedClassifier):
 
         `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
         """
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
+        counter = TrainingCounter()
         Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
-        shared = self._shared()
-        candidates = [self._candidate(C, ratio, shared) for ratio in ratios for C in Cs]
-        recipes = [Recipe(candidate) for candidate in candidates]
-        trials, on_all_rows = work.run(recipes, [None] * len(recipes), self.refit)
-        warn_of(trials)
+        shared = self._shared_params()
+        models = [self._make_classifier(C, ratio, shared) for ratio in ratios for C in Cs]
+        candidates = [Candidate(model, model) for model in models]
+        fits, on_all_rows = work.run(candidates, self.refit)
+        warn_about_fits(fits)
         shape = len(ratios), len(Cs), len(work.folds)
-        scores = _by_fold([trial.scores["test"] for trial in trials], shape)
-        paths = _by_fold(self._degrees_of_freedom([trial.model for trial in trials]), shape)
+        scores = _by_fold([fit.scores["test"] for fit in fits], shape)
+        paths = _by_fold(self._degrees_of_freedom([fit.model for fit in fits]), shape)
         if self.refit:
             r, c = _best(scores.mean(axis=0))
             self.C_, self.l1_ratio_ = float(Cs[c]), float(ratios[r])
             if on_all_rows:
-                best = finish(on_all_rows[r * len(Cs) + c], X, y, sample_weight)
+                best = on_all_rows[r * len(Cs) + c].model
+                finish_fit(best, X, y, sample_weight)
             else:
-                best = self._candidate(self.C_, self.l1_ratio_, shared).fit(X, y, sample_weight)
+                best = models[r * len(Cs) + c].fit(X, y, sample_weight)
             self._adopt(best)
         else:
             each = [_best(of_fold) for of_fold in scores]
             self.C_ = float(np.mean([Cs[c] for _, c in each]))
             self.l1_ratio_ = float(np.mean([ratios[r] for r, _ in each]))
-            self._adopt_mean(trials[0].model, np.array([p[at] for p, at in zip(paths, each)]))
+            self._adopt_mean(fits[0].model, np.array([p[at] for p, at in zip(paths, each)]))
         self.Cs_, self.l1_ratios_, self.scores_, self.coefs_paths_ = Cs, ratios, scores, paths
-        self.n_iter_ = _by_fold([trial.model.n_iter_ for trial in trials], shape)
+        self.n_iter_ = _by_fold([fit.model.n_iter_ for fit in fits], shape)
+        self.n_batches_ = counter.n_batches()
+        self.n_passes_ = counter.n_passes(work.folds.n_samples)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
         """The score by `scoring` on X and y: accuracy, if it is None."""
-        _raise_for_params(params, self, "score")
+        raise_for_params(params, self, "score")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if _routing_enabled():
+        if routing_enabled():
             given = process_routing(self, "score", **given, **params).scorer["score"]
         return float(self._scorer()(self, X, y, **given))
 
@@ -109,13 +114,15 @@ class PenaltySearch(CertifiedClassifier):
             )
         )
 
-    def _shared(self) -> dict[str, Any]:
+    def _shared_params(self) -> dict[str, Any]:
         """The parameters that all candidates have in common."""
-        known = signature(self._kind).parameters
+        known = signature(self._classifier_class).parameters
         return {k: v for k, v in self.get_params(deep=False).items() if k in known}
 
-    def _candidate(self, C: float, l1_ratio: float, shared: dict[str, Any]) -> CertifiedClassifier:
-        return self._kind(C=float(C), l1_ratio=float(l1_ratio), **shared)
+    def _make_classifier(
+        self, C: float, l1_ratio: float, shared: dict[str, Any]
+    ) -> OptimumClassifier:
+        return self._classifier_class(C=float(C), l1_ratio=float(l1_ratio), **shared)
 
     def _scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring is None else self.scoring)
@@ -139,7 +146,7 @@ class PenaltySearch(CertifiedClassifier):
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
         """What the splitter and the scorer are given."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if not _routing_enabled():
+        if not routing_enabled():
             return {}, given
         routed = process_routing(self, "fit", **given, **params)
         return routed.splitter.split, routed.scorer.score
@@ -167,13 +174,13 @@ class PenaltySearch(CertifiedClassifier):
         self._loss, self.classes_ = one._loss, one.classes_
         self.coef_ = np.ascontiguousarray(mean[:, :d])
         self.intercept_ = mean[:, d].copy() if self.fit_intercept else np.zeros_like(mean[:, 0])
-        copy_learnt(one, self)
+        copy_feature_attributes(one, self)
         self.threshold_ = 0.0
         self._objective_words = (
             f"the mean of the best models of {len(weights)} folds, each the best on its own rows"
         )
 
-    def _task(self, data: Dataset, factors: Array | None = None) -> Task:
+    def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         raise TypeError(
             f"{type(self).__name__} trains a batch of its own, and cannot be a part of another. "
             "Call its fit."
@@ -181,7 +188,7 @@ class PenaltySearch(CertifiedClassifier):
 
 
 def _by_fold(values: Sequence[Any] | Array, shape: tuple[int, int, int]) -> Array:
-    """Values of the trials, of shape (l1_ratios, Cs, folds), as (folds, l1_ratios, Cs, ...)."""
+    """Values of the fits, of shape (l1_ratios, Cs, folds), as (folds, l1_ratios, Cs, ...)."""
     array = np.asarray(values)
     return np.moveaxis(array.reshape(*shape, *array.shape[1:]), 2, 0)
 

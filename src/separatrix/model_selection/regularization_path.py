@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
-from separatrix.estimators.coefficient_names import feature_names, output_classes, table_index
-from separatrix.estimators.convergence import warn_together
-from separatrix.estimators.fit_many import copy_learnt, prepare
+from separatrix.estimators.fit_warnings import warn_once
+from separatrix.estimators.linear_classifier import copy_feature_attributes
 from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.svc import LinearSVC
+from separatrix.estimators.training_data import make_dataset
 from separatrix.estimators.validation import (
     as_list,
     has_length,
@@ -25,18 +25,19 @@ from separatrix.estimators.validation import (
     require_number,
     require_strength,
 )
+from separatrix.inference.coefficient_names import feature_names, output_classes, table_index
 from separatrix.inference.null_model import NullModel
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.model_selection.scaling_as_penalty import scales
-from separatrix.model_selection.warm_started_path import train_in_waves
+from separatrix.model_selection.warm_started_path import train_warm_started
 from separatrix.training import History
 from separatrix.verdict.certificate import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FAMILIES: dict[str, tuple[type[CertifiedClassifier], dict[str, str]]] = {
+FAMILIES: dict[str, tuple[type[OptimumClassifier], dict[str, str]]] = {
     "logistic": (LogisticRegression, {}),
     "softmax": (LogisticRegression, {"multiclass": "softmax"}),
     "softmax_reference": (LogisticRegression, {"multiclass": "reference"}),
@@ -66,7 +67,7 @@ class RegularizationPath:
     factors : (d,), the factors of the penalty if the features were standardised, else None
     """
 
-    estimators: list[CertifiedClassifier]
+    estimators: list[OptimumClassifier]
     l1: Array
     l2: Array
     factors: Array | None
@@ -141,7 +142,7 @@ class RegularizationPath:
 def regularization_path(
     X: Any,
     y: Any,
-    estimator: str | CertifiedClassifier = "logistic",
+    estimator: str | OptimumClassifier = "logistic",
     *,
     l1_ratio: float | None = None,
     Cs: Any = 50,
@@ -179,24 +180,24 @@ def regularization_path(
     require_flag("standardize", standardize)
     require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
     checked = copy(prototype)
-    data = prepare(checked, X, y, sample_weight, [prototype.class_weight])
+    data = make_dataset(checked, X, y, sample_weight, [prototype.class_weight])
     (block,) = data.blocks()
     factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
-    task = prototype._task(data)
+    task = prototype._make_task(data)
     # With a penalised bias nothing is left at last but a score of 0.
     null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
     values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
     start = Model.zeros(data.n_features, 1, task.n_outputs)
     start.b[:] = null.b
-    tasks = [replace(each._task(data, factors), start=start) for each in estimators]
+    tasks = [replace(each._make_task(data, factors), start=start) for each in estimators]
     order = np.argsort(values, kind="stable").tolist()
     lasso = any(each.l1 > 0.0 for each in tasks)
-    results = train_in_waves(tasks, [order] if lasso else [[k] for k in order], data)
+    results = train_warm_started(tasks, [order] if lasso else [[k] for k in order], data)
     for each, result in zip(estimators, results):
-        copy_learnt(checked, each)
-        each._accept(result, task.loss, data.classes)
-    warn_together(estimators, "points of the path", lambda k: f"point {k}, C={values[k]:g}")
+        copy_feature_attributes(checked, each)
+        each._set_fitted(result, task.loss, data.classes)
+    warn_once(estimators, "points of the path", lambda k: f"point {k}, C={values[k]:g}")
     return RegularizationPath(
         estimators,
         np.array([each.l1 for each in tasks]),
@@ -205,9 +206,9 @@ def regularization_path(
     )
 
 
-def _prototype(estimator: Any, l1_ratio: float | None) -> CertifiedClassifier:
+def _prototype(estimator: Any, l1_ratio: float | None) -> OptimumClassifier:
     if isinstance(estimator, (LogisticRegression, LinearSVC)):
-        prototype: CertifiedClassifier = clone(estimator)
+        prototype: OptimumClassifier = clone(estimator)
     else:
         if not isinstance(estimator, str):
             raise TypeError(

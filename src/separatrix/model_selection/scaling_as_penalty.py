@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array, Matrix, moments_of_models
 
 EPS = float(np.finfo(np.float64).eps)
@@ -23,9 +23,9 @@ EPS = float(np.finfo(np.float64).eps)
 def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
     """Whether a scaler before a classifier is no more than factors of its penalty."""
     # A fit that ends at an optimum: the path of a descent would be another one.
-    if type(scaler) is not StandardScaler or not isinstance(classifier, CertifiedClassifier):
+    if type(scaler) is not StandardScaler or not isinstance(classifier, OptimumClassifier):
         return False
-    if classifier._rows_key() is not None:  # its weights are not those of the features
+    if classifier._feature_map_key() is not None:  # its weights are not those of the features
         return False
     # A bias that is fixed or penalised cannot take up the means.
     free = classifier.fit_intercept and getattr(classifier, "intercept_scaling", None) is None

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.metrics import accuracy_score
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
-from sklearn.model_selection._validation import _score
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
-
+from separatrix._sklearn_compat import (
+    check_method_params,
+    is_accuracy,
+    needs_predictions_only,
+    safe_indexing,
+    score_estimator,
+)
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
@@ -21,8 +21,8 @@ SCORES_AT_ONCE = 1 << 25  # numbers
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What a scorer is shown of some rows: `X` stands for them, y and metadata are theirs."""
+class ScoredRows:
+    """Some rows as a scorer is given them: `X` stands for them, y and metadata are theirs."""
 
     X: Any
     y: Any
@@ -30,7 +30,7 @@ class Sight:
     params: dict[str, Any]
 
 
-class Referee:
+class FoldScorer:
     """Scores fitted models on rows of X (n, d) and y (n,).
 
     Parameters
@@ -53,43 +53,35 @@ class Referee:
     ) -> None:
         self.scorer, self.params, self.error_score = scorer, params, error_score
         self.X, self.y, self.labels = X, y, labels
-        self.hears_answers_only = answers_suffice(scorer, params)
-        self._accuracy = _is_accuracy(scorer) and not params
+        self.needs_predictions_only = needs_predictions_only(scorer, params)
+        self._accuracy = is_accuracy(scorer) and not params
 
-    def sight(self, rows: Array) -> Sight:
-        """What is shown of some rows; where no scorer looks at X, their numbers stand for it."""
-        return Sight(
-            rows if self.hears_answers_only else _safe_indexing(self.X, rows),
-            _safe_indexing(self.y, rows),
+    def select_rows(self, rows: Array) -> ScoredRows:
+        """Some rows for the scorer; where it does not look at X, their numbers stand for it."""
+        return ScoredRows(
+            rows if self.needs_predictions_only else safe_indexing(self.X, rows),
+            safe_indexing(self.y, rows),
             self.labels[rows],
-            _check_method_params(self.X, params=self.params, indices=rows),
+            check_method_params(self.X, params=self.params, indices=rows),
         )
 
-    def score(self, model: LinearClassifier, sight: Sight, Z: Array, whole: Any = None) -> Any:
+    def score(
+        self, model: LinearClassifier, rows: ScoredRows, Z: Array, pipeline: Any = None
+    ) -> Any:
         """The score, or a dict of scores, of a model whose scores Z (m, 1, K) are known.
 
-        `whole` is the pipeline that the model is the end of. It is needed by scorers that look
-        at X themselves.
+        `pipeline` is the one that the model is the end of. It is needed by scorers that look at X
+        themselves.
         """
         if self._accuracy:
-            right = model.classes_[model._loss.predict(Z)[:, 0]] == sight.labels
+            right = model.classes_[model._loss.predict(Z)[:, 0]] == rows.labels
             return float(right.mean())
-        judged = model if whole is None or self.hears_answers_only else whole
-        model._known_scores = sight.X, Z
-        return _score(judged, sight.X, sight.y, self.scorer, sight.params, self.error_score)
+        scored = model if pipeline is None or self.needs_predictions_only else pipeline
+        model._known_scores = rows.X, Z
+        return score_estimator(scored, rows.X, rows.y, self.scorer, rows.params, self.error_score)
 
 
-def answers_suffice(scorer: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a scorer asks for a model's answers, and looks neither at X nor into the model."""
-    if isinstance(scorer, _MultimetricScorer):
-        return all(answers_suffice(part, params) for part in scorer._scorers.values())
-    if isinstance(scorer, _PassthroughScorer):
-        # A pipeline routes metadata to its steps as it sees fit.
-        return not (params and isinstance(scorer._estimator, Pipeline))
-    return isinstance(scorer, _BaseScorer)
-
-
-def all_scores(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
+def scores_of_models(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
     """The number and the scores Z (n, 1, K) of every model, by one product for as many as fit."""
     shapes = [model.coef_.shape[0] for model in models]
     for K in sorted(set(shapes)):
@@ -99,15 +91,3 @@ def all_scores(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[
             group = same[first : first + step]
             Z = Model.stack([models[k]._model() for k in group]).scores(X)
             yield from ((k, Z[:, i : i + 1]) for i, k in enumerate(group))
-
-
-def _is_accuracy(scorer: Any) -> bool:
-    if isinstance(scorer, _PassthroughScorer):
-        return True  # the score of a classifier
-    return (
-        isinstance(scorer, _BaseScorer)
-        and scorer._score_func is accuracy_score
-        and scorer._response_method == "predict"
-        and scorer._sign == 1
-        and not scorer._kwargs
-    )

@@ -6,10 +6,10 @@ from typing import Any
 
 from separatrix.estimators.svc import LinearSVC
 from separatrix.losses import LOSSES, Loss
-from separatrix.model_selection.penalty_cv import PenaltySearch
+from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
-class LinearSVCCV(PenaltySearch):
+class LinearSVCCV(PenaltyCV):
     """A linear support vector machine whose penalty is chosen by cross-validation, in one batch.
 
     Parameters
@@ -31,7 +31,7 @@ class LinearSVCCV(PenaltySearch):
     (10.0, array([[0.86 , 0.927, 0.953, 0.96 ]]))
     """
 
-    _kind = LinearSVC
+    _classifier_class = LinearSVC
 
     def __init__(
         self,

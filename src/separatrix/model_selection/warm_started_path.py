@@ -1,4 +1,4 @@
-"""Models along a path of penalties, each starting from those that are already there."""
+"""Models along a path of penalties, each started from those already trained."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from separatrix.training import Result, train
 from separatrix.training.callbacks import OnRecord, renumbered
 from separatrix.training.task import Task
 
-STEPS = (8, 4, 2)  # between the points that are already there, wave by wave
+STEPS = (8, 4, 2)  # between the points that are already trained, round by round
 HALF = np.array([0.5])
 
 
-def train_in_waves(
+def train_warm_started(
     tasks: Sequence[Task],
     paths: Sequence[Sequence[int]],
     data: Dataset,
     on_record: OnRecord | None = None,
 ) -> list[Result]:
-    """Train all tasks, those of each path in waves.
+    """Train all tasks, those of each path in rounds.
 
     A path is the numbers of tasks that differ in the strength of their penalty, from strong to
-    weak; every task is on one path. The points of a wave, of all paths, are one batch. Those of the
-    first wave start where their tasks say, those of a later one half-way between the neighbours on
-    their path that are already there. With L1 this saves most of the work: the start has about the
-    right weights at 0.
+    weak; every task is on one path. The points of a round, of all paths, are one batch. Those of
+    the first round start where their tasks say, those of a later one half-way between the
+    neighbours on their path that are already trained. With L1 this saves most of the work: the
+    start has about the right weights at 0.
     """
     found: list[dict[int, Result]] = [{} for _ in paths]  # by place on the path
-    for wave in _waves(max(map(len, paths), default=0)):
-        batch = [(p, at) for p, path in enumerate(paths) for at in wave if at < len(path)]
+    for points in _rounds(max(map(len, paths), default=0)):
+        batch = [(p, at) for p, path in enumerate(paths) for at in points if at < len(path)]
         numbers = [paths[p][at] for p, at in batch]
         starts = [_halfway(found[p], at) or tasks[k].start for k, (p, at) in zip(numbers, batch)]
         some = [replace(tasks[k], start=start) for k, start in zip(numbers, starts)]
-        heard = renumbered(on_record, numbers)
-        results = train(some, data.select(np.array(numbers)), on_record=heard)
+        callback = renumbered(on_record, numbers)
+        results = train(some, data.select(np.array(numbers)), on_record=callback)
         for (p, at), result in zip(batch, results):
             found[p][at] = result
     by_task = {path[at]: result for path, own in zip(paths, found) for at, result in own.items()}
     return [by_task[number] for number in range(len(tasks))]
 
 
-def _waves(n_points: int) -> list[range]:
+def _rounds(n_points: int) -> list[range]:
     """Every eighth point, then those between them, and so on until all are there.
 
-    >>> [list(wave) for wave in _waves(10)]
+    >>> [list(points) for points in _rounds(10)]
     [[0, 8], [4], [2, 6], [1, 3, 5, 7, 9]]
     """
     halves = [(step // 2, step) for step in STEPS]

@@ -12,8 +12,8 @@ from sqlite3 import Row as StoredRow
 from typing import Any, Literal
 
 from separatrix.display import card
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.warning_stacklevel import users_line
 from separatrix.study.logs.log import Log, Logs, StudyInfo
 from separatrix.study.planning.batches import MEMORY, split_into_batches
 from separatrix.study.planning.data import StudyData, read_data
@@ -206,7 +206,8 @@ class Study:
         name, difference = choose_name(store, data.facts.name, identity, resume)
         if difference is not None:
             warnings.warn(
-                f"No study to resume; starting a new one: {difference}.", stacklevel=users_line()
+                f"No study to resume; starting a new one: {difference}.",
+                stacklevel=user_stacklevel(),
             )
         return name
 

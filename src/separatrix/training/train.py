@@ -13,6 +13,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
+from separatrix.training.counters import count_batch
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
@@ -50,6 +51,7 @@ def train(
     results: dict[int, Result] = {}
     on_record, interruption = _note_interruption(on_record)
     for runs in batches:
+        count_batch()
         first = [tasks[same[0]] for same in runs]
         numbers = np.array([same[0] for same in runs])
         epochs = [tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs]

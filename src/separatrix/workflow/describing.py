@@ -44,7 +44,7 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
 
 
 def _names(bundle: Bundle) -> list[str]:
-    if bundle.estimator._rows_key() is not None:
+    if bundle.estimator._feature_map_key() is not None:
         return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
     prepared = getattr(bundle.preparation, "feature_names_out", None)
     if prepared is not None:

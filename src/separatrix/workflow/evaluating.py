@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.optimum_classifier import CertifiedClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.model_files.bundle import Bundle
@@ -119,7 +119,7 @@ def _class_named(classes: Array, name: Any) -> Any:
 
 def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
     model = bundle.estimator
-    if not isinstance(model, CertifiedClassifier):
+    if not isinstance(model, OptimumClassifier):
         raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
     X = bundle.transform(source, [])
     found = model.choose_threshold(X, source.y, **aims)

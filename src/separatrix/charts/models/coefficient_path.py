@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.positions import at_share, share, spread
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, finish
-from separatrix.estimators.coefficient_names import feature_names, output_classes
+from separatrix.inference.coefficient_names import feature_names, output_classes
 from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
 from separatrix.text import counted

@@ -16,7 +16,7 @@ from separatrix.charts.drawing.chart_data import column_names, data, short
 from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import CHOSEN, CLASSES, DASHES, OTHERS, finish
 from separatrix.estimators import GradientDescentClassifier, fit_many
-from separatrix.estimators.fit_many import prepare
+from separatrix.estimators.training_data import make_dataset
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -147,8 +147,8 @@ def _feature(weight: int | str, names: list[str]) -> int | None:
 
 def _objective(estimator: GradientDescentClassifier, X: Any, y: Any) -> tuple[Objective, Model]:
     """What is minimised, and where training starts."""
-    data_ = prepare(copy(estimator), X, y, None)
-    task = estimator._task(data_)
+    data_ = make_dataset(copy(estimator), X, y, None)
+    task = estimator._make_task(data_)
     penalty = ElasticNet(task.l1, task.l2, task.factors, task.bias_factor)
     start = task.start or Model.zeros(data_.n_features, 1, task.n_outputs)
     return Objective(data_, task.loss, penalty, bias=task.bias), start.astype(np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from separatrix.estimators.warning_stacklevel import users_line
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.training import Epoch, OnEpoch
 
 
@@ -113,5 +113,7 @@ class Logs:
     def _drop(self, log: Log, sentence: str) -> None:
         self.logs.remove(log)
         warnings.warn(
-            f"{sentence} The study goes on without this log.", LogWarning, stacklevel=users_line()
+            f"{sentence} The study goes on without this log.",
+            LogWarning,
+            stacklevel=user_stacklevel(),
         )

@@ -12,8 +12,7 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.fit_many import prepare as prepare_training
-from separatrix.estimators.fit_many import prepare_validation
+from separatrix.estimators.training_data import make_dataset, make_validation_set
 from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
 from separatrix.study.results.facts import DataFacts
@@ -57,8 +56,8 @@ class StudyData:
     ) -> StudyData:
         """Check arrays or frames; `fingerprint` is that of the source they come from, if any."""
         estimator = GradientDescentClassifier()  # all estimators ask the same of their rows
-        training = prepare_training(estimator, X, y, None)
-        validation = prepare_validation(estimator, X_val, y_val, training)
+        training = make_dataset(estimator, X, y, None)
+        validation = make_validation_set(estimator, X_val, y_val, training)
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
         digest = _digest(X, y, X_val, y_val)

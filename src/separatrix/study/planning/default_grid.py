@@ -66,7 +66,7 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
         return ChosenGrid(HOMEWORK | given)
     one: LinearClassifier = clone(estimator)
     one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
-    task = one._task(data.training)
+    task = one._make_task(data.training)
     notes: list[str] = []
     grid: dict[str, Callable[[], list[Any]]] = {
         "learning_rate": lambda: _rates(task, data.training, notes),

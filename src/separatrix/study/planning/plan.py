@@ -54,7 +54,7 @@ class StudyPlan:
                 "A study takes an estimator of separatrix, such as GradientDescentClassifier(). "
                 f"Got {type(estimator).__name__} instead."
             )
-        if estimator._rows_key() is not None:
+        if estimator._feature_map_key() is not None:
             raise TypeError(
                 "A study trains all configurations on the rows as they are, which a "
                 f"{type(estimator).__name__} changes. Search its parameters by GridSearchCV."

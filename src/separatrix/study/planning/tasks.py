@@ -10,8 +10,8 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.errors import Message, ParameterError, message_of
-from separatrix.estimators.fit_many import prepare
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.training_data import make_dataset
 from separatrix.study.planning.data import StudyData
 from separatrix.study.planning.plan import StudyPlan
 from separatrix.text import in_words
@@ -37,11 +37,11 @@ class StudyTasks:
         weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
         training = data.training
         if any(weight is not None for weight in weights):
-            training = prepare(copy(estimators[0]), data.X, data.y, None, weights)
+            training = make_dataset(copy(estimators[0]), data.X, data.y, None, weights)
         tasks = []
         for k, run in enumerate(plan.runs):
             try:
-                task = estimators[k]._task(training.select(np.array([k])))
+                task = estimators[k]._make_task(training.select(np.array([k])))
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError

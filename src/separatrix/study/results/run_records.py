@@ -39,7 +39,7 @@ def record_runs(
     for run, result in zip(runs, results):
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
-        estimator._accept(result, task.loss, planned.data.classes)
+        estimator._set_fitted(result, task.loss, planned.data.classes)
         right, losses = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(

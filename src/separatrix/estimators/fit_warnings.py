@@ -1,23 +1,29 @@
-"""What is said of a fit that ended before its tolerance was reached."""
+"""Warnings about fits: what was not reached, and the line of the user's that is named."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import Message, Parameter
-from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.warning_stacklevel import users_line
 from separatrix.solvers.dual import STALLED
 from separatrix.training import Result
 from separatrix.verdict.diagnosis import Diagnosis
 
+if TYPE_CHECKING:
+    from separatrix.estimators.linear_classifier import LinearClassifier
+
+OURS = ("separatrix", "sklearn", "joblib")
 ROUNDING = 1e-13  # a relative gap that could be rounding
 
 
-def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis | None:
+def diagnose_convergence(
+    result: Result, tol: float, max_iter: int, named: bool
+) -> Diagnosis | None:
     """What a fit lacks, why it ended and what to do about it; None if it reached `tol`.
 
     `named` says that the solver was asked for by its name.
@@ -58,15 +64,13 @@ def verdict(result: Result, tol: float, max_iter: int, named: bool) -> Diagnosis
     )
 
 
-def warn_together(
-    models: Sequence[LinearClassifier], what: str, name: Callable[[int], str]
-) -> None:
+def warn_once(models: Sequence[LinearClassifier], what: str, name: Callable[[int], str]) -> None:
     """Warn once of all models that are unfit for use; `name` says of the first which one it is."""
     missed = [
         (k, diagnosis)
         for k, model in enumerate(models)
         for diagnosis in model.diagnoses_
-        if diagnosis.kind in model._alarms
+        if diagnosis.kind in model._warned_kinds
     ]
     if missed:
         first, diagnosis = missed[0]
@@ -82,4 +86,19 @@ def warn_together(
             message=diagnosis.message,
             remedy=diagnosis.remedy,
         )
-        warnings.warn(ConvergenceWarning(message), stacklevel=users_line())
+        warnings.warn(ConvergenceWarning(message), stacklevel=user_stacklevel())
+
+
+def user_stacklevel() -> int:
+    """The `stacklevel` of the nearest caller outside of this library and scikit-learn.
+
+    For a warning given by the function that asks.
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _package(frame.f_globals) in OURS:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]

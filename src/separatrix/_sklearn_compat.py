@@ -1,0 +1,83 @@
+"""The private names of scikit-learn that this library uses, imported here and nowhere else.
+
+Two kinds: functions that scikit-learn's own meta-estimators call and that have no public name, and
+the insides of its scorers, which say whether the predictions of a model are all that is scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.metrics import accuracy_score
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+from sklearn.model_selection._validation import (
+    _insert_error_scores as insert_error_scores,
+)
+from sklearn.model_selection._validation import (
+    _score as score_estimator,
+)
+from sklearn.model_selection._validation import (
+    _warn_or_raise_about_fit_failures as warn_or_raise_about_fit_failures,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import _check_feature_names as check_feature_names
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+__all__ = [
+    "check_feature_names",
+    "check_method_params",
+    "check_sample_weight",
+    "insert_error_scores",
+    "is_accuracy",
+    "needs_predictions_only",
+    "raise_for_params",
+    "routing_enabled",
+    "safe_indexing",
+    "score_estimator",
+    "scorers_by_name",
+    "warn_or_raise_about_fit_failures",
+]
+
+
+def scorers_by_name(scorer: Any) -> dict[str, Any] | None:
+    """The scorers that a scorer of several metrics is made of; None for one of a single metric."""
+    return scorer._scorers if isinstance(scorer, _MultimetricScorer) else None
+
+
+def needs_predictions_only(scorer: Any, params: Mapping[str, Any]) -> bool:
+    """Whether a scorer uses a model's predictions, and looks neither at X nor into the model.
+
+    >>> from sklearn.metrics import get_scorer
+    >>> needs_predictions_only(get_scorer("accuracy"), {})
+    True
+    """
+    parts = scorers_by_name(scorer)
+    if parts is not None:
+        return all(needs_predictions_only(part, params) for part in parts.values())
+    if isinstance(scorer, _PassthroughScorer):
+        # A pipeline routes metadata to its steps as it sees fit.
+        return not (params and isinstance(scorer._estimator, Pipeline))
+    return isinstance(scorer, _BaseScorer)
+
+
+def is_accuracy(scorer: Any) -> bool:
+    """Whether a scorer is the plain accuracy of `predict`.
+
+    >>> from sklearn.metrics import get_scorer
+    >>> is_accuracy(get_scorer("accuracy")), is_accuracy(get_scorer("f1"))
+    (True, False)
+    """
+    if isinstance(scorer, _PassthroughScorer):
+        return True  # the score of a classifier
+    return (
+        isinstance(scorer, _BaseScorer)
+        and scorer._score_func is accuracy_score
+        and scorer._response_method == "predict"
+        and scorer._sign == 1
+        and not scorer._kwargs
+    )

@@ -1,0 +1,179 @@
+"""Checks of X, y and sample weights, and the data set that models are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from separatrix._sklearn_compat import check_feature_names, check_sample_weight
+from separatrix.data import Dataset
+from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
+from separatrix.estimators.validation import (
+    as_numbers,
+    require_equal_lengths,
+    require_finite,
+    require_known_classes,
+    require_labels,
+    require_numbers,
+    require_one_kind,
+    require_two_classes,
+    require_weights,
+)
+from separatrix.matrix import Array
+
+# Classes with which every label is compared; among more it is searched for.
+FEW_NUMBERS, FEW_WORDS = 16, 4
+
+
+def make_dataset(
+    estimator: LinearClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weights: Sequence[Any] = (None,),
+    *,
+    classes: Array | None = None,
+) -> Dataset:
+    """Check training data, learn its classes and feature names, and make it a data set.
+
+    `class_weights` has one entry for every model.
+    """
+    require_equal_lengths(X, y)
+    require_numbers("X", X)
+    require_labels("y", y)
+    first = not (classes is not None and hasattr(estimator, "n_features_in_"))
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        reset=first,
+        accept_sparse=ACCEPTED,
+        dtype="numeric",
+        ensure_all_finite=False,
+        multi_output=False,
+        y_numeric=False,
+    )
+    X = as_numbers(X)
+    require_finite("X", X)
+    classes, numbers = number_classes(y, classes)
+    weights = as_weights(sample_weight, X, len(class_weights))
+    weights = with_class_weights(weights, numbers, classes, class_weights)
+    X = estimator._fit_feature_map(X) if first else estimator._apply_feature_map(X)
+    return Dataset.of(X, numbers, weights, classes=classes)
+
+
+def make_validation_set(
+    estimator: LinearClassifier, X_val: Any, y_val: Any, data: Dataset
+) -> Dataset | None:
+    """Check a validation set against the training data it goes with."""
+    if X_val is None and y_val is None:
+        return None
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: give both, or neither.")
+    require_equal_lengths(X_val, y_val, ("X_val", "y_val"))
+    require_numbers("X_val", X_val)
+    checked = as_numbers(
+        check_array(
+            X_val,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name="X_val",
+        )
+    )
+    if not checked.shape[0]:
+        raise ValueError("X_val has no rows. Give rows to validate on, or leave X_val out.")
+    if checked.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X_val has {checked.shape[1]} columns and X has {estimator.n_features_in_}: they must "
+            "have the same features, in the same order."
+        )
+    check_feature_names(estimator, X_val, reset=False)
+    require_finite("X_val", checked)
+    require_labels("y_val", y_val)
+    labels = column_or_1d(y_val)
+    require_known_classes(labels, data.classes, validation=True)
+    checked = estimator._apply_feature_map(checked)
+    return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
+
+
+def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:
+    """The classes, of the labels y (n,) unless they are known, and the number of every label's."""
+    require_one_kind("y", y)
+    if classes is None:
+        classes, numbers = number_labels(y)
+        require_class_labels(y, classes)
+        require_two_classes(classes)
+        return classes, numbers
+    check_classification_targets(y)
+    require_known_classes(y, classes)
+    return classes, np.searchsorted(classes, y)
+
+
+def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
+    """The classes of y (n,) in their order, and the number of each label's class.
+
+    The same as np.unique with return_inverse, but only the first labels, a `sample` in which most
+    classes are met, and those of other classes are sorted.
+
+    >>> import numpy as np
+    >>> number_labels(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    classes = np.unique(y[:sample])
+    few = FEW_NUMBERS if y.dtype.kind in "biuf" else FEW_WORDS
+    while True:
+        if len(classes) <= few:
+            numbers = np.zeros(len(y), np.intp)
+            for later in classes[1:]:
+                numbers += y >= later
+        else:
+            numbers = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        unmet = classes[numbers] != y
+        if not unmet.any():
+            return classes, numbers
+        classes = np.union1d(classes, y[unmet])
+
+
+def require_class_labels(y: Array, classes: Array) -> None:
+    """Raise, in scikit-learn's words, if y holds measurements and not classes."""
+    # Its own check sorts all labels: it is asked where there is something to find.
+    whole = classes.dtype.kind != "f" or (classes == np.rint(classes)).all()
+    if y.dtype.kind == "O" or not whole:
+        check_classification_targets(y)
+
+
+def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
+    """Check sample weights, (n,) or (n, n_columns); None stays None."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight)
+    if given.ndim == 0 and given.dtype.kind in "biuf":  # one for all rows
+        given = sample_weight = np.full(X.shape[0], given)
+    if given.ndim == 2:
+        require_columns(given, X.shape[0], n_columns)
+        columns = [as_weights(given[:, k], X, 1) for k in range(n_columns)]
+        return np.stack([c for c in columns if c is not None], axis=1)
+    if given.ndim == 1:
+        require_equal_lengths(X, given, ("X", "sample_weight"))
+        if given.dtype.kind not in "biuf":
+            raise ValueError(
+                f"sample_weight must hold numbers. Got an array of type {given.dtype} instead."
+            )
+        require_weights(given)
+    return np.asarray(check_sample_weight(sample_weight, X, dtype=np.float64))
+
+
+def require_columns(weights: Array, n_rows: int, n_columns: int) -> None:
+    """Raise unless weights of two axes have a column for each estimator."""
+    if weights.shape != (n_rows, n_columns):
+        raise ValueError(
+            f"sample_weight must be of shape ({n_rows},) or ({n_rows}, {n_columns}), one column "
+            f"for each estimator. Got {weights.shape} instead."
+        )

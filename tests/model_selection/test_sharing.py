@@ -1,0 +1,80 @@
+"""Batches and passes over X that the folds and candidates of a search share by themselves."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from separatrix import GridSearchCV, LinearSVC, LogisticRegression, LogisticRegressionCV
+
+X, Y = load_breast_cancer(return_X_y=True)
+CS = np.logspace(-2, 3, 6).tolist()
+MODELS = [LogisticRegression(), LinearSVC(), LinearSVC(loss="hinge")]
+
+
+def counted(estimator, Cs, X, y, **options):
+    name = "C" if hasattr(estimator, "C") else f"{estimator.steps[-1][0]}__C"
+    return GridSearchCV(estimator, {name: Cs}, cv=5, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_all_folds_and_candidates_are_one_batch(model, scaled):
+    estimator = make_pipeline(StandardScaler(), model) if scaled else model
+    assert counted(estimator, CS, X, Y, refit=False).n_batches_ == 1
+
+
+def test_a_search_reads_the_data_about_as_often_as_its_hardest_candidate_alone():
+    one = counted(LogisticRegression(), CS[-1:], X, Y, refit=False)
+    all_ = counted(LogisticRegression(), CS, X, Y, refit=False)
+    assert one.n_passes_ <= all_.n_passes_ <= 1.1 * one.n_passes_
+
+
+def test_a_transformer_that_no_penalty_expresses_makes_a_batch_of_every_fold():
+    estimator = make_pipeline(MinMaxScaler(), LogisticRegression())
+    assert counted(estimator, CS, X, Y, refit=False).n_batches_ == 5
+
+
+def test_a_refit_that_does_not_go_along_is_a_batch_of_its_own():
+    assert counted(LogisticRegression(), CS, X, Y).n_batches_ == 1
+    assert counted(make_pipeline(StandardScaler(), LogisticRegression()), CS, X, Y).n_batches_ == 2
+    found = LogisticRegressionCV(Cs=CS).fit(X, Y)
+    assert found.n_batches_ == 1
+    assert found.n_passes_ > 0.0
+
+
+@pytest.mark.parametrize("model", MODELS[:2], ids=str)
+def test_candidates_with_more_features_than_rows_share_one_precision(model):
+    wide, y = make_classification(80, 900, n_informative=20, random_state=0)
+    search = counted(model, CS, wide, y)
+    assert search.n_batches_ == 1
+    alone = type(model)(**search.best_params_).fit(wide, y)
+    own, other = search.best_estimator_.certificate_, alone.certificate_
+    assert own.relative_gap <= model.tol
+    assert own.primal - own.gap <= other.primal
+    assert other.primal - other.gap <= own.primal
+
+
+def test_squared_hinges_go_by_the_dual_if_one_of_them_does():
+    rows, y = make_classification(1200, 700, n_informative=30, random_state=0)
+    rows /= 30.0
+    Cs = [1e-2, 1e2]
+    alone = [LinearSVC(C).fit(rows, y).solver_ for C in Cs]
+    assert alone == ["dual", "newton"]
+    search = counted(LinearSVC(), Cs, rows, y)
+    assert search.n_batches_ == 1
+    assert search.best_estimator_.certificate_.relative_gap <= 1e-4
+
+
+def test_solvers_that_are_named_are_not_shared():
+    wide, y = make_classification(80, 900, n_informative=20, random_state=0)
+    search = counted(LogisticRegression(solver="newton"), CS, wide, y)
+    assert search.best_estimator_.solver_ == "newton"
+
+
+def test_counters_of_an_earlier_fit_are_not_kept():
+    search = GridSearchCV(LinearSVC(), {"C": [0.1]}, cv=3).fit(X, Y)
+    assert search.n_batches_ == 1
+    search.set_params(estimator=LinearSVC(probability=2)).fit(X, Y)  # scikit-learn's own search
+    assert not hasattr(search, "n_batches_")
