@@ -117,7 +117,7 @@ def test_compiled_second_derivatives_are_those_of_the_formulas(
         Z, V = size * rng.standard_normal((2, n, models, form.outputs)).astype(dtype)
         expected = form.loss.hessian_times(y, Z, V) * (s * scale)[:, :, None]
         found = V.copy()
-        _core.bend(form.loss.native_code, form.loss.margin, y, s, scale, Z, found)
+        _core.apply_loss_hessian(form.loss.native_code, form.loss.margin, y, s, scale, Z, found)
         eps = 40 * np.finfo(dtype).eps * (s * scale).max() * np.abs(V).max()
         np.testing.assert_allclose(found, expected, rtol=0, atol=eps)
 
@@ -130,7 +130,7 @@ def test_second_derivatives_at_huge_scores_are_finite(form: Form, dtype: Any) ->
     Z[:, :, 0] *= -1.0
     V = np.random.default_rng(0).standard_normal(Z.shape).astype(dtype)
     y = np.zeros(4, np.int32)
-    _core.bend(form.loss.native_code, form.loss.margin, y, None, np.ones(1), Z.astype(dtype), V)
+    _core.apply_loss_hessian(form.loss.native_code, form.loss.margin, y, None, np.ones(1), Z.astype(dtype), V)
     assert np.isfinite(V).all()
 
 
@@ -138,12 +138,12 @@ def test_a_class_that_is_all_but_certain_keeps_its_curvature() -> None:
     Z = np.array([[[50.0, 0.0, -3.0]]])
     V = np.array([[[1.0, 0.0, 0.0]]])
     softmax = LOSSES["softmax"]
-    _core.bend(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
+    _core.apply_loss_hessian(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
     other = np.exp(-50.0) + np.exp(-53.0)
     np.testing.assert_allclose(V[0, 0, 0], other, rtol=1e-12)
     assert abs(V.sum()) <= 1e-15 * other
     V = np.full((1, 1, 3), 7.0)
-    _core.bend(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
+    _core.apply_loss_hessian(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
     assert not V.any()
 
 
@@ -152,7 +152,7 @@ def test_rows_without_weight_leave_no_trace_though_infinite(form: Form) -> None:
     s = np.array([[1.0], [0.0]])
     Z = np.array([1.0, np.inf])[:, None, None] * np.ones((2, 1, form.outputs))
     V = np.array([1.0, np.nan])[:, None, None] * np.ones((2, 1, form.outputs))
-    _core.bend(form.loss.native_code, form.loss.margin, np.zeros(2, np.int32), s, np.ones(1), Z, V)
+    _core.apply_loss_hessian(form.loss.native_code, form.loss.margin, np.zeros(2, np.int32), s, np.ones(1), Z, V)
     assert not V[1].any()
     assert np.isfinite(V[0]).all()
 
@@ -243,11 +243,11 @@ def test_factors_solve_their_systems(m: int, count: int, seed: int) -> None:
     Q = rng.standard_normal((count, m, m + 3))
     A = Q @ np.swapaxes(Q, 1, 2)
     L = A.copy()
-    _core.factor(L)
+    _core.cholesky_factor(L)
     np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-7, atol=1e-9)
     g = rng.standard_normal((count, m))
     x = g.copy()
-    _core.solve(L, x)
+    _core.cholesky_solve(L, x)
     residual = np.abs(np.einsum("ijk,ik->ij", A, x) - g).max()
     assert residual <= 1e-13 * m * np.abs(A).max() * np.abs(x).max()
 
@@ -262,8 +262,8 @@ def test_singular_systems_are_solved_where_they_can_be(r: int, more: int, seed: 
     A = X.T @ X
     g = A @ (rng.standard_normal(r + more) / np.sqrt(np.where(A.diagonal() > 0, A.diagonal(), 1)))
     L, x = A[None].copy(), g[None].copy()
-    _core.factor(L)
-    _core.solve(L, x)
+    _core.cholesky_factor(L)
+    _core.cholesky_solve(L, x)
     size = np.sqrt(A.diagonal()) * np.sqrt(abs(x[0] @ A @ x[0]) + 1e-300)
     assert (np.abs(A @ x[0] - g) <= 1e-7 * np.maximum(size, np.abs(g))).all()
 
@@ -278,7 +278,7 @@ def test_factors_are_right_in_every_instruction_set_and_on_any_threads(name: str
     for threads in (1, 2, 8):
         set_threads(threads)
         L = A.copy()
-        _core.factor(L)
+        _core.cholesky_factor(L)
         found.append(np.tril(L))
     np.testing.assert_allclose(found[0], np.linalg.cholesky(A), rtol=1e-9, atol=1e-10)
     for other in found[1:]:

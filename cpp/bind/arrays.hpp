@@ -35,11 +35,11 @@ auto pointer(const Maybe<Array>& array) {
 Engine engine();
 
 // The weights of the rows, with a factor of every model.
-Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& whose,
+Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& weight_column,
                   const double* scale = nullptr);
 
 Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale,
-                 const Maybe<In<std::int32_t>>& whose = {});
+                 const Maybe<In<std::int32_t>>& weight_column = {});
 
 // Each adds its group of functions and classes to the module.
 void bind_settings(nb::module_& m);

@@ -8,13 +8,13 @@ namespace sx {
 namespace {
 
 // The state of a batch that the coordinate solver steps from, bound to its arrays.
-struct Coordinates {
+struct BoundStep {
     CoordinateStep step{};
     std::vector<nb::object> kept;
 
-    Coordinates(In<double> W, In<double> b, In<double> G, In<double> gb, In<double> value,
-                In<double> l1, In<double> l2, In<double> bias_ridge, Maybe<In<double>> factors,
-                bool free_bias, Out<double> PW, Out<double> pb, Out<double> fall) {
+    BoundStep(In<double> W, In<double> b, In<double> G, In<double> gb, In<double> value,
+              In<double> l1, In<double> l2, In<double> bias_ridge, Maybe<In<double>> factors,
+              bool free_bias, Out<double> PW, Out<double> pb, Out<double> decrease) {
         step = {index_t(W.shape(0)),
                 index_t(W.shape(1)),
                 index_t(W.shape(2)),
@@ -31,20 +31,20 @@ struct Coordinates {
                 free_bias,
                 PW.data(),
                 pb.data(),
-                fall.data()};
+                decrease.data()};
         for (auto* array : {&W, &b, &G, &gb, &value, &l1, &l2, &bias_ridge})
             kept.push_back(nb::cast(*array));
-        for (auto* array : {&PW, &pb, &fall}) kept.push_back(nb::cast(*array));
+        for (auto* array : {&PW, &pb, &decrease}) kept.push_back(nb::cast(*array));
         if (factors) kept.push_back(nb::cast(*factors));
     }
 
     // values (n, models, outputs): see RowValues.
     void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                     int loss, In<double> values, In<double> least, In<double> origin,
-                    Maybe<In<std::int32_t>> whose) {
+                    Maybe<In<std::int32_t>> weight_column) {
         nb::gil_scoped_release release;
         const RowValues from(values.data(), least.data(), X.data.rows, step.models, step.outputs,
-                             labels_of(y, s, scale, whose), LossForm(loss, 0.0));
+                             labels_of(y, s, scale, weight_column), LossForm(loss, 0.0));
         step_by_columns(engine(), X.data, from, step, origin.data());
     }
 
@@ -58,19 +58,19 @@ struct Coordinates {
 }  // namespace
 
 void bind_coordinate(nb::module_& m) {
-    nb::class_<Coordinates>(m, "Coordinates")
+    nb::class_<BoundStep>(m, "CoordinateStep")
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, In<double>,
                       In<double>, In<double>, Maybe<In<double>>, bool, Out<double>, Out<double>,
                       Out<double>>(),
              "W"_a.noconvert(), "b"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
              "value"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
              "bias_ridge"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
-             "PW"_a.noconvert(), "pb"_a.noconvert(), "fall"_a.noconvert())
-        .def("by_columns", &Coordinates::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
+             "PW"_a.noconvert(), "pb"_a.noconvert(), "decrease"_a.noconvert())
+        .def("by_columns", &BoundStep::by_columns, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "values"_a.noconvert(),
              "least"_a.noconvert(), "origin"_a.noconvert(),
-             "whose"_a.none().noconvert() = nb::none())
-        .def("by_hessian", &Coordinates::by_hessian, "H"_a.noconvert());
+             "weight_column"_a.none().noconvert() = nb::none())
+        .def("by_hessian", &BoundStep::by_hessian, "H"_a.noconvert());
 }
 
 }  // namespace sx

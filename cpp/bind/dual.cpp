@@ -18,13 +18,13 @@ struct BoundProblem {
     Maybe<In<double>> s;
     In<double> strength;     // (models): 1 / (S l2)
     In<double> bias_square;  // (models)
-    Maybe<In<std::int32_t>> whose;
+    Maybe<In<std::int32_t>> weight_column;
 
     DualProblem view(const Out<double>& b) const {
         return {.loss = LossForm(loss, margin),
                 .models = index_t(b.shape(0)),
                 .outputs = index_t(b.shape(1)),
-                .labels = labels_of(y, s, strength, whose),
+                .labels = labels_of(y, s, strength, weight_column),
                 .bias_square = bias_square.data()};
     }
 };
@@ -75,6 +75,26 @@ struct BoundCopy {
     }
 };
 
+// Marks the strong features of a sample of rows, given by its squares in float64; returns whether
+// they are few enough to be treated apart.
+bool strong_features(const Matrix& squares, In<double> steps, Out<bool> strong) {
+    nb::gil_scoped_release release;
+    const Data& X = squares.data;
+    const auto entries = [&](index_t i, const auto& take) {
+        if (!X.sparse) {
+            const double* row = static_cast<const double*>(X.dense.data) + i * X.dense.row_stride;
+            for (index_t j = 0; j < X.columns; ++j) take(j, row[j * X.dense.column_stride]);
+            return;
+        }
+        const CompressedView& A = X.by_sample;
+        for (index_t k = A.offset(i); k < A.offset(i + 1); ++k)
+            take(A.column(k), static_cast<const double*>(A.value)[k]);
+    };
+    const StrongSet set(X.rows, X.columns, entries, [&](index_t j) { return steps.data()[j]; });
+    std::copy(set.is_strong.begin(), set.is_strong.end(), strong.data());
+    return set.few;
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* name) {
     using Copy = BoundCopy<T>;
@@ -98,15 +118,18 @@ void bind_dual(nb::module_& m) {
         "dual_form",
         [](int loss, index_t outputs) { return dual_form<double>(LossForm(loss, 0.0), outputs); },
         "loss"_a, "outputs"_a);
+    m.def("strong_features", &strong_features, "squares"_a.noconvert(), "steps"_a.noconvert(),
+          "strong"_a.noconvert());
     nb::class_<BoundProblem>(m, "DualProblem")
         .def(
             "__init__",
             [](BoundProblem* self, int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s,
-               In<double> strength, In<double> bias_square, Maybe<In<std::int32_t>> whose) {
-                new (self) BoundProblem{loss, margin, y, s, strength, bias_square, whose};
+               In<double> strength, In<double> bias_square, Maybe<In<std::int32_t>> weight_column) {
+                new (self) BoundProblem{loss, margin, y, s, strength, bias_square, weight_column};
             },
             nb::kw_only(), "loss"_a, "margin"_a, "y"_a.noconvert(), "s"_a.none().noconvert(),
-            "strength"_a.noconvert(), "bias_square"_a.noconvert(), "whose"_a.none().noconvert());
+            "strength"_a.noconvert(), "bias_square"_a.noconvert(),
+            "weight_column"_a.none().noconvert());
     nb::class_<BoundOptions>(m, "DualOptions")
         .def(
             "__init__",
@@ -116,8 +139,8 @@ void bind_dual(nb::module_& m) {
             },
             nb::kw_only(), "seed"_a, "max_epochs"_a, "first_step"_a, "from_zero"_a,
             "limit"_a.noconvert(), "loss_share"_a);
-    bind_type<float>(m, "DualF32");
-    bind_type<double>(m, "DualF64");
+    bind_type<float>(m, "WorkingCopyF32");
+    bind_type<double>(m, "WorkingCopyF64");
 }
 
 }  // namespace sx

@@ -10,14 +10,15 @@ namespace {
 
 // Everything a gradient rule needs, bound to the arrays of one batch of models.
 template <class T>
-struct Rules {
-    Descent<T> p{};
+struct GradientRule {
+    RuleState<T> p{};
     index_t features = 0, models = 0, outputs = 0;
     std::vector<nb::object> kept;
 
-    Rules(int rule, Out<T> W, Out<T> b, Maybe<Out<T>> VW, Maybe<Out<T>> Vb, Maybe<Out<T>> MW,
-          Maybe<Out<T>> Mb, In<double> rate, In<double> momentum, In<double> l1, In<double> l2,
-          Maybe<In<T>> factors, double beta1, double beta2, double epsilon, bool free_bias) {
+    GradientRule(int rule, Out<T> W, Out<T> b, Maybe<Out<T>> VW, Maybe<Out<T>> Vb, Maybe<Out<T>> MW,
+                 Maybe<Out<T>> Mb, In<double> rate, In<double> momentum, In<double> l1,
+                 In<double> l2, Maybe<In<T>> factors, double beta1, double beta2, double epsilon,
+                 bool free_bias) {
         features = W.shape(0);
         models = b.shape(0);
         outputs = b.shape(1);
@@ -47,15 +48,15 @@ struct Rules {
 
     void step(In<T> G, In<T> gb, std::int64_t count) {
         nb::gil_scoped_release release;
-        Stepper<T>(engine(), p, features, models, outputs)
+        RuleStepper<T>(engine(), p, features, models, outputs)
             .step(G.data(), models * outputs, gb.data(), count);
     }
 
     std::int64_t epoch(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                        int loss, double margin, In<std::int64_t> order, index_t batch,
-                       std::int64_t steps, Maybe<In<std::int32_t>> whose) {
+                       std::int64_t steps, Maybe<In<std::int32_t>> weight_column) {
         nb::gil_scoped_release release;
-        return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale, whose),
+        return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale, weight_column),
                                 LossForm(loss, margin), p, models, outputs, order.data(),
                                 index_t(order.size()), batch, steps);
     }
@@ -63,11 +64,12 @@ struct Rules {
 
 // Adds to penalty and norm (models) what the columns of each model amount to.
 template <class T>
-void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<T>> factors,
-             bool free_bias, Out<double> penalty, Out<double> norm) {
+void penalty_and_gradient_norm(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2,
+                               Maybe<In<T>> factors, bool free_bias, Out<double> penalty,
+                               Out<double> norm) {
     nb::gil_scoped_release release;
     const index_t models = gb.shape(0), outputs = gb.shape(1);
-    Descent<T> p{};
+    RuleState<T> p{};
     p.W = const_cast<T*>(W.data());  // measured, never written
     p.l1 = l1.data();
     p.l2 = l2.data();
@@ -75,7 +77,7 @@ void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<
     p.factors_per_column = factors && factors->ndim() > 1;
     p.free_bias = free_bias;
     std::vector<double> column_penalty(models * outputs), column_norm(models * outputs);
-    Stepper<T>(engine(), p, index_t(W.shape(0)), models, outputs)
+    RuleStepper<T>(engine(), p, index_t(W.shape(0)), models, outputs)
         .measure(G.data(), gb.data(), column_penalty.data(), column_norm.data());
     for (index_t c = 0; c < models * outputs; ++c) {
         penalty.data()[c / outputs] += column_penalty[c];
@@ -86,10 +88,10 @@ void measure(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2, Maybe<In<
 template <class T>
 void perceptron(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                 In<std::int64_t> order, Out<T> W, Out<T> b, bool free_bias,
-                Out<std::int64_t> mistakes, Maybe<In<std::int32_t>> whose) {
+                Out<std::int64_t> mistakes, Maybe<In<std::int32_t>> weight_column) {
     nb::gil_scoped_release release;
-    perceptron_epoch<T>(engine(), X.data, labels_of(y, s, scale, whose), order.data(), W.data(),
-                        b.data(), index_t(b.shape(0)), index_t(b.shape(1)), free_bias,
+    perceptron_epoch<T>(engine(), X.data, labels_of(y, s, scale, weight_column), order.data(),
+                        W.data(), b.data(), index_t(b.shape(0)), index_t(b.shape(1)), free_bias,
                         mistakes.data());
 }
 
@@ -98,11 +100,12 @@ void bind_type(nb::module_& m, const char* rules) {
     m.def("perceptron_epoch", &perceptron<T>, "X"_a.noconvert(), "y"_a.noconvert(),
           "s"_a.none().noconvert(), "scale"_a.noconvert(), "order"_a.noconvert(), "W"_a.noconvert(),
           "b"_a.noconvert(), "free_bias"_a, "mistakes"_a.noconvert(),
-          "whose"_a.none().noconvert() = nb::none());
-    m.def("measure", &measure<T>, "W"_a.noconvert(), "G"_a.noconvert(), "gb"_a.noconvert(),
-          "l1"_a.noconvert(), "l2"_a.noconvert(), "factors"_a.none().noconvert(), "free_bias"_a,
-          "penalty"_a.noconvert(), "norm"_a.noconvert());
-    nb::class_<Rules<T>>(m, rules)
+          "weight_column"_a.none().noconvert() = nb::none());
+    m.def("penalty_and_gradient_norm", &penalty_and_gradient_norm<T>, "W"_a.noconvert(),
+          "G"_a.noconvert(), "gb"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
+          "factors"_a.none().noconvert(), "free_bias"_a, "penalty"_a.noconvert(),
+          "norm"_a.noconvert());
+    nb::class_<GradientRule<T>>(m, rules)
         .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
                       Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,
                       double, double, double, bool>(),
@@ -110,18 +113,18 @@ void bind_type(nb::module_& m, const char* rules) {
              "Vb"_a.none().noconvert(), "MW"_a.none().noconvert(), "Mb"_a.none().noconvert(),
              "rate"_a.noconvert(), "momentum"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
              "factors"_a.none().noconvert(), "beta1"_a, "beta2"_a, "epsilon"_a, "free_bias"_a)
-        .def("step", &Rules<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
-        .def("epoch", &Rules<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
+        .def("step", &GradientRule<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
+        .def("epoch", &GradientRule<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,
              "order"_a.noconvert(), "batch"_a, "steps"_a,
-             "whose"_a.none().noconvert() = nb::none());
+             "weight_column"_a.none().noconvert() = nb::none());
 }
 
 }  // namespace
 
 void bind_gradient(nb::module_& m) {
-    bind_type<float>(m, "RulesF32");
-    bind_type<double>(m, "RulesF64");
+    bind_type<float>(m, "GradientRuleF32");
+    bind_type<double>(m, "GradientRuleF64");
 }
 
 }  // namespace sx

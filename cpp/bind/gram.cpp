@@ -6,14 +6,14 @@
 namespace sx {
 namespace {
 
-void factor(Out<double> A) {
+void cholesky_factor(Out<double> A) {
     nb::gil_scoped_release release;
-    factor_all(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)));
+    cholesky_factor_all(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)));
 }
 
-void solve(In<double> L, Out<double> x) {
+void cholesky_solve(In<double> L, Out<double> x) {
     nb::gil_scoped_release release;
-    solve_all(engine(), L.data(), index_t(L.shape(0)), index_t(L.shape(1)), x.data());
+    cholesky_solve_all(engine(), L.data(), index_t(L.shape(0)), index_t(L.shape(1)), x.data());
 }
 
 void gram(const Matrix& X, In<double> h, Maybe<In<double>> origin, Out<double> H) {
@@ -25,8 +25,8 @@ void gram(const Matrix& X, In<double> h, Maybe<In<double>> origin, Out<double> H
 }  // namespace
 
 void bind_gram(nb::module_& m) {
-    m.def("factor", &factor, "A"_a.noconvert());
-    m.def("solve", &solve, "L"_a.noconvert(), "x"_a.noconvert());
+    m.def("cholesky_factor", &cholesky_factor, "A"_a.noconvert());
+    m.def("cholesky_solve", &cholesky_solve, "L"_a.noconvert(), "x"_a.noconvert());
     m.def("gram", &gram, "X"_a.noconvert(), "h"_a.noconvert(), "origin"_a.none().noconvert(),
           "H"_a.noconvert());
 }

@@ -53,7 +53,7 @@ void bind_losses(nb::module_& m) {
     bind_type<float>(m);
     bind_type<double>(m);
     m.def(
-        "flow_sums",
+        "class_pair_sums",
         [](bool lifted, In<std::int32_t> y, In<double> s, In<double> U, Out<double> A) {
             nb::gil_scoped_release release;
             const bool each = s.ndim() == 2;
@@ -62,14 +62,14 @@ void bind_losses(nb::module_& m) {
         },
         "lifted"_a, "y"_a.noconvert(), "s"_a.noconvert(), "U"_a.noconvert(), "A"_a.noconvert());
     m.def(
-        "scale_flows",
+        "scale_class_pairs",
         [](bool lifted, In<std::int32_t> y, In<double> U, In<double> F, Out<double> out) {
             nb::gil_scoped_release release;
             scale_class_pairs(engine(), duals_of(lifted, y, U), F.data(), out.data());
         },
         "lifted"_a, "y"_a.noconvert(), "U"_a.noconvert(), "F"_a.noconvert(), "out"_a.noconvert());
     m.def(
-        "conjugate_costs",
+        "conjugate_values",
         [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,
            Out<double> cost) {
             nb::gil_scoped_release release;

@@ -52,20 +52,20 @@ void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
 
 // out (width) = the sums of the columns of A (rows, width).
 template <class T>
-void sum_rows(In<T> A, Out<double> out) {
+void bind_column_sums(In<T> A, Out<double> out) {
     nb::gil_scoped_release release;
-    sum_all_rows<T>(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)), out.data());
+    column_sums<T>(engine(), A.data(), index_t(A.shape(0)), index_t(A.shape(1)), out.data());
 }
 
 template <class T>
-double largest_size(In<T> x) {
+double max_abs_of(In<T> x) {
     nb::gil_scoped_release release;
     return max_abs_of_all<T>(engine(), x.data(), index_t(x.size()));
 }
 
 // Memory is touched on all threads, in order: where it is new, that is what takes time.
 template <class T>
-void clear(Out<T> out) {
+void fill_zeros(Out<T> out) {
     constexpr index_t piece = 1 << 15;
     nb::gil_scoped_release release;
     const index_t count = index_t(out.size());
@@ -75,28 +75,28 @@ void clear(Out<T> out) {
 }
 
 template <class Index, class Value>
-void bind_order(nb::module_& m) {
+void bind_sort_rows(nb::module_& m) {
     m.def(
-        "put_in_order",
+        "sort_rows",
         [](In<Index> start, In<Index> index, In<Value> value, std::int64_t columns,
            Out<Index> new_start, Out<Index> new_index, Out<Value> new_value) {
             nb::gil_scoped_release release;
-            return put_in_order(engine(), index_t(start.size()) - 1, columns, start.data(),
-                                index.data(), value.data(), new_start.data(), new_index.data(),
-                                new_value.data());
+            return sort_rows(engine(), index_t(start.size()) - 1, columns, start.data(),
+                             index.data(), value.data(), new_start.data(), new_index.data(),
+                             new_value.data());
         },
         "start"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "columns"_a,
         "new_start"_a.noconvert(), "new_index"_a.noconvert(), "new_value"_a.noconvert());
 }
 
 template <class Index>
-void bind_rows(nb::module_& m) {
+void bind_check_row_order(nb::module_& m) {
     m.def(
-        "look_over",
+        "check_row_order",
         [](In<Index> start, In<Index> index, std::int64_t columns) {
             nb::gil_scoped_release release;
-            return look_over(engine(), index_t(start.size()) - 1, columns, index_t(index.size()),
-                             start.data(), index.data());
+            return check_row_order(engine(), index_t(start.size()) - 1, columns,
+                                   index_t(index.size()), start.data(), index.data());
         },
         "start"_a.noconvert(), "index"_a.noconvert(), "columns"_a);
 }
@@ -107,9 +107,9 @@ void bind_type(nb::module_& m) {
           "Z"_a.noconvert());
     m.def("transpose_times", &transpose_times<T>, "X"_a.noconvert(), "U"_a.noconvert(),
           "G"_a.noconvert());
-    m.def("sum_rows", &sum_rows<T>, "A"_a.noconvert(), "out"_a.noconvert());
-    m.def("largest", &largest_size<T>, "x"_a.noconvert());
-    m.def("clear", &clear<T>, "out"_a.noconvert());
+    m.def("column_sums", &bind_column_sums<T>, "A"_a.noconvert(), "out"_a.noconvert());
+    m.def("max_abs", &max_abs_of<T>, "x"_a.noconvert());
+    m.def("fill_zeros", &fill_zeros<T>, "out"_a.noconvert());
 }
 
 }  // namespace
@@ -155,17 +155,17 @@ void bind_matrix(nb::module_& m) {
         .def("set", &Matrix::set, "by_feature"_a, "start"_a, "index"_a, "value"_a, "ordered"_a)
         .def_prop_ro("has_samples", [](const Matrix& x) { return x.data.has_samples; })
         .def_prop_ro("has_features", [](const Matrix& x) { return x.data.has_features; });
-    nb::enum_<Rows>(m, "Rows")
-        .value("faulty", Rows::faulty)
-        .value("repeated", Rows::repeated)
-        .value("unordered", Rows::unordered)
-        .value("in_order", Rows::in_order);
-    bind_rows<std::int32_t>(m);
-    bind_rows<std::int64_t>(m);
-    bind_order<std::int32_t, float>(m);
-    bind_order<std::int32_t, double>(m);
-    bind_order<std::int64_t, float>(m);
-    bind_order<std::int64_t, double>(m);
+    nb::enum_<RowOrder>(m, "RowOrder")
+        .value("invalid", RowOrder::invalid)
+        .value("duplicates", RowOrder::duplicates)
+        .value("unsorted", RowOrder::unsorted)
+        .value("sorted", RowOrder::sorted);
+    bind_check_row_order<std::int32_t>(m);
+    bind_check_row_order<std::int64_t>(m);
+    bind_sort_rows<std::int32_t, float>(m);
+    bind_sort_rows<std::int32_t, double>(m);
+    bind_sort_rows<std::int64_t, float>(m);
+    bind_sort_rows<std::int64_t, double>(m);
     bind_type<float>(m);
     bind_type<double>(m);
     m.attr("few_features") = Data::few_features;

@@ -12,10 +12,10 @@ namespace sx {
 namespace {
 
 template <class T>
-void dots(In<T> W, In<T> b, In<T> V, In<T> c, Out<double> out) {
+void inner_products_of(In<T> W, In<T> b, In<T> V, In<T> c, Out<double> out) {
     nb::gil_scoped_release release;
-    model_dots<T>(W.data(), b.data(), V.data(), c.data(), index_t(W.shape(0)), index_t(b.shape(0)),
-                  index_t(b.shape(1)), out.data());
+    inner_products<T>(W.data(), b.data(), V.data(), c.data(), index_t(W.shape(0)),
+                      index_t(b.shape(0)), index_t(b.shape(1)), out.data());
 }
 
 template <class T>
@@ -41,10 +41,10 @@ void join(std::vector<In<T>> parts, Out<T> W) {
 
 template <class T>
 void bind_type(nb::module_& m) {
-    m.def("split", &split<T>, "W"_a.noconvert(), "which"_a.noconvert(), "out"_a.noconvert());
-    m.def("join", &join<T>, "parts"_a.noconvert(), "W"_a.noconvert());
-    m.def("dots", &dots<T>, "W"_a.noconvert(), "b"_a.noconvert(), "V"_a.noconvert(),
-          "c"_a.noconvert(), "out"_a.noconvert());
+    m.def("split_models", &split<T>, "W"_a.noconvert(), "which"_a.noconvert(), "out"_a.noconvert());
+    m.def("join_models", &join<T>, "parts"_a.noconvert(), "W"_a.noconvert());
+    m.def("inner_products", &inner_products_of<T>, "W"_a.noconvert(), "b"_a.noconvert(),
+          "V"_a.noconvert(), "c"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace

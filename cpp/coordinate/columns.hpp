@@ -95,10 +95,10 @@ SX_INLINE double sum_entries(const Column& column, const Term& term) {
 
 // Some columns of X, seen from their origins, by rows: `number` is a column's place in the list
 // they were taken from. In float32, which is enough to find a way with, each in a unit of its own.
-class RowsOfColumns {
+class ColumnsByRow {
   public:
     template <class Columns>
-    RowsOfColumns(const Columns& X, index_t rows, const index_t* list, index_t count)
+    ColumnsByRow(const Columns& X, index_t rows, const index_t* list, index_t count)
         : entries_(count_entries(X, list, count)),
           start_(rows + 1),
           unit_(count),

@@ -36,7 +36,8 @@ struct Workers {
 // Given      arrays over the coordinates, (features + 1) * outputs of them: the weights and, as the
 //            last feature, the bias. They lie by feature where H is applied by the columns of X,
 //            by output where it is written out. `value`: the objective at w.
-// On return  x, no worse than w; `fall` = g.(x - w) + the change of the thresholds' part, below 0
+// On return  x, no worse than w; `decrease` = g.(x - w) + the change of the thresholds' part, below
+// 0
 //            unless x is w.
 struct Subproblem {
     index_t features, outputs;
@@ -44,7 +45,7 @@ struct Subproblem {
     double value;
     const double *w, *g, *threshold;
     double* x;
-    double fall;
+    double decrease;
     Workers workers;
 };
 

@@ -1,5 +1,5 @@
 // The two ways to hold the quadratic g.(x - w) + (x - w)^T H (x - w) / 2 of a subproblem: H applied
-// by the columns of X, for wide data, or written out. Each says how it bends, tells the slopes of a
+// by the columns of X, for wide data, or written out. Each gives the curvature and the slopes of a
 // block of coordinates, follows their steps, solves a system over a support, and says what a step
 // over a support would do.
 #pragma once
@@ -30,7 +30,7 @@ class ColumnForm {
     index_t blocks() const { return p_.features + 1; }
 
     // The diagonal of H, and a bound on it that allows steps of all outputs of the block at once.
-    void bend(index_t block, double* diagonal, double* bound) const {
+    void curvature(index_t block, double* diagonal, double* bound) const {
         with_column(block, [&](const auto& column) { rows_.diagonal(column, diagonal); });
         for (index_t k = 0; k < width(); ++k) {
             const double ridge = ridge_[block * width() + k];
@@ -60,15 +60,15 @@ class ColumnForm {
     }
 
     // What the step dx over the coordinates `at` would add to the quadratic.
-    double rise(const index_t* at, index_t count, const double* dx) {
+    double quadratic_change(const index_t* at, index_t count, const double* dx) {
         spread(at, count, dx);
         double sum = 0;
         for (index_t a = 0; a < count; ++a)
             sum += dx[a] * (without_rows(at[a]) + 0.5 * ridge_[at[a]] * dx[a]);
-        return sum + rows_.rise(u_.get());
+        return sum + rows_.quadratic_change(u_.get());
     }
 
-    // Follows the step that `rise` has looked at last.
+    // Follows the step that `quadratic_change` has looked at last.
     void accept() { rows_.accept(u_.get()); }
 
     // H x = r over the coordinates `at`, x in place of r: by conjugate gradients with the diagonal
@@ -168,7 +168,7 @@ class ColumnForm {
                 const auto row = rows_.row(i);
                 for (index_t k = 0; k < K; ++k) u[k] = p_[bias + k];
                 form_.rows_.gather(row, p_.get(), u);
-                form_.rows_.bend(i, u, u + K);
+                form_.rows_.apply_hessian(i, u, u + K);
                 form_.rows_.scatter(row, u, out);
                 for (index_t k = 0; k < K; ++k) out[bias + k] += u[k];
             }
@@ -190,7 +190,7 @@ class ColumnForm {
         index_t count_;
         Scratch<index_t> blocks_, place_;
         index_t n_blocks_, size_, slabs_;
-        RowsOfColumns rows_;
+        ColumnsByRow rows_;
         Scratch<double> p_, out_, row_;
     };
 
@@ -210,7 +210,8 @@ class ColumnForm {
     // out = H p over the coordinates `at`.
     void times(const index_t* at, index_t count, const double* p, double* out) {
         spread(at, count, p);
-        for (index_t i = 0; i < n_; ++i) rows_.bend(i, u_.get() + i * width(), piece_.get());
+        for (index_t i = 0; i < n_; ++i)
+            rows_.apply_hessian(i, u_.get() + i * width(), piece_.get());
         each_block(at, count, [&](index_t block, index_t first, index_t last) {
             for (index_t k = 0; k < width(); ++k) piece_[k] = 0;
             with_column(block,
@@ -231,7 +232,7 @@ class ColumnForm {
         });
     }
 
-    // The coordinates rise, so that those of a block are neighbours.
+    // The coordinates are sorted, so that those of a block are neighbours.
     template <class Run>
     SX_INLINE void each_block(const index_t* at, index_t count, const Run& run) const {
         for (index_t first = 0, last; first < count; first = last) {
@@ -265,7 +266,7 @@ class HessianForm {
     static constexpr index_t width() { return 1; }
     index_t blocks() const { return m_; }
 
-    void bend(index_t c, double* diagonal, double* bound) const {
+    void curvature(index_t c, double* diagonal, double* bound) const {
         *diagonal = *bound = H_[c * m_ + c];
     }
     void slopes(index_t c, double* out) const { *out = slope_[c]; }
@@ -275,7 +276,7 @@ class HessianForm {
         add_multiple(*delta, H_ + c * m_, slope_.get(), m_);
     }
 
-    double rise(const index_t* at, index_t count, const double* dx) {
+    double quadratic_change(const index_t* at, index_t count, const double* dx) {
         for (index_t c = 0; c < m_; ++c) change_[c] = 0;
         double sum = 0;
         for (index_t a = 0; a < count; ++a) {
@@ -293,15 +294,15 @@ class HessianForm {
     // goes far.
     void solve(const index_t* at, index_t m, const double*, double, index_t, double* r) {
         constexpr double raised = 1e-10;
-        Scratch<double> A(m * m), space(factor_numbers(m));
+        Scratch<double> A(m * m), space(cholesky_space(m));
         Scratch<char> scratch(multiply_scratch_bytes<double>);
         for (index_t a = 0; a < m; ++a) {
             const double* row = H_ + at[a] * m_;
             for (index_t b = 0; b <= a; ++b) A[a * m + b] = row[at[b]];
             A[a * m + a] *= 1 + raised;
         }
-        factor(A.get(), m, space.get(), scratch.get());
-        sx::SX_ISA::solve(A.get(), m, r);
+        cholesky_factor(A.get(), m, space.get(), scratch.get());
+        cholesky_solve(A.get(), m, r);
     }
 
   private:

@@ -58,10 +58,10 @@ class SingleOutput {
     }
 
     // u = H_i u, for one row; `spare` is room for as many outputs
-    SX_INLINE void bend(index_t i, double* u, double*) const { *u *= c_[i]; }
+    SX_INLINE void apply_hessian(index_t i, double* u, double*) const { *u *= c_[i]; }
 
     // u (t + H u / 2), summed: what a step does to the quadratic
-    double rise(const double* u) const {
+    double quadratic_change(const double* u) const {
         return sum_entries(OnesColumn{n_},
                            [&](index_t i) { return u[i] * (t_[i] + 0.5 * c_[i] * u[i]); });
     }
@@ -116,7 +116,7 @@ class ManyOutputs {
     SX_INLINE void move(const Column& column, const double* delta) {
         for (index_t e = 0; e < column.count; ++e) {
             const index_t i = column.row(e);
-            add_bent(i, column.at(e), delta, t_.get() + i * K_);
+            add_hessian_product(i, column.at(e), delta, t_.get() + i * K_);
         }
     }
 
@@ -138,15 +138,15 @@ class ManyOutputs {
         }
     }
 
-    SX_INLINE void bend(index_t i, double* u, double* spare) const {
-        bent(i, u, spare);
+    SX_INLINE void apply_hessian(index_t i, double* u, double* spare) const {
+        hessian_product(i, u, spare);
         for (index_t k = 0; k < K_; ++k) u[k] = spare[k];
     }
 
-    double rise(const double* u) const {
+    double quadratic_change(const double* u) const {
         double sum = 0;
         for (index_t i = 0; i < n_; ++i) {
-            bent(i, u + i * K_, row_.get());
+            hessian_product(i, u + i * K_, row_.get());
             double own = 0;
             for (index_t k = 0; k < K_; ++k)
                 own += u[i * K_ + k] * (t_[i * K_ + k] + 0.5 * row_[k]);
@@ -156,19 +156,19 @@ class ManyOutputs {
     }
 
     void accept(const double* u) {
-        for (index_t i = 0; i < n_; ++i) add_bent(i, 1.0, u + i * K_, t_.get() + i * K_);
+        for (index_t i = 0; i < n_; ++i) add_hessian_product(i, 1.0, u + i * K_, t_.get() + i * K_);
     }
 
   private:
     // out = H_i v
-    SX_INLINE void bent(index_t i, const double* v, double* out) const {
+    SX_INLINE void hessian_product(index_t i, const double* v, double* out) const {
         for (index_t k = 0; k < K_; ++k) out[k] = 0;
-        add_bent(i, 1.0, v, out);
+        add_hessian_product(i, 1.0, v, out);
     }
 
     // out += H_i x v
-    SX_INLINE void add_bent(index_t i, double x, const double* __restrict v,
-                            double* __restrict out) const {
+    SX_INLINE void add_hessian_product(index_t i, double x, const double* __restrict v,
+                                       double* __restrict out) const {
         const double* __restrict c = H_.c + i * K_;
         const double by = x * H_.weight[i];
         if constexpr (coupling == HessianCoupling::softmax) {

@@ -15,7 +15,7 @@ namespace sx {
 inline namespace SX_ISA {
 
 // How far each phase goes. A change is a sum of curvature * step^2, about twice what is gained.
-struct Effort {
+struct SearchLimits {
     index_t sweeps;      // at most
     double sweep_until;  // share of the first sweep's change
     double settled;      // change, relative to the objective, below which the support is solved for
@@ -32,10 +32,10 @@ constexpr double slow = 0.5;  // share of the last sweep's change
 template <class Form>
 class CoordinateSearch {
   public:
-    CoordinateSearch(Form& form, Subproblem& p, const Effort& effort)
+    CoordinateSearch(Form& form, Subproblem& p, const SearchLimits& limits)
         : form_(form),
           p_(p),
-          effort_(effort),
+          limits_(limits),
           x_(p.x),
           width_(form.width()),
           bound_(form.blocks() * width_),
@@ -52,9 +52,9 @@ class CoordinateSearch {
     void run() {
         for (index_t c = 0; c < form_.blocks() * width_; ++c) x_[c] = p_.w[c];
         choose_working_set();
-        const double ahead = change_ahead(), small = effort_.settled * p_.value;
+        const double ahead = change_ahead(), small = limits_.settled * p_.value;
         if (smooth_ || ahead <= small || sweep_until_slow() <= small) solve_and_sweep(ahead);
-        p_.fall = fall();
+        p_.decrease = decrease();
     }
 
   private:
@@ -73,7 +73,7 @@ class CoordinateSearch {
             if (!in) continue;
             working_[n_working_++] = block;
             const index_t c = block * width_;
-            form_.bend(block, diagonal_.get() + c, bound_.get() + c);
+            form_.curvature(block, diagonal_.get() + c, bound_.get() + c);
         }
     }
 
@@ -101,11 +101,11 @@ class CoordinateSearch {
     double sweep_until_slow() {
         double first = 0, last = 0;
         bool all = true;
-        for (index_t s = 0; s < effort_.sweeps; ++s) {
+        for (index_t s = 0; s < limits_.sweeps; ++s) {
             const double change =
                 all ? sweep(working_.get(), n_working_) : sweep(active_.get(), n_active_);
             if (s == 0) first = change;
-            const bool little = change <= effort_.sweep_until * first;
+            const bool little = change <= limits_.sweep_until * first;
             if ((little && all) || (s > 1 && !all && change > slow * last)) return change;
             all = little;
             last = change;
@@ -173,9 +173,9 @@ class CoordinateSearch {
 
     // Solves over the support until its signs hold, lets a sweep change the support, and again.
     void solve_and_sweep(double ahead) {
-        for (index_t round = 0; round < effort_.rounds; ++round) {
-            for (index_t s = 0; s < effort_.solves && solve_on_support();) ++s;
-            if (sweep(working_.get(), n_working_) <= effort_.round_until * ahead) break;
+        for (index_t round = 0; round < limits_.rounds; ++round) {
+            for (index_t s = 0; s < limits_.solves && solve_on_support();) ++s;
+            if (sweep(working_.get(), n_working_) <= limits_.round_until * ahead) break;
         }
     }
 
@@ -195,9 +195,9 @@ class CoordinateSearch {
                 ++m;
             }
         }
-        form_.solve(support_.get(), m, diagonal_.get(), effort_.solve_until, effort_.solve_steps,
+        form_.solve(support_.get(), m, diagonal_.get(), limits_.solve_until, limits_.solve_steps,
                     way_.get());
-        return go(m);
+        return take_step(m);
     }
 
     static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
@@ -210,7 +210,7 @@ class CoordinateSearch {
 
     // Goes all the way, with coordinates that would change sign stopping at 0; unless that gains
     // little, and going to the lowest point on the way gains more.
-    bool go(index_t m) {
+    bool take_step(index_t m) {
         bool kinks = false;
         double promised = 0;
         for (index_t a = 0; a < m; ++a) {
@@ -218,15 +218,15 @@ class CoordinateSearch {
             promised += 0.5 * residual_[a] * way_[a];
             step_[a] = stopped(a);
         }
-        double best = rise(m);
+        double best = quadratic_change(m);
         if (kinks && !(best < -0.5 * promised)) {
             take_lowest(m);
-            const double lowest = rise(m);
+            const double lowest = quadratic_change(m);
             if (lowest < best) {
                 best = lowest;
             } else {
                 for (index_t a = 0; a < m; ++a) step_[a] = stopped(a);
-                rise(m);
+                quadratic_change(m);
             }
         }
         if (!(best < 0)) return false;
@@ -238,8 +238,8 @@ class CoordinateSearch {
     double stopped(index_t a) const { return crosses(a) ? -x_[support_[a]] : way_[a]; }
 
     // What the step would do to the quadratic and the thresholds' part.
-    double rise(index_t m) {
-        double sum = form_.rise(support_.get(), m, step_.get());
+    double quadratic_change(index_t m) {
+        double sum = form_.quadratic_change(support_.get(), m, step_.get());
         for (index_t a = 0; a < m; ++a) {
             const double x = x_[support_[a]];
             sum += p_.threshold[support_[a]] * (__builtin_fabs(x + step_[a]) - __builtin_fabs(x));
@@ -256,7 +256,8 @@ class CoordinateSearch {
             slope -= residual_[a] * way_[a];
             kept += p_.threshold[c] * sign(x_[c]) * way_[a];  // with the signs as they are
         }
-        const double curved = 2 * (form_.rise(support_.get(), m, way_.get()) + kept - slope);
+        const double curved =
+            2 * (form_.quadratic_change(support_.get(), m, way_.get()) + kept - slope);
         double t = 0;
         index_t at = -1;  // the kink that t lies on
         for (;;) {
@@ -285,7 +286,7 @@ class CoordinateSearch {
         if (at >= 0) step_[at] = -x_[support_[at]];
     }
 
-    double fall() const {
+    double decrease() const {
         double sum = 0;
         for (index_t a = 0; a < n_working_; ++a)
             for (index_t c = working_[a] * width_; c < (working_[a] + 1) * width_; ++c)
@@ -296,7 +297,7 @@ class CoordinateSearch {
 
     Form& form_;
     Subproblem& p_;
-    const Effort effort_;
+    const SearchLimits limits_;
     double* x_;
     index_t width_;
     Scratch<double> bound_, diagonal_, slope_, delta_;
@@ -309,17 +310,17 @@ class CoordinateSearch {
 template <class Columns>
 void search_by_columns(const Columns& X, const RowCurvature& H, const double* ridge,
                        Subproblem& p) {
-    constexpr Effort effort = {.sweeps = 20,
-                               .sweep_until = 0.05,
-                               .settled = 2e-3,
-                               .rounds = 2,
-                               .round_until = 1e-4,
-                               .solves = 1,
-                               .solve_until = 0.05,
-                               .solve_steps = 60};
+    constexpr SearchLimits limits = {.sweeps = 20,
+                                     .sweep_until = 0.05,
+                                     .settled = 2e-3,
+                                     .rounds = 2,
+                                     .round_until = 1e-4,
+                                     .solves = 1,
+                                     .solve_until = 0.05,
+                                     .solve_steps = 60};
     const auto search = [&]<class Rows>() {
         ColumnForm<Columns, Rows> form(X, H, ridge, p);
-        CoordinateSearch<ColumnForm<Columns, Rows>>(form, p, effort).run();
+        CoordinateSearch<ColumnForm<Columns, Rows>>(form, p, limits).run();
     };
     if (H.outputs == 1)
         search.template operator()<SingleOutput>();
@@ -352,16 +353,16 @@ inline void minimise_by_columns(const ColumnsView& X, const double* origin, cons
 }
 
 inline void minimise_by_hessian(double* H, Subproblem& p) {
-    constexpr Effort effort = {.sweeps = 10,
-                               .sweep_until = 1e-3,
-                               .settled = 0.03,
-                               .rounds = 20,
-                               .round_until = 1e-14,
-                               .solves = 100,
-                               .solve_until = 0,
-                               .solve_steps = 0};
+    constexpr SearchLimits limits = {.sweeps = 10,
+                                     .sweep_until = 1e-3,
+                                     .settled = 0.03,
+                                     .rounds = 20,
+                                     .round_until = 1e-14,
+                                     .solves = 100,
+                                     .solve_until = 0,
+                                     .solve_steps = 0};
     HessianForm form(H, p);
-    CoordinateSearch<HessianForm>(form, p, effort).run();
+    CoordinateSearch<HessianForm>(form, p, limits).run();
 }
 
 }  // namespace SX_ISA

@@ -10,13 +10,14 @@ namespace sx {
 // Where a batch stands: the weights and the gradient of its objective but for the L1 part, W, G, PW
 // (features, models, outputs), b, gb, pb (models, outputs), the rest one for each model; `factors`
 // null, (features) or (features, models * outputs). PW and pb are written: the way to the minimum
-// of the quadratic, and `fall` (models, outputs), how much the objective falls along it at first.
+// of the quadratic, and `decrease` (models, outputs), how much the objective changes along it at
+// first.
 struct CoordinateStep {
     index_t features, models, outputs;
     const double *W, *b, *G, *gb, *value, *l1, *l2, *bias_ridge;
     const double* factors;
     bool factors_per_column, free_bias;
-    double *PW, *pb, *fall;
+    double *PW, *pb, *decrease;
 };
 
 // The arrays of one subproblem, outputs [k0, k0 + K) of model m, taken out of those of the batch.
@@ -34,7 +35,7 @@ class OwnedSubproblem {
              .g = g_.data(),
              .threshold = threshold_.data(),
              .x = x_.data(),
-             .fall = 0,
+             .decrease = 0,
              .workers = {alone, nullptr}};
         each([&](index_t j, index_t c, index_t at, index_t column) {
             if (j == step.features) {
@@ -58,7 +59,7 @@ class OwnedSubproblem {
             // A weight that shall be 0 goes by exactly -w.
             (j == step_.features ? step_.pb[column] : step_.PW[at]) = x_[c] - w_[c];
         });
-        step_.fall[m_ * step_.outputs + k0_] = p.fall;
+        step_.decrease[m_ * step_.outputs + k0_] = p.decrease;
     }
 
     Subproblem p{};
@@ -115,7 +116,7 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
     if (floats && from.row_stride == 1) return {false, {}, from};
     const bool wide = from.type == Type::f64 || from.type == Type::i32 || from.type == Type::u32 ||
                       from.type == Type::i64 || from.type == Type::u64;
-    const auto turn = [&]<class To>(To* to) {
+    const auto transpose = [&]<class To>(To* to) {
         constexpr index_t block = 64;
         engine.loop((X.rows + block - 1) / block, double(X.rows) * X.columns,
                     [&](index_t task, int) {
@@ -130,11 +131,11 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
                         });
                     });
     };
-    return {false, {}, X.turned(wide ? Type::f64 : Type::f32, [&](void* to) {
+    return {false, {}, X.column_major_copy(wide ? Type::f64 : Type::f32, [&](void* to) {
                 if (wide)
-                    turn(static_cast<double*>(to));
+                    transpose(static_cast<double*>(to));
                 else
-                    turn(static_cast<float*>(to));
+                    transpose(static_cast<float*>(to));
             })};
 }
 

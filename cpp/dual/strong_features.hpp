@@ -50,67 +50,89 @@ inline double median(std::vector<double>& numbers) {
     return *middle;
 }
 
+// Which features are strong, from the squares of a sample of rows.
+struct StrongSet {
+    // The share of the squares of the rows that have a feature, the share of the rows that do, and
+    // how many times as large as a typical entry's its squares are.
+    static constexpr double strong = 0.3, often = 0.02, large = 10.0;
+    static constexpr index_t rounds = 8;  // without the strongest features others may be strong
+    static constexpr index_t most = 32;   // more, and the data is in mixed units
+    static constexpr index_t median_every = 4;  // rows: enough for a typical entry
+
+    std::vector<index_t> list;  // in the order they were found
+    std::vector<char> is_strong;
+    bool few = false;  // whether they are few enough to be treated apart
+
+    // squares(i, f) calls f(feature, square) for the entries of row i of the sample; step(feature)
+    // is 1 / f^2 of a feature.
+    template <class Squares, class Step>
+    StrongSet(index_t rows, index_t features, const Squares& squares, const Step& step)
+        : is_strong(features, 0) {
+        std::vector<double> share(features, 0.0), seen(features, 0.0), power(features, 0.0), some;
+        for (index_t i = 0; i < rows; ++i)
+            squares(i, [&](index_t j, double square) {
+                if (square == 0.0) return;
+                seen[j] += 1.0;
+                power[j] += square * step(j);
+                if (i % median_every == 0) some.push_back(square * step(j));
+            });
+        const double least = large * median(some);
+        for (index_t round = 0; round < rounds; ++round) {
+            std::fill(share.begin(), share.end(), 0.0);
+            for (index_t i = 0; i < rows; ++i) {
+                const double rest = rest_of(i, squares, step);
+                if (!(rest > 0.0) || std::isinf(rest)) continue;
+                squares(i, [&](index_t j, double square) { share[j] += square * step(j) / rest; });
+            }
+            const std::size_t known = list.size();
+            for (index_t j = 0; j < features; ++j)
+                if (!is_strong[j] && share[j] > strong * seen[j] && power[j] > least * seen[j] &&
+                    seen[j] > often * double(rows)) {
+                    list.push_back(j);
+                    is_strong[j] = 1;
+                }
+            if (list.size() == known) break;
+        }
+        few = index_t(list.size()) <= std::min(most, features / 2);
+    }
+
+    // The square of a row without its strong features.
+    template <class Squares, class Step>
+    double rest_of(index_t i, const Squares& squares, const Step& step) const {
+        double rest = 0;
+        squares(i,
+                [&](index_t j, double square) { rest += is_strong[j] ? 0.0 : square * step(j); });
+        return rest;
+    }
+};
+
 // `step(place)` is 1 / f^2 of a feature.
 template <class T, class Step>
 Strength find_strong(const WorkingRows<T>& X, const Step& step) {
-    constexpr index_t sample = 256, most = 32, rounds = 8;
-    // The share of the squares of the rows that have a feature, the share of the rows that do, and
-    // how many times as large as a typical entry's its squares are.
-    constexpr double strong = 0.3, often = 0.02, large = 10.0;
+    constexpr index_t sample = 256;
     const index_t every = std::max<index_t>(1, X.rows / sample);
-    std::vector<index_t> at;
-    std::vector<double> share(X.features, 0.0), seen(X.features, 0.0), rests, some;
-    std::vector<double> power(X.features, 0.0);
-    for (index_t i = 0; i < X.rows; i += every)
-        for_entries(X, i, [&](index_t j, double x) {
-            if (x == 0.0) return;
-            seen[j] += 1.0;
-            power[j] += x * x * step(j);
-            if (i % (4 * every) == 0) some.push_back(x * x * step(j));
-        });
-    const double least = large * median(some);
-    std::vector<char> out(X.features, 0);
-    const auto rest_of = [&](index_t i) {
-        double rest = 0;
-        for_entries(X, i, [&](index_t j, double x) { rest += out[j] ? 0.0 : x * x * step(j); });
-        return rest;
+    const index_t rows = (X.rows + every - 1) / every;
+    const auto squares = [&](index_t i, const auto& take) {
+        for_entries(X, i * every, [&](index_t j, double x) { take(j, x * x); });
     };
-    for (index_t round = 0; round < rounds; ++round) {
-        rests.clear();
-        std::fill(share.begin(), share.end(), 0.0);
-        for (index_t i = 0; i < X.rows; i += every) {
-            const double rest = rest_of(i);
-            rests.push_back(rest);
-            if (!(rest > 0.0) || std::isinf(rest)) continue;
-            for_entries(X, i, [&](index_t j, double x) { share[j] += x * x * step(j) / rest; });
-        }
-        const std::size_t known = at.size();
-        for (index_t j = 0; j < X.features; ++j)
-            if (!out[j] && share[j] > strong * seen[j] && power[j] > least * seen[j] &&
-                seen[j] > often * double(rests.size())) {
-                at.push_back(j);
-                out[j] = 1;
-            }
-        if (at.size() == known) break;
-    }
-    const bool few = index_t(at.size()) <= std::min(most, X.features / 2);
-    if (!few) std::fill(out.begin(), out.end(), 0);
+    StrongSet set(rows, X.features, squares, step);
+    if (!set.few) std::fill(set.is_strong.begin(), set.is_strong.end(), 0);
     Strength found;
-    rests.clear();
-    for (index_t i = 0; i < X.rows; i += every) rests.push_back(rest_of(i));
+    std::vector<double> rests;
+    for (index_t i = 0; i < rows; ++i) rests.push_back(set.rest_of(i, squares, step));
     found.rest = median(rests);
-    for (std::size_t number = 0; few && number < at.size(); ++number) {
-        const index_t j = at[number];
-        std::vector<double> squares;
+    for (std::size_t number = 0; set.few && number < set.list.size(); ++number) {
+        const index_t j = set.list[number];
+        std::vector<double> own;
         double largest = 0, sum = 0;
         for (index_t i = 0; i < X.rows; i += every) {
             double value = 0;
             for_entries(X, i, [&](index_t k, double x) { value = k == j ? x : value; });
             largest = std::max(largest, std::abs(value));
-            squares.push_back(value * value * step(j));
-            sum += squares.back();
+            own.push_back(value * value * step(j));
+            sum += own.back();
         }
-        const double mean = sum / double(squares.size()), middle = median(squares);
+        const double mean = sum / double(own.size()), middle = median(own);
         found.features.push_back({j, middle > 0.0 ? middle : mean, largest});
     }
     return found;

@@ -55,7 +55,9 @@ index_t count_filled(const DenseView& X, index_t i) {
 template <class T>
 class WorkingCopy {
     static constexpr double sparse_below = 0.25;  // share of entries that are not 0
+    static constexpr index_t sample = 256;        // rows that tell how many entries are 0
     static constexpr index_t slab = 64;           // rows of one task
+    static constexpr double work_of_row = 1e3;    // multiply-adds that copying a row is worth
 
   public:
     // `order` holds, for every row of the copy, its place in the parts one after the other;
@@ -103,7 +105,7 @@ class WorkingCopy {
         index_t seen = 0, filled = 0;
         for (const Data* part : parts) {
             if (part->sparse) return false;
-            for (index_t i = 0; i < part->rows; i += std::max<index_t>(part->rows / 256, 1)) {
+            for (index_t i = 0; i < part->rows; i += std::max<index_t>(part->rows / sample, 1)) {
                 seen += features_;
                 filled += count_filled<T>(part->dense, i);
             }
@@ -116,7 +118,7 @@ class WorkingCopy {
     void for_slabs(const Engine& engine, const Parts& parts, const Rows& rows) const {
         index_t before = 0;
         for (const Data* part : parts) {
-            engine.loop((part->rows + slab - 1) / slab, 1e3 * double(part->rows),
+            engine.loop((part->rows + slab - 1) / slab, work_of_row * double(part->rows),
                         [&](index_t task, int) {
                             const index_t i = task * slab;
                             rows(*part, i, std::min(slab, part->rows - i), before + i);

@@ -11,7 +11,7 @@ namespace sx {
 
 // The state and parameters of a gradient rule for weights and biases together.
 template <class T>
-struct Descent {
+struct RuleState {
     Rule rule;
     T *W, *b;                                 // (features, N), (N)
     T *VW, *Vb;                               // momentum's v, nesterov's u, adam's m
@@ -24,10 +24,10 @@ struct Descent {
 };
 
 template <class T>
-class Stepper {
+class RuleStepper {
   public:
-    Stepper(const Engine& engine, const Descent<T>& p, index_t features, index_t models,
-            index_t outputs)
+    RuleStepper(const Engine& engine, const RuleState<T>& p, index_t features, index_t models,
+                index_t outputs)
         : engine_(engine),
           k_(engine.kernels<T>()),
           p_(p),
@@ -101,7 +101,7 @@ class Stepper {
 
     const Engine engine_;
     const Kernels<T>& k_;
-    const Descent<T>& p_;
+    const RuleState<T>& p_;
     index_t features_, N_;
     std::vector<T> rate_, momentum_, l1_, l2_, zero_;
 };
@@ -110,14 +110,14 @@ class Stepper {
 // rows, then a step of the rule. Returns the number of steps made so far.
 template <class T>
 std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels& labels,
-                           const LossForm& form, const Descent<T>& p, index_t models,
+                           const LossForm& form, const RuleState<T>& p, index_t models,
                            index_t outputs, const index_t* order, index_t count, index_t batch,
                            std::int64_t steps) {
     const Kernels<T>& k = engine.kernels<T>();
     const ModelColumns<T> w{p.W, p.b, models, outputs};
     const index_t N = w.N(), ldg = N == 1 ? 1 : k.padded(N);
     ObjectivePass<T> pass(engine, X);
-    Stepper<T> stepper(engine, p, X.columns, models, outputs);
+    RuleStepper<T> stepper(engine, p, X.columns, models, outputs);
     Buffer<T> gradient;
     T* G = gradient.reserve(X.columns * ldg + 1);
     std::vector<double> value(models), hits(models), gb(N), scale(models);

@@ -1,9 +1,8 @@
 // Rosenblatt's perceptron, one example at a time.
 //
 // Problem    find w, b that put every example on its side of the plane.
-// Given      the examples in `order`; labels 0 and 1 (one output) or class numbers (one output
-// each). On return  each model has gone once through the examples. One output: a positive example
-// with
+// Given      the examples in `order`; labels 0 and 1, or class numbers with an output each.
+// On return  each model has gone once through the examples. One output: a positive example with
 //            w.x + b < 0 is added, a negative one with w.x + b >= 0 subtracted. Several: if another
 //            class scores highest (the first of equals), the example is added to its class and
 //            subtracted from that one. An example of weight 2.5 is shown twice and then by half,

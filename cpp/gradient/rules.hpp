@@ -1,8 +1,7 @@
 // One step of a gradient rule for many models, and what a step is judged by.
 //
-// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, F smooth with gradient g, in the
-// scaled
-//            variables f w (f = 1 without factors), by one of
+// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, F smooth with gradient g, in
+//            the scaled variables f w (f = 1 without factors), by one of
 //              plain     u = prox(w - rate g)                      w = u
 //              momentum  u = prox(w + mu v - rate g)  v = u - w    w = u
 //              nesterov  u = prox(w - rate g)         w = u + mu (u - v)   v = u

@@ -6,10 +6,10 @@ inline namespace SX_ISA {
 
 extern const CholeskyKernels cholesky_kernels;
 const CholeskyKernels cholesky_kernels = {
-    .numbers = factor_numbers,
+    .space = cholesky_space,
     .scratch = multiply_scratch_bytes<double>,
-    .factor = factor,
-    .solve = solve,
+    .factor = cholesky_factor,
+    .solve = cholesky_solve,
 };
 
 }  // namespace SX_ISA

@@ -15,11 +15,11 @@
 namespace sx {
 inline namespace SX_ISA {
 
-constexpr index_t factor_block = 48;  // columns: whole panels in every instruction set
-constexpr index_t factor_rows = 8;    // below the diagonal, at a time
+constexpr index_t cholesky_block = 48;  // columns: whole panels in every instruction set
+constexpr index_t cholesky_rows = 8;    // below the diagonal, at a time
 
-inline index_t factor_numbers(index_t m) {
-    return factor_block * m + factor_block * factor_block + m;
+inline index_t cholesky_space(index_t m) {
+    return cholesky_block * m + cholesky_block * cholesky_block + m;
 }
 
 SX_INLINE double dot(const double* a, const double* b, index_t count) {
@@ -68,19 +68,19 @@ inline void pack_negative(const double* L, index_t m, index_t j0, index_t width,
 }
 
 // Problem    the lower triangle of A = L L^T.
-// Given      the lower triangle of A, C order; space for factor_numbers(m) doubles.
+// Given      the lower triangle of A, C order; space for cholesky_space(m) doubles.
 // On return  L in its place; what stood above the diagonal is lost. A pivot that rounding could
 //            have made of a 0 is taken for one: its column of L becomes 0, and the solutions 0
 //            there. They solve A x = g for every g in the range of A.
-inline void factor(double* A, index_t m, double* space, void* scratch) {
+inline void cholesky_factor(double* A, index_t m, double* space, void* scratch) {
     const double rounding = double(m) * 0x1p-52;
     double* panels = space;
-    double* across = panels + factor_block * m;  // the block on the diagonal, transposed
-    double* diagonal = across + factor_block * factor_block;
+    double* across = panels + cholesky_block * m;  // the block on the diagonal, transposed
+    double* diagonal = across + cholesky_block * cholesky_block;
     for (index_t j = 0; j < m; ++j) diagonal[j] = A[j * m + j];
     const DenseOperand left = {{A, Type::f64, m, m, m, 1}, nullptr, 0, false};
-    for (index_t j0 = 0; j0 < m; j0 += factor_block) {
-        const index_t width = m - j0 < factor_block ? m - j0 : factor_block;
+    for (index_t j0 = 0; j0 < m; j0 += cholesky_block) {
+        const index_t width = m - j0 < cholesky_block ? m - j0 : cholesky_block;
         if (j0) {
             pack_negative(A, m, j0, width, panels);
             for (index_t i0 = j0; i0 < m; i0 += block_rows) {
@@ -90,24 +90,24 @@ inline void factor(double* A, index_t m, double* space, void* scratch) {
         }
         // Column by column, for rows that do not wait for each other: first those of the block on
         // the diagonal, then some at a time of those below.
-        double inverse[factor_block];
+        double inverse[cholesky_block];
         double* corner = A + j0 * m + j0;
         for (index_t c = 0; c < width; ++c) {
             double* pivot = corner + c * m + c;
             const bool counts = *pivot > rounding * diagonal[j0 + c];
             *pivot = counts ? __builtin_sqrt(*pivot) : 0.0;
             inverse[c] = counts ? 1.0 / *pivot : 0.0;
-            double* column = across + c * factor_block;
+            double* column = across + c * cholesky_block;
             for (index_t i = c + 1; i < width; ++i) column[i] = corner[i * m + c] *= inverse[c];
             for (index_t i = c + 1; i < width; ++i)
                 add_multiple(-column[i], column + c + 1, corner + i * m + c + 1, i - c);
         }
-        for (index_t i0 = j0 + width; i0 < m; i0 += factor_rows)
+        for (index_t i0 = j0 + width; i0 < m; i0 += cholesky_rows)
             for (index_t c = 0; c < width; ++c)
-                for (index_t i = i0; i < i0 + factor_rows && i < m; ++i) {
+                for (index_t i = i0; i < i0 + cholesky_rows && i < m; ++i) {
                     double* row = A + i * m + j0;
                     row[c] *= inverse[c];
-                    add_multiple(-row[c], across + c * factor_block + c + 1, row + c + 1,
+                    add_multiple(-row[c], across + c * cholesky_block + c + 1, row + c + 1,
                                  width - c - 1);
                 }
     }
@@ -116,7 +116,7 @@ inline void factor(double* A, index_t m, double* space, void* scratch) {
 // Problem    L L^T x = g.
 // Given      what `factor` left, g in x.
 // On return  x; 0 where the pivot was taken for 0.
-inline void solve(const double* L, index_t m, double* x) {
+inline void cholesky_solve(const double* L, index_t m, double* x) {
     for (index_t i = 0; i < m; ++i) {
         const double pivot = L[i * m + i];
         x[i] = pivot > 0 ? (x[i] - dot(L + i * m, x, i)) / pivot : 0.0;

@@ -9,7 +9,7 @@
 namespace sx {
 
 // The lower triangles of A (count, m, m) become their Cholesky factors.
-inline void factor_all(const Engine& engine, double* A, index_t count, index_t m) {
+inline void cholesky_factor_all(const Engine& engine, double* A, index_t count, index_t m) {
     const CholeskyKernels& k = *engine.set->cholesky;
     struct Space {
         Buffer<double> numbers;
@@ -17,13 +17,14 @@ inline void factor_all(const Engine& engine, double* A, index_t count, index_t m
     };
     std::vector<Space> space(engine.threads);
     engine.loop(count, double(count) * m * m * m / 6, [&](index_t i, int worker) {
-        double* numbers = space[worker].numbers.reserve(k.numbers(m));
-        k.factor(A + i * m * m, m, numbers, space[worker].scratch.reserve(k.scratch));
+        Space& own = space[worker];
+        k.factor(A + i * m * m, m, own.numbers.reserve(k.space(m)), own.scratch.reserve(k.scratch));
     });
 }
 
 // x (count, m) becomes the solutions of L L^T x = x.
-inline void solve_all(const Engine& engine, const double* L, index_t count, index_t m, double* x) {
+inline void cholesky_solve_all(const Engine& engine, const double* L, index_t count, index_t m,
+                               double* x) {
     engine.loop(count, double(count) * m * m,
                 [&](index_t i, int) { engine.set->cholesky->solve(L + i * m * m, m, x + i * m); });
 }

@@ -25,8 +25,9 @@ struct LossBlock {
     std::int64_t y_row, y_model;  // strides in elements; y_model = 0 when all models share y
     const double* s;              // nullptr: all ones
     std::int64_t s_row, s_model;
-    const std::int32_t* whose;  // (models) the column of s; nullptr: s_model times the model
-    const double* scale;        // (models)
+    const std::int32_t*
+        weight_column;    // (models) the column of s; nullptr: s_model times the model
+    const double* scale;  // (models)
     double margin;
     T* Z;
     double* value;  // (rows, models): s * loss; 0 where s == 0, even when the loss is inf

@@ -9,22 +9,14 @@ namespace sx {
 inline namespace SX_ISA {
 
 // Problem    the worst wrong output, max(0, m + z_j - z_y). The best alphas are
-//            a_j = max(0, c_j - theta) / q with c_j as above, where theta solves
-//            sum_j a_j = min(theta / q, 1).
+//            a_j = max(0, c_j - theta) / q with c_j = m + z_j - z_y + q (a_j + sum a) before, where
+//            theta solves sum_j a_j = min(theta / q, 1).
 // Given      kept: the alphas, whose sum is at most 1.
 // On return  the new ones: a projection on the simplex. The left side is convex in theta, so that
 //            Newton's method from the left never overshoots.
 // See        Crammer and Singer, On the algorithmic implementation of multiclass kernel-based
-// vector
-//            machines, 2001.
-struct CrammerSingerDual {
-    static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
-    static constexpr double huge_term = 1e30;  // of outputs that do not count
-    static constexpr int most_turns = 200;     // of Newton's method: each one settles some alphas
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
-    static constexpr double bias_move = 0.015;
-
+//            vector machines, 2001.
+struct CrammerSingerDual : MarginDualTraits {
     template <class T>
     static void encode(index_t own, index_t outputs, const double* U, T* kept) {
         encode_margin_outputs(own, outputs, U, unbounded, kept);

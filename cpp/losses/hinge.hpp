@@ -61,12 +61,7 @@ struct MarginLoss : LossDescriptor {
 // On return  a step to the maximum, within the bounds.
 // See        Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
 //            large-scale linear SVM, 2008.
-struct HingeColumnDual {
-    static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
-    static constexpr double bias_move = 0.015;
-
+struct HingeColumnDual : MarginDualTraits {
     template <class T, class V>
     struct Row {
         static constexpr bool keeps_alpha = false;
@@ -94,13 +89,11 @@ struct HingeColumnDual {
     }
 };
 
-// Problem    the same with alpha >= 0 and alpha^2 / 4 more to pay.
-struct SquaredHingeColumnDual {
-    static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
-    static constexpr double bias_move = 0.015;
-
+// Problem    alpha >= 0 that maximises alpha (margin - m) - alpha^2 / 4 - q d^2 / 2, d its change.
+// Given      kept: alpha.
+// On return  a step to the maximum, not below 0.
+// See        Hsieh et al. 2008.
+struct SquaredHingeColumnDual : MarginDualTraits {
     template <class T, class V>
     struct Row {
         static constexpr bool keeps_alpha = false;
@@ -136,13 +129,7 @@ struct SquaredHingeColumnDual {
 //            then.
 // See        Weston and Watkins, Support vector machines for multi-class pattern recognition, 1999.
 template <bool squared>
-struct MarginDual {
-    static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
-    static constexpr double bias_move = 0.015;
-    static constexpr double huge_term = 1e30;  // of outputs that do not count
-    static constexpr int most_turns = 200;     // of Newton's method: each one settles some alphas
+struct MarginDual : MarginDualTraits {
     static constexpr double most = squared ? unbounded : 1.0;  // of an alpha
 
     template <class T>
@@ -238,7 +225,8 @@ struct Hinge : MarginLoss<false> {
 // Problem    the second derivative of max(0, margin - t z)^2, and of the sum over j != y of
 //            max(0, margin + z_j - z_y)^2: twice the Laplacian of a star.
 // Given      the scores, the labels, the margin.
-// On return  a term that is exactly 0 counts as violated, as in the gradient.
+// On return  products with a direction; a term that is exactly 0 counts as violated, as in the
+//            gradient.
 struct SquaredHinge : MarginLoss<true> {
     static constexpr HessianCoupling coupling = HessianCoupling::star;
     static constexpr AlphaBound alpha_bound = AlphaBound::none;

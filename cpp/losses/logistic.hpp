@@ -16,8 +16,6 @@ inline namespace SX_ISA {
 //            entropy models, 2011.
 struct LogisticDual {
     static constexpr bool entropy = true, shrinks = false, keeps_logit = true;
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
     static constexpr double bias_move = 0.15;
 
     // sigma(-u)
@@ -114,9 +112,8 @@ struct LogisticDual {
 
 // Problem    log(1 + exp(-t z)), t = +-1.
 // Given      the scores and the labels.
-// On return  the loss as max(0, -t z) + log1p(exp(-|z|)): accurate however small, never
-// overflowing.
-//            The Hessian is p (1 - p).
+// On return  the loss as max(0, -t z) + log1p(exp(-|z|)): accurate however small, no
+//            overflow. The gradient is -t (1 - p), the Hessian p (1 - p), p that of the label.
 struct Logistic : LossDescriptor {
     static constexpr bool has_conjugate = true, entropy = true;
     using ColumnDual = LogisticDual;

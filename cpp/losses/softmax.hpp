@@ -9,14 +9,13 @@ inline namespace SX_ISA {
 
 // Problem    the cross-entropy: u = z + q (a - softmax(u)), then a = softmax(u); U = a - e_y. With
 //            `reference` a score of 0 stands beside the outputs.
-// Given      kept: the u of the last visit.
+// Given      kept: the logits u of the last visit.
 // On return  two steps of Newton's method, or more where those were not enough. The matrix is
 //            1 + q (diag(p) - p p^T), whose inverse is that of its diagonal and one more product.
+// See        Yu, Huang and Lin 2011, section 4.
 template <bool reference>
 struct SoftmaxDual {
     static constexpr bool entropy = true, shrinks = false, keeps_logit = false;
-    // Where more would make the rows disturb each other: how far a change of one dual by 1 may move
-    // the bias. Measured on text and images.
     static constexpr double bias_move = 0.1;
 
     template <class T>
@@ -205,7 +204,6 @@ struct SoftmaxDual {
 // On return  the loss; the gradient p_j, and p_y - 1 at y. The sum over the classes other than y is
 //            kept apart, so that neither the loss nor p_y - 1 loses its digits when y is all but
 //            certain.
-//            The Hessian: see below.
 template <bool reference>
 struct SoftmaxLoss : LossDescriptor {
     static constexpr bool has_conjugate = true, entropy = true;

@@ -11,44 +11,44 @@
 
 namespace sx {
 
-enum class Rows { faulty, repeated, unordered, in_order };
+enum class RowOrder { invalid, duplicates, unsorted, sorted };
 
 // Whether a row has a column more than once: every thread marks those of a row, and wipes them out.
 template <class Index>
-bool has_repeats(const Engine& engine, index_t rows, index_t columns, const Index* start,
-                 const Index* index) {
+bool has_duplicates(const Engine& engine, index_t rows, index_t columns, const Index* start,
+                    const Index* index) {
     constexpr index_t piece = 1 << 9, bits = 64;
     const index_t pieces = (rows + piece - 1) / piece;
     std::vector<std::vector<std::uint64_t>> marks(engine.threads);
     std::vector<char> found(pieces);
     engine.loop(pieces, 4.0 * double(start[rows]), [&](index_t task, int worker) {
         marks[worker].resize((columns + bits - 1) / bits);
-        std::uint64_t *mark = marks[worker].data(), repeats = 0;
+        std::uint64_t *mark = marks[worker].data(), duplicates = 0;
         for (index_t i = task * piece; i < std::min(rows, (task + 1) * piece); ++i) {
             for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) {
                 std::uint64_t& word = mark[index[k] / bits];
                 const std::uint64_t bit = std::uint64_t(1) << (index[k] % bits);
-                repeats |= word & bit;
+                duplicates |= word & bit;
                 word |= bit;
             }
             for (index_t k = start[i]; k < index_t(start[i + 1]); ++k) mark[index[k] / bits] = 0;
         }
-        found[task] = repeats != 0;
+        found[task] = duplicates != 0;
     });
-    return std::any_of(found.begin(), found.end(), [](char repeats) { return repeats; });
+    return std::any_of(found.begin(), found.end(), [](char duplicates) { return duplicates; });
 }
 
 // How the rows of a compressed matrix lie, whose arrays have room for `entries`. Columns that do
 // not rise are counted over all entries, without a look at where rows start, and then there: in
 // order are rows that have no others.
 template <class Index>
-Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entries,
-               const Index* start, const Index* index) {
-    if (start[0] != 0 || index_t(start[rows]) > entries) return Rows::faulty;
+RowOrder check_row_order(const Engine& engine, index_t rows, index_t columns, index_t entries,
+                         const Index* start, const Index* index) {
+    if (start[0] != 0 || index_t(start[rows]) > entries) return RowOrder::invalid;
     index_t apart = 0;
     for (index_t i = 0; i < rows; ++i) {
         const index_t first = start[i], last = start[i + 1];
-        if (first > last || last > entries) return Rows::faulty;
+        if (first > last || last > entries) return RowOrder::invalid;
         if (first > 0 && first < last) apart += index[first] <= index[first - 1];
     }
     constexpr index_t piece = 1 << 14;
@@ -67,11 +67,12 @@ Rows look_over(const Engine& engine, index_t rows, index_t columns, index_t entr
         most[task] = high;
     });
     for (index_t task = 0; task < pieces; ++task) {
-        if (least[task] < 0 || index_t(most[task]) >= columns) return Rows::faulty;
+        if (least[task] < 0 || index_t(most[task]) >= columns) return RowOrder::invalid;
         apart -= falls[task];
     }
-    if (apart == 0) return Rows::in_order;
-    return has_repeats(engine, rows, columns, start, index) ? Rows::repeated : Rows::unordered;
+    if (apart == 0) return RowOrder::sorted;
+    return has_duplicates(engine, rows, columns, start, index) ? RowOrder::duplicates
+                                                               : RowOrder::unsorted;
 }
 
 // Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.
@@ -115,9 +116,9 @@ class EntrySort {
 // added up in the order they came, and returns how many entries there are. There must be room for
 // as many as the rows have.
 template <class Index, class Value>
-index_t put_in_order(const Engine& engine, index_t rows, index_t columns, const Index* start,
-                     const Index* index, const Value* value, Index* new_start, Index* new_index,
-                     Value* new_value) {
+index_t sort_rows(const Engine& engine, index_t rows, index_t columns, const Index* start,
+                  const Index* index, const Value* value, Index* new_start, Index* new_index,
+                  Value* new_value) {
     using Sort = EntrySort<Index, Value>;
     constexpr index_t at_once = 1 << 15;  // entries that the cache holds
     const index_t per_row = start[rows] / std::max<index_t>(rows, 1) + 1;

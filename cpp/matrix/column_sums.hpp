@@ -29,9 +29,8 @@ SX_INLINE vec<double> doubles(const T* from, int count) {
 }
 
 // Problem    out[c] = the sum of A[i][c] over the rows of A (rows, width).
-// On return  row i has gone to the part i mod 8 of its column: additions to different parts
-// overlap,
-//            and the bits do not depend on the width.
+// On return  row i has gone to the part i mod 8 of its column: additions to different
+//            parts overlap, and the bits do not depend on the width.
 template <class T>
 void sum_columns(const T* A, index_t rows, index_t width, double* out) {
     if (width == 1) {  // one row to each part is one run of numbers

@@ -100,19 +100,19 @@ struct Data {
     // A dense X with neighbouring rows side by side, made by make(memory, count) when first asked
     // for and then kept; `count` numbers of `type`.
     template <class Make>
-    DenseView turned(Type type, const Make& make) const {
+    DenseView column_major_copy(Type type, const Make& make) const {
         std::lock_guard<std::mutex> lock(kept->guard);
-        if (kept->turned.empty()) {
+        if (kept->column_major_copy.empty()) {
             std::vector<char> memory(rows * columns * (type == Type::f32 ? 4 : 8));
             make(memory.data());
-            kept->turned = std::move(memory);
+            kept->column_major_copy = std::move(memory);
         }
-        return {kept->turned.data(), type, rows, columns, 1, rows};
+        return {kept->column_major_copy.data(), type, rows, columns, 1, rows};
     }
 
   private:
     struct Kept {
-        std::vector<char> turned;
+        std::vector<char> column_major_copy;
         std::mutex guard;
         index_t chunk = 0, parts = 0;
         Bounds bounds, ranges, pairs;

@@ -12,8 +12,8 @@ namespace sx {
 // On return  entry e of a model has gone to the part e mod 8 of its sum: additions to different
 //            parts overlap, and the bits do not depend on the number of models.
 template <class T>
-void model_dots(const T* W, const T* b, const T* V, const T* c, index_t features, index_t models,
-                index_t outputs, double* out) {
+void inner_products(const T* W, const T* b, const T* V, const T* c, index_t features,
+                    index_t models, index_t outputs, double* out) {
     constexpr index_t ways = 8;
     std::vector<double> parts(ways * models, 0.0);
     double* part = parts.data();

@@ -11,12 +11,12 @@ struct Labels {
     index_t y_row, y_model;
     const double* s;  // null: all ones
     index_t s_row, s_model;
-    const std::int32_t* whose;  // (models) the column of s; null: s_model times the model
-    const double* scale;        // (models)
+    const std::int32_t* weight_column;  // (models) the column of s; null: s_model times the model
+    const double* scale;                // (models)
 
-    bool same_weights() const { return !s || (!whose && s_model == 0); }
+    bool same_weights() const { return !s || (!weight_column && s_model == 0); }
     double weight(index_t i, index_t m) const {
-        return s ? s[i * s_row + (whose ? index_t(whose[m]) : m * s_model)] : 1.0;
+        return s ? s[i * s_row + (weight_column ? index_t(weight_column[m]) : m * s_model)] : 1.0;
     }
 };
 
@@ -35,7 +35,7 @@ LossBlock<T> block_of(const Labels& labels, const LossForm& form, index_t first,
     out.s = labels.s ? labels.s + first * labels.s_row : nullptr;
     out.s_row = labels.s_row;
     out.s_model = labels.s_model;
-    out.whose = labels.whose;
+    out.weight_column = labels.weight_column;
     out.scale = labels.scale;
     out.margin = form.margin;
     out.one_vs_rest = form.one_vs_rest;

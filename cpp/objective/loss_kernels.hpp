@@ -16,7 +16,7 @@ inline namespace SX_ISA {
 // A sample without weight must leave no trace, whatever its scores: inf or NaN times 0 is NaN. Its
 // scores are replaced by 0, and everything that follows is finite.
 template <class T>
-SX_INLINE void silence_unweighted(const LossTile<T>& tile, std::int64_t outputs, T* scores) {
+SX_INLINE void zero_unweighted(const LossTile<T>& tile, std::int64_t outputs, T* scores) {
     T keep[loss_tile];
     for (std::int64_t l = 0; l < loss_tile; ++l) keep[l] = tile.s[l] == 0 ? T(0) : T(1);
     for (std::int64_t k = 0; k < outputs; ++k)
@@ -36,20 +36,20 @@ SX_INLINE void write_results(const LossTile<T>& tile, std::int64_t count, double
 // The rows of a single model as one row of many, which is read faster. Returns the stride of the
 // scale.
 template <class T>
-SX_INLINE std::int64_t one_long_row(LossBlock<T>& block) {
+SX_INLINE std::int64_t as_one_row(LossBlock<T>& block) {
     if (block.models != 1) return 1;
     block.models = block.rows;
     block.rows = 1;
     block.y_model = block.y_row;
-    if (block.whose) block.s += block.whose[0];
-    block.whose = nullptr;
+    if (block.weight_column) block.s += block.weight_column[0];
+    block.weight_column = nullptr;
     block.s_model = block.s_row;
     return 0;
 }
 
 template <class Form, bool binary, class T>
 void loss_over_tiles(LossBlock<T> block) {
-    const std::int64_t scale_model = one_long_row(block);
+    const std::int64_t scale_model = as_one_row(block);
     const std::int64_t total = block.rows * block.models;
     LossCursor next = {0, 0};
     LossTile<T> tile;
@@ -60,8 +60,8 @@ void loss_over_tiles(LossBlock<T> block) {
         const bool in_place = binary && block.gradient && count == loss_tile;
         T* scores = in_place ? Z : block.scratch;
         read_labels(block, scale_model, count, next, tile);
-        if (!in_place) turn_in(Z, count, block.outputs, scores);
-        if (block.s) silence_unweighted(tile, block.outputs, scores);
+        if (!in_place) transpose_in(Z, count, block.outputs, scores);
+        if (block.s) zero_unweighted(tile, block.outputs, scores);
         for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
             LossLanes<T> lane = {scores + l,
                                  block.outputs,
@@ -78,7 +78,7 @@ void loss_over_tiles(LossBlock<T> block) {
             store<T>(tile.loss + l, lane.loss);
             store<T>(tile.hit + l, lane.hit);
         }
-        if (block.gradient && !in_place) turn_back(scores, count, block.outputs, Z);
+        if (block.gradient && !in_place) transpose_out(scores, count, block.outputs, Z);
         write_results(tile, count, block.value + first, block.hit + first);
     }
 }
@@ -97,7 +97,7 @@ void loss_block(Loss loss, const LossBlock<T>& block) {
 
 template <class Form, bool binary, class T>
 void hessian_over_tiles(LossBlock<T> block, T* V) {
-    const std::int64_t scale_model = one_long_row(block);
+    const std::int64_t scale_model = as_one_row(block);
     const std::int64_t total = block.rows * block.models;
     T* scores = block.scratch;
     T* directions = scores + loss_scratch<T>(block.outputs);
@@ -106,11 +106,11 @@ void hessian_over_tiles(LossBlock<T> block, T* V) {
     for (std::int64_t first = 0; first < total; first += loss_tile) {
         const std::int64_t count = total - first < loss_tile ? total - first : loss_tile;
         read_labels(block, scale_model, count, next, tile);
-        turn_in(block.Z + first * block.outputs, count, block.outputs, scores);
-        turn_in(V + first * block.outputs, count, block.outputs, directions);
+        transpose_in(block.Z + first * block.outputs, count, block.outputs, scores);
+        transpose_in(V + first * block.outputs, count, block.outputs, directions);
         if (block.s) {
-            silence_unweighted(tile, block.outputs, scores);
-            silence_unweighted(tile, block.outputs, directions);
+            zero_unweighted(tile, block.outputs, scores);
+            zero_unweighted(tile, block.outputs, directions);
         }
         for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
             HessianLanes<T> lane = {{scores + l,
@@ -127,7 +127,7 @@ void hessian_over_tiles(LossBlock<T> block, T* V) {
             else
                 Form::hessian_multiclass(lane);
         }
-        turn_back(directions, count, block.outputs, V + first * block.outputs);
+        transpose_out(directions, count, block.outputs, V + first * block.outputs);
     }
 }
 

@@ -63,8 +63,9 @@ SX_INLINE void read_labels(const LossBlock<T>& block, std::int64_t scale_model, 
         copy_strided(block.y + row * block.y_row + model * block.y_model, block.y_model, run,
                      tile.y + lane);
         const double* s = block.s ? block.s + row * block.s_row : nullptr;
-        if (block.whose)
-            for (std::int64_t i = 0; i < run; ++i) tile.s[lane + i] = s[block.whose[model + i]];
+        if (block.weight_column)
+            for (std::int64_t i = 0; i < run; ++i)
+                tile.s[lane + i] = s[block.weight_column[model + i]];
         else if (s)
             copy_strided(s + model * block.s_model, block.s_model, run, tile.s + lane);
         weigh(tile.s + lane, block.scale + model * scale_model, scale_model, run,
@@ -78,7 +79,7 @@ SX_INLINE void read_labels(const LossBlock<T>& block, std::int64_t scale_model, 
 // Up to lanes<T> outputs, from k on, of a vector of lanes between Z (count, outputs) and the
 // scratch.
 template <class T>
-struct Corner {
+struct TileCorner {
     std::int64_t lane, k, width, count, outputs;
 
     SX_INLINE std::int64_t offset(std::int64_t i) const { return (lane + i) * outputs + k; }
@@ -136,7 +137,7 @@ SX_INLINE void copy_tile(const T* from, std::int64_t count, T* to) {
 
 // Z (count, outputs) to scores (outputs, loss_tile), the missing lanes 0.
 template <class T>
-void turn_in(const T* Z, std::int64_t count, std::int64_t outputs, T* scores) {
+void transpose_in(const T* Z, std::int64_t count, std::int64_t outputs, T* scores) {
     if (outputs == 1) {
         for (std::int64_t l = count; l < loss_tile; ++l) scores[l] = 0;
         return copy_tile(Z, count, scores);
@@ -144,19 +145,19 @@ void turn_in(const T* Z, std::int64_t count, std::int64_t outputs, T* scores) {
     for (std::int64_t k = 0; k < outputs; k += lanes<T>) {
         const std::int64_t width = outputs - k < lanes<T> ? outputs - k : lanes<T>;
         for (std::int64_t l = 0; l < loss_tile; l += lanes<T>)
-            Corner<T>{l, k, width, count, outputs}.in(Z, scores);
+            TileCorner<T>{l, k, width, count, outputs}.in(Z, scores);
     }
 }
 
 // The last outputs first and the lanes in order: what a whole vector spills into the following
 // lanes is overwritten by their own numbers.
 template <class T>
-void turn_back(const T* scores, std::int64_t count, std::int64_t outputs, T* Z) {
+void transpose_out(const T* scores, std::int64_t count, std::int64_t outputs, T* Z) {
     if (outputs == 1) return copy_tile(scores, count, Z);
     for (std::int64_t k = (outputs - 1) / lanes<T> * lanes<T>; k >= 0; k -= lanes<T>) {
         const std::int64_t width = outputs - k < lanes<T> ? outputs - k : lanes<T>;
         for (std::int64_t l = 0; l < loss_tile; l += lanes<T>)
-            Corner<T>{l, k, width, count, outputs}.back(scores, Z);
+            TileCorner<T>{l, k, width, count, outputs}.back(scores, Z);
     }
 }
 

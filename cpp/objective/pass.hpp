@@ -47,8 +47,8 @@ class ObjectivePass {
         double* hits_of_rows = space_.row_hit.reserve(block * B * engine_.threads);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
         const index_t blocks = products_.blocks_of(rows_at_once);
-        RowSums all_values(engine_, B, blocks), all_hits(engine_, B, blocks);
-        RowSums biases(engine_, N, blocks);
+        BlockedRowSums all_values(engine_, B, blocks), all_hits(engine_, B, blocks);
+        BlockedRowSums biases(engine_, N, blocks);
         // Rows [first, first + here) of the labels, a block, whose scores are Z.
         const auto judge = [&](const Labels& near, index_t first, index_t here, T* Z,
                                index_t number, int worker) {
@@ -112,7 +112,7 @@ class ObjectivePass {
         const index_t rows_at_once =
             slabs ? products_.rows_of_wave(N) : std::min(products_.chunk(N), X_.rows);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
-        RowSums biases(engine_, N, products_.blocks_of(rows_at_once));
+        BlockedRowSums biases(engine_, N, products_.blocks_of(rows_at_once));
         // Rows [first, first + here), a block, whose scores along V are U.
         const auto apply = [&](index_t first, index_t here, T* U, index_t number, int worker) {
             T* scores = const_cast<T*>(Z + first * N);  // only read
@@ -172,7 +172,7 @@ class ObjectivePass {
         out.s = s;
         out.s_row = s_width;
         out.s_model = s_width == 1 ? 0 : 1;
-        out.whose = nullptr;
+        out.weight_column = nullptr;
         return out;
     }
 

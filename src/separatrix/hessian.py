@@ -189,7 +189,7 @@ class Curvature:
         if self.loss.compiled:
             code, margin, of_ones = self.loss.native_code, self.loss.margin, V is None
             out = np.empty_like(Z) if V is None else V
-            _core.bend(
+            _core.apply_loss_hessian(
                 code, margin, block.y, block.s, self.scale, Z, out, block.weight_column, of_ones
             )
             return out

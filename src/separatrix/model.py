@@ -61,7 +61,7 @@ class Model:
         W, (d, B, K) = np.ascontiguousarray(self.W), self.W.shape
         which = np.ascontiguousarray(np.arange(B)[models], np.int64)
         out = [np.empty((d, 1, K), W.dtype) for _ in which]
-        _core.split(W, which, out)
+        _core.split_models(W, which, out)
         return [Model(part, self.b[m : m + 1].copy()) for part, m in zip(out, which)]
 
     def copy(self) -> Model:
@@ -80,7 +80,7 @@ class Model:
         out = np.empty(len(self.b))
         if self.W.dtype != other.W.dtype:
             self, other = self.astype(np.float64), other.astype(np.float64)
-        _core.dots(self.W, self.b, other.W, other.b, out)
+        _core.inner_products(self.W, self.b, other.W, other.b, out)
         return out
 
     def times(self, factors: Array) -> Model:
@@ -111,5 +111,5 @@ class Model:
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"Models of one batch must have the same features. Got W of {shapes}.")
         W = np.empty((d, B, K), b.dtype)
-        _core.join(parts, W)
+        _core.join_models(parts, W)
         return cls(W, b)

@@ -185,7 +185,7 @@ class Objective:
             gb[:] = 0
         l1, l2 = self.strengths(model.n_models)
         penalty, squares = np.zeros(model.n_models), np.zeros(model.n_models)
-        _core.measure(
+        _core.penalty_and_gradient_norm(
             model.W, GW, gb, l1, l2, self.factors(model), self.bias, penalty, squares
         )  # fmt: skip
         penalty += self._bias_penalty(model)

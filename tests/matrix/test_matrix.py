@@ -445,12 +445,15 @@ def test_a_column_given_twice_is_found_in_rows_of_any_length(length: int, kind: 
     rng = np.random.default_rng(length)
     rows = [rng.permutation(5000)[:length] for _ in range(1200)]
     start = np.arange(0, 1200 * length + 1, length).astype(kind)
-    assert _core.look_over(start, np.concatenate(rows).astype(kind), 5000) == _core.Rows.unordered
+    assert (
+        _core.check_row_order(start, np.concatenate(rows).astype(kind), 5000)
+        == _core.RowOrder.unsorted
+    )
     for row in (0, 600, 1199):
         one = [each.copy() for each in rows]
         one[row][-1] = one[row][0]
-        found = _core.look_over(start, np.concatenate(one).astype(kind), 5000)
-        assert found == _core.Rows.repeated
+        found = _core.check_row_order(start, np.concatenate(one).astype(kind), 5000)
+        assert found == _core.RowOrder.duplicates
 
 
 @pytest.mark.parametrize("largest", [1, 2**24, 2**24 + 1])
@@ -602,14 +605,14 @@ def test_a_single_entry_that_is_not_1_is_read(place: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 7, 64, 65, 40_000, 70_001])
 def test_the_largest_of_many_numbers(count: int, dtype: str, instruction_set: str) -> None:
     x = np.random.default_rng(count).standard_normal(count).astype(dtype)
-    assert _core.largest(x) == np.abs(x).max(initial=0.0)
+    assert _core.max_abs(x) == np.abs(x).max(initial=0.0)
     for place in {0, count // 2, count - 1} if count else ():
         y = x.copy()
         y[place] = -9.0
-        assert _core.largest(y) == 9.0
+        assert _core.max_abs(y) == 9.0
         for bad in (np.nan, np.inf, -np.inf):
             y[place] = bad
-            assert np.isnan(_core.largest(y))
+            assert np.isnan(_core.max_abs(y))
 
 
 @pytest.mark.parametrize("place", [0, 16_383, 16_384, 20_000, 32_767, 39_998])
@@ -625,20 +628,20 @@ def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, 
         index[[place, place + 1]] = index[[place + 1, place]]
     elif fault != "none":
         index[place + 1] = {"equal": index[place], "too high": 40_000, "below 0": -1}[fault]
-    found = _core.look_over(start, index, 40_000)
-    expected = {"none": "in_order", "falls": "unordered", "equal": "repeated"}
-    assert found == getattr(_core.Rows, expected.get(fault, "faulty"))
+    found = _core.check_row_order(start, index, 40_000)
+    expected = {"none": "sorted", "falls": "unsorted", "equal": "duplicates"}
+    assert found == getattr(_core.RowOrder, expected.get(fault, "invalid"))
 
 
 def test_rows_that_begin_before_the_last_one_ends_are_in_order() -> None:
     index = np.tile(np.arange(7, dtype=np.int32), 10_000)
     start = np.arange(0, 70_001, 7, dtype=np.int32)
-    assert _core.look_over(start, index, 7) == _core.Rows.in_order
+    assert _core.check_row_order(start, index, 7) == _core.RowOrder.sorted
     start[5000] += 1  # the first entry of a row is now the last of the one before, which has it
-    assert _core.look_over(start, index, 7) == _core.Rows.repeated
-    assert _core.look_over(start, index, 6) == _core.Rows.faulty
+    assert _core.check_row_order(start, index, 7) == _core.RowOrder.duplicates
+    assert _core.check_row_order(start, index, 6) == _core.RowOrder.invalid
     start[-1] += 1  # beyond the entries
-    assert _core.look_over(start, index, 7) == _core.Rows.faulty
+    assert _core.check_row_order(start, index, 7) == _core.RowOrder.invalid
 
 
 # --- memory ---
@@ -700,7 +703,7 @@ def big_product(name: str) -> Callable[[], None]:
     W, b, Z = np.ones((d, N, 1)), np.zeros((N, 1)), np.empty((n, N, 1))
     U, G, y = np.ones((n, N, 1)), np.zeros((d, N, 1)), np.zeros(n, np.int32)
     ones, order = np.ones(N), np.arange(n)
-    rules = _core.RulesF64(
+    rules = _core.GradientRuleF64(
         0, W, b, None, None, None, None, 0.0 * ones, ones, ones, ones, None, 0.9, 0.9, 1.0, True
     )
     calls: dict[str, Callable[[], Any]] = {
@@ -1061,8 +1064,8 @@ def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
     block = Block.of(np.zeros((n, 1)), np.zeros(n, int), s, whose)
     U, factors = rng.standard_normal((n, B, K)), rng.random(B)
     weights = block.weights[:, :, None]
-    assert _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
-    assert not _core.usable(U, block.s, block.weight_column)  # rows without weight have some
+    assert _core.are_valid_duals(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
+    assert not _core.are_valid_duals(U, block.s, block.weight_column)  # rows without weight have some
     U[np.broadcast_to(weights == 0.0, U.shape)] = np.inf
     counts = np.where(weights > 0.0, U, 0.0)
     np.testing.assert_allclose(block.weigh(U, factors), counts * weights * factors[:, None])
@@ -1070,7 +1073,7 @@ def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
     sizes = (np.abs(counts) * weights).sum(axis=0)
     np.testing.assert_allclose(block.weighted_sum(U, sizes=True), sizes)
     U[np.flatnonzero(block.weights[:, 2])[0], 2, 1] = np.nan
-    assert not _core.usable(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
+    assert not _core.are_valid_duals(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 1), (5, 2, 1), (4, 3, 1), (4, 2)])

@@ -76,7 +76,7 @@ class Block:
         """s o U times a factor (B,) for each model, of U (n, B, K); 0 in rows without weight."""
         U = self.as_duals(U)
         out = np.empty_like(U)
-        _core.weigh(U, self.s, np.ascontiguousarray(factors, np.float64), out, self.weight_column)
+        _core.multiply_weights(U, self.s, np.ascontiguousarray(factors, np.float64), out, self.weight_column)
         return out
 
     def weighted_sum(self, U: Array, sizes: bool = False) -> Array:
@@ -87,7 +87,7 @@ class Block:
         """
         U = self.as_duals(U)
         out = np.empty(U.shape[1:])
-        _core.sum_weighed(U, self.s, sizes, out, self.weight_column)
+        _core.weighted_sums(U, self.s, sizes, out, self.weight_column)
         return out
 
     def as_duals(self, U: Array) -> Array:

@@ -127,9 +127,9 @@ def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
             break
         x = tilts(A)
         moved, flows = np.empty(U.shape), np.zeros(A.shape)
-        _core.scale_flows(False, y, U, np.exp(x[:, None, :] - x[:, :, None]), moved)
+        _core.scale_class_pairs(False, y, U, np.exp(x[:, None, :] - x[:, :, None]), moved)
         moved /= (1.0 + U[at] - moved[at])[:, None, None]
-        _core.flow_sums(False, y, s, moved, flows)
+        _core.class_pair_sums(False, y, s, moved, flows)
         before, off = off, _imbalance(flows)
         if not off < 0.5 * before:
             break

@@ -80,7 +80,7 @@ class ClassDifferences:
         if not self.compiled:
             return self._conjugate_in_numpy(y, U, tolerance)
         cost = np.empty(U.shape[:2])
-        _core.conjugate_costs(
+        _core.conjugate_values(
             self.native_code,
             self.margin,
             self._is_lifted(U),
@@ -110,10 +110,10 @@ class ClassDifferences:
         C = U.shape[2] + lifted
         labels, duals = _whole(y, C), np.ascontiguousarray(U, np.float64)
         A = np.zeros((U.shape[1], C, C))
-        _core.flow_sums(lifted, labels, weights, duals, A)
+        _core.class_pair_sums(lifted, labels, weights, duals, A)
         duals, A = self._tilted(labels, weights, duals, A)
         balanced = np.empty_like(duals)
-        _core.scale_flows(lifted, labels, duals, balancing(A), balanced)
+        _core.scale_class_pairs(lifted, labels, duals, balancing(A), balanced)
         return balanced.astype(U.dtype, copy=False)
 
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:

@@ -46,4 +46,4 @@ def _all_finite(a: Array) -> bool:
     in_one = a.flags.c_contiguous or a.flags.f_contiguous
     if a.dtype not in (np.float32, np.float64) or not (in_one and a.flags.aligned):
         return False
-    return math.isfinite(_core.largest(a.ravel(order="K")))
+    return math.isfinite(_core.max_abs(a.ravel(order="K")))

@@ -144,7 +144,7 @@ class Matrix(StoredMatrix):
             return np.maximum(high.astype(np.float64), -low.astype(np.float64))
         full, data = self.full_columns(), compressed_arrays(self.X)[2]
         if not full.any():
-            return np.full(self.shape[1], 1.0 if self.native.ones else _core.largest(data))
+            return np.full(self.shape[1], 1.0 if self.native.ones else _core.max_abs(data))
         each = np.zeros(self.shape[1])
         for _, column, value in entry_pieces(self.X, np.ones(self.shape[0])):
             np.maximum.at(each, column, np.abs(value))

@@ -45,7 +45,7 @@ def sum_samples(a: Array) -> Array:
     """
     a = as_floats(a)
     out = np.empty(a.shape[1:])
-    _core.sum_rows(a.reshape(len(a), -1) if a.size else np.empty((0, out.size)), out.reshape(-1))
+    _core.column_sums(a.reshape(len(a), -1) if a.size else np.empty((0, out.size)), out.reshape(-1))
     return out
 
 
@@ -57,7 +57,7 @@ def sum_squares(V: Array) -> Array:
     """
     V, out = np.ascontiguousarray(V), np.empty(V.shape[1])
     nothing = np.zeros(V.shape[1:], V.dtype)
-    _core.dots(V, nothing, V, nothing, out)
+    _core.inner_products(V, nothing, V, nothing, out)
     return out
 
 
@@ -67,5 +67,5 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
     Its memory is touched in order and on all threads, which takes less time than as they come by.
     """
     out = np.empty(shape, dtype)
-    _core.clear(out)
+    _core.fill_zeros(out)
     return out

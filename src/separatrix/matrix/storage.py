@@ -160,8 +160,8 @@ def canonical(X: Any) -> Any:
         view = type(X)((_values_of(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
         view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
         start, index, _ = compressed_arrays(view)
-        rows = _core.look_over(start, index, view.shape[view.format == "csr"])
-        if rows == _core.Rows.faulty:
+        rows = _core.check_row_order(start, index, view.shape[view.format == "csr"])
+        if rows == _core.RowOrder.faulty:
             view.check_format(full_check=True)  # which says what is wrong
             raise ValueError("some of its indices are not those of an entry")
     except ValueError as error:
@@ -169,10 +169,10 @@ def canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    unsorted = rows == _core.Rows.unordered
-    if rows == _core.Rows.repeated:  # the sums of whole numbers may need more digits than they do
+    unsorted = rows == _core.RowOrder.unordered
+    if rows == _core.RowOrder.repeated:  # the sums of whole numbers may need more digits than they do
         view.data = view.data.astype(working_type(X.dtype), copy=False)
-    if rows == _core.Rows.repeated or (unsorted and view.format == "csc"):
+    if rows == _core.RowOrder.repeated or (unsorted and view.format == "csc"):
         return sort_indices(view)
     view.has_sorted_indices = view.hascanonical_format = not unsorted
     return view
@@ -196,7 +196,7 @@ def sort_indices(X: Any) -> Any:
     given = compressed_arrays(X)
     start, index, value = (np.empty_like(a) for a in given)
     columns = X.shape[X.format == "csr"]
-    count = _core.put_in_order(*given, columns, start, index, value)
+    count = _core.sort_rows(*given, columns, start, index, value)
     out = type(X)((value[:count], index[:count], start), shape=X.shape, copy=False)
     out.hascanonical_format = True
     return out

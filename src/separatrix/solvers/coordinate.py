@@ -116,7 +116,7 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
     l1, l2 = objective.strengths(model.n_models)
     least = LEAST_CURVATURE * np.minimum(state.found.value, 1.0)
     way, fall = Model.zeros(*model.W.shape), np.zeros(model.b.shape)
-    at = _core.Coordinates(
+    at = _core.CoordinateStep(
         model.W,
         model.b,
         gradient.W,

@@ -50,8 +50,7 @@ SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
 # likely. In all it makes four times as many steps.
 SHORT_PATIENCE, SHORTEST_PATIENCE = 8, 5
 
-_Copy: TypeAlias = _core.DualF32 | _core.DualF64
-
+_Copy: TypeAlias = _core.WorkingCopyF32 | _core.WorkingCopyF64
 
 def has_dual_form(loss: Loss) -> bool:
     """Whether compiled code knows how to make the duals of one row the best there are.
@@ -181,7 +180,7 @@ class Dual(Optimiser):
             s=s,
             strength=objective.scale(B) / l2,
             bias_square=_bias_square(objective, model),
-            whose=weight_column,
+            weight_column=weight_column,
         )
         options = _core.DualOptions(
             seed=int(draw.integers(2**63)),
@@ -241,7 +240,7 @@ class Dual(Optimiser):
         key = (np.dtype(kind).char, frame.moves, *(id(X) for X in parts))
         if key not in self._copies:
             order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
-            make = _core.DualF32 if kind == np.float32 else _core.DualF64
+            make = _core.WorkingCopyF32 if kind == np.float32 else _core.WorkingCopyF64
             self._copies.clear()
             origin = np.ascontiguousarray(frame.origin, np.float64) if frame.moves else None
             copy = make([X.native for X in parts], order, origin)

@@ -36,7 +36,7 @@ RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
 SCHEDULES = ("constant", "exponential", "inverse")
 EPSILON = 1e-8
 
-_Rules: TypeAlias = _core.RulesF32 | _core.RulesF64
+_Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Gradient(Solver):
         model = state.model
         first, second = (*state.slots, None, None)[:2]
         l1, l2 = objective.strengths(model.n_models)
-        kind = _core.RulesF32 if model.W.dtype == np.float32 else _core.RulesF64
+        kind = _core.GradientRuleF32 if model.W.dtype == np.float32 else _core.GradientRuleF64
         return kind(
             RULES[self.rule],
             model.W,

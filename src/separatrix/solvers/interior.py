@@ -201,7 +201,7 @@ class _Point:
             K if self.terms.apart else 1,
             lambda some: self._some(some).second(d[some], whole[some]),
         )
-        _core.factor(H.reshape(-1, *H.shape[2:]))
+        _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         return H
 
     def _some(self, models: Array) -> Terms:

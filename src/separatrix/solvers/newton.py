@@ -249,7 +249,7 @@ def _by_factors(
         part = objective if every else objective.select(some)
         scores = state.found.scores if every else ()
         H = part.curvature(model, part.frame(len(some)), scores).hessian()
-        _core.factor(H.reshape(-1, *H.shape[2:]))
+        _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)
         decrement[some] = -gradient.select(some).dot(fresh)
@@ -267,6 +267,6 @@ def solve_factored(factor: Array, g: Model) -> Model:
     W = np.concatenate([g.W, g.b[None]])
     x = np.ascontiguousarray(W.transpose(1, 2, 0))  # (B, K, d + 1), the order of H
     m = factor.shape[2]
-    _core.solve(factor.reshape(-1, m, m), x.reshape(-1, m))
+    _core.cholesky_solve(factor.reshape(-1, m, m), x.reshape(-1, m))
     W = x.transpose(2, 0, 1)
     return Model(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]))

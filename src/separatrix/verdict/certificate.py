@@ -234,7 +234,7 @@ def _shrunk(U: Array, shrink: Array) -> Array:
 def _usable(U: Array, block: Block) -> Array:
     """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
     U = block.as_duals(U)
-    if _core.usable(U, block.s, block.weight_column):
+    if _core.are_valid_duals(U, block.s, block.weight_column):
         return U
     s = per_model(block.weights)
     return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)
