@@ -90,7 +90,7 @@ bool strong_features(const Matrix& squares, In<double> steps, Out<bool> strong) 
         for (index_t k = A.offset(i); k < A.offset(i + 1); ++k)
             take(A.column(k), static_cast<const double*>(A.value)[k]);
     };
-    const StrongSet set(X.rows, X.columns, entries, [&](index_t j) { return steps.data()[j]; });
+    const StrongSet set(X.rows, X.columns, entries, [&](index_t j) { return steps.data()[j]; }, 1);
     std::copy(set.is_strong.begin(), set.is_strong.end(), strong.data());
     return set.few;
 }

@@ -57,16 +57,16 @@ struct StrongSet {
     static constexpr double strong = 0.3, often = 0.02, large = 10.0;
     static constexpr index_t rounds = 8;  // without the strongest features others may be strong
     static constexpr index_t most = 32;   // more, and the data is in mixed units
-    static constexpr index_t median_every = 4;  // rows: enough for a typical entry
 
     std::vector<index_t> list;  // in the order they were found
     std::vector<char> is_strong;
     bool few = false;  // whether they are few enough to be treated apart
 
     // squares(i, f) calls f(feature, square) for the entries of row i of the sample; step(feature)
-    // is 1 / f^2 of a feature.
+    // is 1 / f^2 of a feature; a typical entry is found from every `median_every`-th row.
     template <class Squares, class Step>
-    StrongSet(index_t rows, index_t features, const Squares& squares, const Step& step)
+    StrongSet(index_t rows, index_t features, const Squares& squares, const Step& step,
+              index_t median_every)
         : is_strong(features, 0) {
         std::vector<double> share(features, 0.0), seen(features, 0.0), power(features, 0.0), some;
         for (index_t i = 0; i < rows; ++i)
@@ -109,13 +109,13 @@ struct StrongSet {
 // `step(place)` is 1 / f^2 of a feature.
 template <class T, class Step>
 Strength find_strong(const WorkingRows<T>& X, const Step& step) {
-    constexpr index_t sample = 256;
+    constexpr index_t sample = 256, median_every = 4;  // rows; enough to tell what is typical
     const index_t every = std::max<index_t>(1, X.rows / sample);
     const index_t rows = (X.rows + every - 1) / every;
     const auto squares = [&](index_t i, const auto& take) {
         for_entries(X, i * every, [&](index_t j, double x) { take(j, x * x); });
     };
-    StrongSet set(rows, X.features, squares, step);
+    StrongSet set(rows, X.features, squares, step, median_every);
     if (!set.few) std::fill(set.is_strong.begin(), set.is_strong.end(), 0);
     Strength found;
     std::vector<double> rests;
