@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+import separatrix._core as _core
 from separatrix.data import Dataset
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, squared_norm, squares_of_sample
 
 DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual steps pay
 HINGE_IS_EASY, HINGE_IS_HOPELESS = 100.0, 1e4  # the same for a hinge
-# Strong features: their share of the squares of the rows that have them, the share of the rows that
-# do, how many times as large as a typical entry's their squares are, how often the rest is looked
-# at again, and how many there may be.
-STRONG, OFTEN, LARGE, ROUNDS, MOST_STRONG = 0.3, 0.02, 10.0, 8, 32
 
 
 def hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float) -> float:
@@ -69,28 +66,19 @@ def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
 
     The share (d,) of a feature that dominates the rows is 0.
 
-    As in cpp/core/dual_strong.hpp: a feature is strong that has a large share of the squares of the
-    rows that have it. Without the strongest features others may be strong.
+    A feature is strong that has a large share of the squares of the rows that have it; see
+    cpp/dual/strong_features.hpp, which the dual solver asks too.
     """
     squares, d = squares_of_sample(X), X.shape[1]
     steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
-    weak = np.ones(d, bool)
-    seen = (
-        np.count_nonzero(squares, axis=0)
-        if not X.is_sparse
-        else np.bincount(squares.indices[squares.data > 0.0], minlength=d)
+    strong = np.zeros(d, bool)
+    few = _core.strong_features(
+        native_matrix(squares), np.ascontiguousarray(steps, np.float64), strong
     )
-    entries = squares.multiply(steps).data if X.is_sparse else squares * steps
-    middle = np.median(entries[entries > 0.0]) if (entries > 0.0).any() else 0.0
-    large = (squares.sum(axis=0) * steps > LARGE * middle * seen) & (seen > 0)
-    for _ in range(ROUNDS):
-        rests = squares @ (steps * weak)
-        inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
-        shares = weak * (squares.T @ inverse) * steps
-        strong = large & (shares > STRONG * seen) & (seen > OFTEN * len(rests))
-        if not strong.any():
-            break
-        weak &= ~strong
-    if np.count_nonzero(~weak) > min(MOST_STRONG, d // 2):
+    weak = ~strong
+    rests = squares @ (steps * weak)
+    inverse = np.where(rests > 0.0, 1.0 / rests, 0.0)
+    shares = weak * (squares.T @ inverse) * steps
+    if not few:
         weak[:] = True
     return np.asarray(squares @ (steps * weak)), np.where(weak, shares / len(rests), 0.0)
