@@ -130,7 +130,9 @@ def test_second_derivatives_at_huge_scores_are_finite(form: Form, dtype: Any) ->
     Z[:, :, 0] *= -1.0
     V = np.random.default_rng(0).standard_normal(Z.shape).astype(dtype)
     y = np.zeros(4, np.int32)
-    _core.apply_loss_hessian(form.loss.native_code, form.loss.margin, y, None, np.ones(1), Z.astype(dtype), V)
+    _core.apply_loss_hessian(
+        form.loss.native_code, form.loss.margin, y, None, np.ones(1), Z.astype(dtype), V
+    )
     assert np.isfinite(V).all()
 
 
@@ -138,12 +140,16 @@ def test_a_class_that_is_all_but_certain_keeps_its_curvature() -> None:
     Z = np.array([[[50.0, 0.0, -3.0]]])
     V = np.array([[[1.0, 0.0, 0.0]]])
     softmax = LOSSES["softmax"]
-    _core.apply_loss_hessian(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
+    _core.apply_loss_hessian(
+        softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V
+    )
     other = np.exp(-50.0) + np.exp(-53.0)
     np.testing.assert_allclose(V[0, 0, 0], other, rtol=1e-12)
     assert abs(V.sum()) <= 1e-15 * other
     V = np.full((1, 1, 3), 7.0)
-    _core.apply_loss_hessian(softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V)
+    _core.apply_loss_hessian(
+        softmax.native_code, 0.0, np.zeros(1, np.int32), None, np.ones(1), Z, V
+    )
     assert not V.any()
 
 
@@ -152,7 +158,9 @@ def test_rows_without_weight_leave_no_trace_though_infinite(form: Form) -> None:
     s = np.array([[1.0], [0.0]])
     Z = np.array([1.0, np.inf])[:, None, None] * np.ones((2, 1, form.outputs))
     V = np.array([1.0, np.nan])[:, None, None] * np.ones((2, 1, form.outputs))
-    _core.apply_loss_hessian(form.loss.native_code, form.loss.margin, np.zeros(2, np.int32), s, np.ones(1), Z, V)
+    _core.apply_loss_hessian(
+        form.loss.native_code, form.loss.margin, np.zeros(2, np.int32), s, np.ones(1), Z, V
+    )
     assert not V[1].any()
     assert np.isfinite(V[0]).all()
 

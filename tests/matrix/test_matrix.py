@@ -1065,7 +1065,9 @@ def test_duals_are_weighed_and_summed_over_the_rows_that_have_weight(
     U, factors = rng.standard_normal((n, B, K)), rng.random(B)
     weights = block.weights[:, :, None]
     assert _core.are_valid_duals(np.where(weights > 0.0, U, 0.0), block.s, block.weight_column)
-    assert not _core.are_valid_duals(U, block.s, block.weight_column)  # rows without weight have some
+    assert not _core.are_valid_duals(
+        U, block.s, block.weight_column
+    )  # rows without weight have some
     U[np.broadcast_to(weights == 0.0, U.shape)] = np.inf
     counts = np.where(weights > 0.0, U, 0.0)
     np.testing.assert_allclose(block.weigh(U, factors), counts * weights * factors[:, None])

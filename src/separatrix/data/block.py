@@ -76,7 +76,9 @@ class Block:
         """s o U times a factor (B,) for each model, of U (n, B, K); 0 in rows without weight."""
         U = self.as_duals(U)
         out = np.empty_like(U)
-        _core.multiply_weights(U, self.s, np.ascontiguousarray(factors, np.float64), out, self.weight_column)
+        _core.multiply_weights(
+            U, self.s, np.ascontiguousarray(factors, np.float64), out, self.weight_column
+        )
         return out
 
     def weighted_sum(self, U: Array, sizes: bool = False) -> Array:

@@ -170,7 +170,9 @@ def canonical(X: Any) -> Any:
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
     unsorted = rows == _core.RowOrder.unordered
-    if rows == _core.RowOrder.repeated:  # the sums of whole numbers may need more digits than they do
+    if (
+        rows == _core.RowOrder.repeated
+    ):  # the sums of whole numbers may need more digits than they do
         view.data = view.data.astype(working_type(X.dtype), copy=False)
     if rows == _core.RowOrder.repeated or (unsorted and view.format == "csc"):
         return sort_indices(view)

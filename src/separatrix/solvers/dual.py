@@ -52,6 +52,7 @@ SHORT_PATIENCE, SHORTEST_PATIENCE = 8, 5
 
 _Copy: TypeAlias = _core.WorkingCopyF32 | _core.WorkingCopyF64
 
+
 def has_dual_form(loss: Loss) -> bool:
     """Whether compiled code knows how to make the duals of one row the best there are.
 

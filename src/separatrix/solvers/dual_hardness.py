@@ -73,7 +73,7 @@ def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
     steps = np.ones(d) if factors is None else 1.0 / np.square(factors)
     strong = np.zeros(d, bool)
     few = _core.strong_features(
-        native_matrix(squares), np.ascontiguousarray(steps, np.float64), strong
+        Matrix(squares).by_sample(), np.ascontiguousarray(steps, np.float64), strong
     )
     weak = ~strong
     rests = squares @ (steps * weak)
