@@ -227,6 +227,7 @@ def test_resume_begins_goes_on_and_leaves_alone(folder):
     assert [row["name"] for row in facts("studies", "list")] == ["wine"]
 
 
+@pytest.mark.filterwarnings("default:No study to resume:UserWarning")
 def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
     def write(first):
         rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(1, 40))
