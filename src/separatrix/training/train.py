@@ -118,7 +118,7 @@ def _hand_over(
     done = max(results[t].history.epochs for t in numbers)
     most = max(tasks[t].stop.epochs[0][0] for t in numbers)
 
-    def heard(progress: Progress) -> None:
+    def forward(progress: Progress) -> None:
         assert on_record is not None
         members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
         on_record(replace(progress, epoch=progress.epoch + done, epochs=most, members=members))
@@ -126,7 +126,7 @@ def _hand_over(
     found = train(
         list(later.values()),
         data.select(np.array(numbers)),
-        on_record=None if on_record is None else heard,
+        on_record=None if on_record is None else forward,
         whole=whole,
     )
     return {t: join_results(results[t], second) for t, second in zip(numbers, found)}
@@ -148,14 +148,14 @@ def _note_interruption(
         return None, interruption
     inner = on_record
 
-    def heard(progress: Progress) -> None:
+    def forward(progress: Progress) -> None:
         try:
             inner(progress)
         except Interrupted:
             interruption.asked = True
             raise
 
-    return heard, interruption
+    return forward, interruption
 
 
 def _for_members(
