@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import separatrix._core as _core
 from hypothesis import HealthCheck, settings
 
+import separatrix._core as _core
 from separatrix.matrix import get_threads, set_threads
 from support.command import MAIL, PEOPLE
 
