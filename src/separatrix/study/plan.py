@@ -195,7 +195,8 @@ class Work:
             if validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "
-                    "(X_val and y_val, or --split 80/20/0), or leave patience out."
+                    "(X_val and y_val, or --split 80/20/0), or leave patience out.",
+                    parameter="patience",
                 )
             tasks.append(task)
         return cls(estimators, tasks, data, validation)
@@ -207,7 +208,8 @@ def require_name(name: str) -> None:
         raise ParameterError(
             "The name of a study is made of letters, digits, dots, dashes, underscores and spaces, "
             f"begins with a letter or digit, and has at most {LONGEST_NAME} bytes. Got {name!r} "
-            "instead."
+            "instead.",
+            parameter="name",
         )
 
 
@@ -263,7 +265,8 @@ def _seeds(given: int | Sequence[int], first: int) -> list[int]:
     if not whole or not numbers or len(set(numbers)) != len(numbers):
         raise ParameterError(
             "seeds is a whole number of at least 1, or a list of different whole numbers. Got "
-            f"{given!r} instead."
+            f"{given!r} instead.",
+            parameter="seeds",
         )
     return [int(n) for n in numbers]
 
