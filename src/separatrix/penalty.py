@@ -291,7 +291,8 @@ def _as_floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError) as error:  # text, lists of lists, huge ints
         raise ParameterError(
             f"The '{name}' parameter of ElasticNet must hold numbers that floats can be. Got what "
-            f"numpy refuses: {error}."
+            f"numpy refuses: {error}.",
+            parameter=name,
         ) from None
 
 

@@ -18,7 +18,7 @@ class FitProgress:
     """
 
     def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
-        self.line = _Line(output, what, tol, count, things)
+        self.line = _ProgressBar(output, what, tol, count, things)
         self.begun = self.asked = False
 
     def __call__(self, progress: Any) -> None:
@@ -50,7 +50,7 @@ def tell_ending(bar: Any, what: str) -> None:
 def show_fit_progress(
     output: Output, what: str, tol: float, count: int = 1, things: str = "models"
 ) -> Iterator[FitProgress]:
-    """FitProgress the fits of so many things; afterwards `asked` says whether they were to end."""
+    """Show the progress of so many fits; afterwards `asked` says whether they were to end."""
     progress = FitProgress(output, what, tol, count, things)
     before = signal.signal(signal.SIGINT, progress.ask)
     try:
@@ -60,12 +60,12 @@ def show_fit_progress(
         signal.signal(signal.SIGINT, before)
 
 
-class _Line:
+class _ProgressBar:
     """The bar, drawn only where a person watches."""
 
     def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
         self.things = things
-        self.ways = [_Way(tol) for _ in range(count)]
+        self.ways = [_ModelProgress(tol) for _ in range(count)]
         self.batch: Any = None
         self.bar: Any = None
         if output.is_live:
@@ -123,7 +123,7 @@ class _Line:
         return f"{where}, {progress.records['train_accuracy'][0]:.1%} right"
 
 
-class _Way:
+class _ModelProgress:
     """How much of its way a model has gone: from the first gap to the last, in powers of ten."""
 
     def __init__(self, tol: float) -> None:

@@ -37,7 +37,7 @@ class StudyProgressLine:
 
 @contextmanager
 def show_study_progress(output: Output) -> Iterator[StudyProgressLine]:
-    """StudyProgressLine a study."""
+    """Show the progress of a study."""
     progress = StudyProgressLine(output)
     before = signal.signal(signal.SIGINT, progress.ask)
     try:

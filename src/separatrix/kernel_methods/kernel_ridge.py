@@ -110,7 +110,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if not isinstance(self.kernel_params, Mapping | None):
             raise ParameterError(
                 "The 'kernel_params' parameter must be a dictionary of further arguments of the "
-                f"kernel, or None. Got {self.kernel_params!r} instead."
+                f"kernel, or None. Got {self.kernel_params!r} instead.",
+                parameter="kernel_params",
             )
 
     def __sklearn_tags__(self) -> Any:

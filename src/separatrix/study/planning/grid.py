@@ -118,7 +118,8 @@ def _values(name: str, given: Any) -> list[Any]:
         raise ParameterError(
             f"The grid's {name!r} is a {type(given).__name__}, {quoted(given)}. Several values "
             f"are a list, {quoted(list(given))}; one value that is a tuple stands in a list of its "
-            "own."
+            "own.",
+            parameter=name,
         )
     listed = _listed(given)
     if not listed:
