@@ -21,10 +21,10 @@ from separatrix.penalty import ElasticNet
 from separatrix.training import Interrupted, Result, Stop, train
 from separatrix.training.solver_choice import choose_solver, make_solver
 from separatrix.training.task import Task
-from support.unscaled_problems import KINDS, LOSSES, Problem, draw_problems
+from support.unscaled_problems import KINDS, LOSSES, STRENGTHS, Problem, draw_problems
 
 TOL = 1e-4
-PROBLEMS = list(draw_problems(216, seed=17))
+PROBLEMS = list(draw_problems(72, seed=17))
 
 
 def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
@@ -52,7 +52,7 @@ def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_auto_certifies_every_problem_with_few_passes(kind, loss):
     own = [p for p in PROBLEMS if (p.kind, p.loss) == (kind, loss)]
-    assert len(own) == 9
+    assert {p.C for p in own} == set(STRENGTHS)
     for problem in own:
         before = np.array(rows_read())
         found, zero = solve(problem)
@@ -155,7 +155,7 @@ def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch
 )
 def test_models_whose_steps_are_refused_equal_those_fitted_alone(make):
     X, y = mixed_units()
-    together = fit_many([make(C) for C in (1e-3, 0.1, 1.0, 100.0)], X, y)
+    together = fit_many([make(C) for C in (1e-3, 1.0, 100.0)], X, y)
     for model in together:
         alone = make(model.C).fit(X, y)
         assert model.n_iter_ == alone.n_iter_

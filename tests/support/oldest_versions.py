@@ -1,7 +1,7 @@
 """Prints the oldest versions that a pyproject.toml allows, as constraints for pip.
 
-    python oldest_versions.py pyproject.toml > oldest.txt
-    pip install -c oldest.txt '.[test]'
+python oldest_versions.py pyproject.toml > oldest.txt
+pip install -c oldest.txt '.[test]'
 """
 
 import re

@@ -98,7 +98,7 @@ def optimum(objective: Objective, form: Form) -> tuple[Model, float]:
 @convex_form
 @with_bias
 @given(seed=seeds)
-@settings(max_examples=12)
+@settings(max_examples=5)
 def test_the_dual_is_below_the_objective_of_every_model(form: Form, bias: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     objective = draw_objective(form, rng, bias=bias)
