@@ -235,6 +235,7 @@ def test_a_model_without_any_weight_has_loss_zero() -> None:
 # --- weights of any size ---
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-30, 1e30, 1e200, 1e307])
 @pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])

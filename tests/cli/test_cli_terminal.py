@@ -11,6 +11,8 @@ from separatrix.cli.output import Screen
 from separatrix.cli.progress import watching
 from support.terminal import CONTROL, run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def noise(tmp_path):

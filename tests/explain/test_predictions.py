@@ -48,6 +48,7 @@ def models() -> list:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(9))
 def test_an_explained_prediction_is_the_models_prediction(k: int) -> None:
     model, X, y = models()[k]

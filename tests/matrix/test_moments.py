@@ -13,6 +13,7 @@ from separatrix.matrix import Matrix
 from support.layouts import SPARSE, values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [40, 1500])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_what_is_known_of_columns_has_the_same_bits_from_csr_and_csc(

@@ -33,6 +33,7 @@ def test_products_of_sparse_integers(kind: str, dtype: str) -> None:
     assert_products(SPARSE[kind](values(50, 20, dtype, density=0.3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["CSR array", "CSC array", "CSR array, wide"])
 @pytest.mark.parametrize(
     ("shape", "density"),

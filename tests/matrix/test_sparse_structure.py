@@ -152,6 +152,7 @@ def test_many_rows_are_put_in_order_on_any_threads(
     np.testing.assert_allclose(ours.data, expected.data, rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(900, 60), (900, 3000)])
 @pytest.mark.parametrize("columns", [1, 40])
 def test_unsorted_rows_are_multiplied_as_they_lie(

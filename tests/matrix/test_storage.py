@@ -72,6 +72,7 @@ def test_the_native_matrix_keeps_its_arrays_alive() -> None:
     del junk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("columns", [1, 3, 8, 16, 21, 40])
@@ -91,6 +92,7 @@ def test_the_second_copy_of_a_sparse_matrix_changes_no_bit(
         assert once.by_sample().has_features == (product >= 8 and pays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("columns", [1, 3, 8, 16, 21, 40])

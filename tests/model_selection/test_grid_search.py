@@ -30,6 +30,7 @@ from support.searches import SCORES, assert_same_search, ours, plain_logistic
 from support.small_problems import SPARSE, STRENGTHS, WEIGHTS, X2, X3, Y2, Y3
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=3),
@@ -57,6 +58,7 @@ ALIKE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_table_is_that_of_scikit_learn(name, weighted):
@@ -151,6 +153,7 @@ def test_scales_are_exact_far_from_zero():
 # Folds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cv",
     [
@@ -217,6 +220,7 @@ def first_feature(estimator, X, y):
     return float(X[:, 0].mean() + np.abs(last.coef_).sum() + estimator.predict(X).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [None, StandardScaler(), PCA(3)])
 @pytest.mark.parametrize(
     "options",
@@ -270,6 +274,7 @@ def test_the_best_model_is_fitted_on_all_rows_and_known_by_its_features():
     assert clone(search).get_params()["estimator"] is not pipeline
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [

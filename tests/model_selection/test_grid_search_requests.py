@@ -38,6 +38,7 @@ def test_weights_reach_the_classifier_at_the_end_of_a_pipeline():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scorer", [None, "with weights", "without weights"])
 @pytest.mark.parametrize("first", [None, StandardScaler(), PCA(3)])
 def test_metadata_is_routed(first, scorer):
@@ -137,6 +138,7 @@ class Own(LogisticRegression):
         return np.full(len(X), self.classes_[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "grid"),
     [
@@ -154,6 +156,7 @@ def test_other_estimators_are_searched_by_scikit_learn(estimator, grid):
     )
 
 
+@pytest.mark.slow
 def test_full_batch_descent_takes_the_path_it_takes_on_the_rows_of_its_fold():
     grid = {"learning_rate": [0.01, 0.1], "epochs": [5, 20]}
     for first in (None, StandardScaler()):

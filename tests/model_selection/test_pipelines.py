@@ -36,6 +36,7 @@ def pipelines(last, **grid):
 PIPELINES = list(pipelines(ours()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipelines_are_fitted_on_the_training_rows_of_their_fold(name, bias):

@@ -149,6 +149,7 @@ def _margins(form: Form, x: np.ndarray, y: int) -> list[np.ndarray]:
     return [row(one[y] - one[j]) for j in range(K) if j != y]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "penalty", "names"), [pytest.param(*c, id=f"{c[0]}-{c[1]}") for c in SOLVABLE]
 )

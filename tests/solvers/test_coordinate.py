@@ -119,6 +119,7 @@ def violation(objective: Objective, model: Model) -> float:
     return max(float(np.abs(misses).max(initial=0.0)), float(np.abs(found.gb).max()))
 
 
+@pytest.mark.slow
 @every_form
 @every_penalty
 def test_every_loss_and_penalty_reaches_the_optimum(form: Form, penalty: str) -> None:
@@ -290,6 +291,7 @@ def test_a_large_l1_leaves_the_bias_alone(form: Form, holder: str) -> None:
         assert found.certificate.primal == pytest.approx(alone, rel=1e-12)
 
 
+@pytest.mark.slow
 @every_kind
 @pytest.mark.parametrize("penalty", ["l1", "elastic net", "l2"])
 def test_constant_duplicate_dependent_and_empty_columns(form: Form, penalty: str) -> None:
@@ -372,6 +374,7 @@ def test_separable_classes_without_a_penalty_are_followed_and_not_called_solved(
     assert found.certificate.primal < 1e-6
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     form=st.sampled_from(SMOOTH),

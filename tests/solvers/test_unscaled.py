@@ -48,6 +48,7 @@ def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
     return train([task], data)[0], float(zero[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_auto_certifies_every_problem_with_few_passes(kind, loss):
@@ -99,6 +100,7 @@ def test_callbacks_count_on_when_another_solver_takes_over():
     assert heard == list(range(1, model.n_iter_ + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_named_dual_ends_with_its_best_point(loss):
     X, y = mixed_units()
@@ -144,6 +146,7 @@ def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch
         np.testing.assert_array_equal(model.intercept_, alone.intercept_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -221,6 +224,7 @@ def sms_and(column: str):
     return sp.csr_array(sp.hstack([words, columns[column]])), np.array([row[0] for row in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.data("text/sms.tsv")
 @pytest.mark.parametrize("column", ["length", "uniform", "time", "often 0", "all"])
 def test_text_beside_numbers_is_certified_and_right(column):

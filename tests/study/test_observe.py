@@ -38,6 +38,7 @@ def test_overfitting_is_told_with_its_epoch_and_not_where_there_are_rows_enough(
     assert not any("Overfitting" in s for s in facts.rows[0].observations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.02, 0.005])
 def test_the_epochs_that_a_run_needs_are_enough_and_not_far_too_many(small, rate):
     X, y, X_val, y_val = two_classes(noise=0.8)

@@ -40,6 +40,7 @@ def test_rows_that_cannot_be_trained_on_are_refused_in_words(small, change, word
     assert not list(small.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "grid"),
     [
@@ -183,6 +184,7 @@ def test_a_study_without_validation_rows_is_judged_by_its_training_loss(small):
 # going on
 
 
+@pytest.mark.slow
 def test_a_study_of_this_name_is_not_overwritten(small):
     study_of("a.db").run(*iris())
     with pytest.raises(StoreError, match="already, finished"):
@@ -205,6 +207,7 @@ def test_a_study_of_this_name_is_not_overwritten(small):
     assert facts_of("a.db").finished
 
 
+@pytest.mark.slow
 def test_a_resume_may_have_another_memory_budget(small):
     class EnoughError(Exception):
         pass
@@ -220,6 +223,7 @@ def test_a_resume_may_have_another_memory_budget(small):
     assert_same(facts_of("a.db"), facts_of("b.db"))
 
 
+@pytest.mark.slow
 def test_the_live_count_of_divergences_only_grows_and_ends_as_the_verdict_has_it(small):
     """Runs that diverge leave the batch at once, between two looks; a resume knows them all."""
 

@@ -41,6 +41,7 @@ def estimator(form: Form, **parameters: Any) -> GradientDescentClassifier:
     return GradientDescentClassifier(loss, multiclass=multiclass, **{**defaults, **parameters})
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("batch_size", [None, 7], ids=["full batch", "mini-batch"])
 @pytest.mark.parametrize("kind", ["dense", "CSC"])
@@ -98,6 +99,7 @@ def assert_same_bits(a: GradientDescentClassifier, b: GradientDescentClassifier)
     assert a.certificate_ == b.certificate_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", REPRESENTATIVE, ids=str)
 @pytest.mark.parametrize("batch_size", [None, 500], ids=["full batch", "mini-batch"])
 @pytest.mark.parametrize(
@@ -119,6 +121,7 @@ def test_a_fit_has_the_same_bits_for_1_2_and_8_threads(
     assert_same_bits(fits[0], fits[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", REPRESENTATIVE, ids=str)
 @pytest.mark.parametrize("batch_size", [None, 16], ids=["full batch", "mini-batch"])
 @pytest.mark.parametrize(("kind", "dtype"), [("dense", np.float32), ("CSR", np.float64)])
@@ -169,6 +172,7 @@ SWEEP = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "CSC"])
 @pytest.mark.parametrize("batch_size", [None, 20], ids=["full batch", "mini-batch"])
 @pytest.mark.parametrize("form", REPRESENTATIVE, ids=str)

@@ -67,6 +67,7 @@ def resume_everywhere(solver, objective, model, stop, validation=None):
     return expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize("rule", RULES)

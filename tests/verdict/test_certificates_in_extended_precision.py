@@ -23,6 +23,7 @@ def script():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps,
     reason="this machine has no numbers with more digits than float64",
