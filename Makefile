@@ -2,16 +2,29 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
+OLDEST := .venv-oldest
+
+# Two workers with one thread each: tests that need more threads set them themselves.
+WORKERS ?= 2
+TESTS   := SEPARATRIX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+PYTEST  := -m pytest -q -n $(WORKERS) --dist worksteal
 
 # Python sources are read from src/ directly; only these need a new build.
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 CPP        := $(filter cpp/%,$(BUILT_FROM))
 
+# Of what pip and the compiler print, shows the downloads and the files that are compiled; all of
+# the last lines when nothing was installed.
+SHOW_BUILD := awk '{ last[NR % 60] = $$0 } \
+  match($$0, /\[[0-9]+\/[0-9]+\] /) || /^ *Downloading [^ ]+\.whl/ { sub(/^ +/, ""); print "  " substr($$0, 1, 90); fflush() } \
+  /^ *Successfully installed/ { done = 1 } \
+  END { if (!done) { for (i = NR - 59; i <= NR; i++) if (i > 0) print last[i % 60]; exit 1 } }'
+
 .DEFAULT_GOAL := help
-.PHONY: help study notebooks test lint format bench docs clean python compiler
+.PHONY: help study notebooks test test-fast test-oldest lint format bench docs clean python compiler
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 study: $(VENV)/.installed  ## train, certify and compare classifiers on a first data set
 	@$(BIN)/separatrix study iris
@@ -19,8 +32,17 @@ study: $(VENV)/.installed  ## train, certify and compare classifiers on a first 
 notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the course's notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
 
-test: $(VENV)/.installed  ## run the tests
-	@$(BIN)/python -m pytest -q
+test: $(VENV)/.installed  ## run all tests (about 4 minutes on two cores)
+	@echo "running all tests with $(WORKERS) workers: about 4 minutes on two cores"
+	@$(TESTS) $(BIN)/python $(PYTEST)
+
+test-fast: $(VENV)/.installed  ## run the tests that take no seconds each (about a minute)
+	@echo "running the fast tests with $(WORKERS) workers: about a minute on two cores"
+	@$(TESTS) $(BIN)/python $(PYTEST) -m "not slow"
+
+test-oldest: $(OLDEST)/.installed  ## run all tests with the oldest versions that are allowed
+	@echo "running all tests with the versions in $(OLDEST)/oldest.txt"
+	@$(TESTS) $(OLDEST)/bin/python $(PYTEST) -p no:cacheprovider
 
 lint: $(VENV)/.installed $(VENV)/.lint  ## check style, types, the direction of imports
 	@$(BIN)/ruff check .
@@ -48,7 +70,7 @@ docs: $(VENV)/.installed $(VENV)/.docs  ## build the pages into docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 clean:  ## remove everything that was built
-	@rm -rf $(VENV) build dist docs/_build src/separatrix/_core.pyi
+	@rm -rf $(VENV) $(OLDEST) build dist docs/_build src/separatrix/_core.pyi
 	@rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find src tests docs examples benchmarks -name __pycache__ -exec rm -rf {} + 2>/dev/null || true
 
@@ -76,8 +98,8 @@ $(VENV)/.build: pyproject.toml | compiler $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.build | compiler $(BIN)/python
-	@echo "building and installing separatrix into $(VENV)"
-	@$(PIP) install --no-build-isolation -e '.[test]'
+	@echo "building and installing separatrix into $(VENV): about 2 minutes on two cores, longer the first time"
+	@$(BIN)/python -m pip --disable-pip-version-check install -v --no-build-isolation -e '.[test]' 2>&1 | $(SHOW_BUILD)
 	@cp "$$($(BIN)/python -c 'from separatrix import _core; print(_core.__file__.rpartition("/")[0])')/_core.pyi" src/separatrix/_core.pyi
 	@touch $@
 
@@ -86,4 +108,12 @@ $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench $(VENV)/.notebooks: $(VENV)/.%: pypro
 	@echo "installing the $* tools into $(VENV)"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
 	@$(PIP) install -r $@.txt
+	@touch $@
+
+# The oldest versions have a folder of their own, in which the package itself is installed too.
+$(OLDEST)/.installed: $(BUILT_FROM) $(shell find src -name '*.py') tests/support/oldest_versions.py | python compiler
+	@echo "installing the oldest versions that pyproject.toml allows into $(OLDEST): about 4 minutes"
+	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)
+	@$(OLDEST)/bin/python tests/support/oldest_versions.py pyproject.toml > $(OLDEST)/oldest.txt
+	@$(OLDEST)/bin/python -m pip --disable-pip-version-check install -v -C build-dir=build/oldest -c $(OLDEST)/oldest.txt '.[test]' 2>&1 | $(SHOW_BUILD)
 	@touch $@

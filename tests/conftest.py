@@ -6,10 +6,12 @@ A test that reads files of SEPARATRIX_DATA names them:
     def test_something(data_dir): ...
 
 It is skipped when the variable is not set, and is an error when the variable is set but one
-of the files is missing: a data test never disappears silently.
+of the files is missing: a data test never disappears silently. The last line of a run says
+how many ran and how many were skipped.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +24,7 @@ from support.command import MAIL, PEOPLE
 
 VARIABLE = "SEPARATRIX_DATA"
 UNSET = f"{VARIABLE} is not set"
-RAN = pytest.StashKey[int]()
-SKIPPED = pytest.StashKey[int]()
+DATA_TEST = "data test"
 
 settings.register_profile(
     "local", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
@@ -32,29 +33,34 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-def pytest_configure(config):
-    config.stash[RAN] = 0
-    config.stash[SKIPPED] = 0
-
-
 def pytest_runtest_setup(item):
     markers = list(item.iter_markers("data"))
     if not markers:
         return
     folder = os.environ.get(VARIABLE)
     if not folder:
-        item.config.stash[SKIPPED] += 1
+        item.user_properties.append((DATA_TEST, "skipped"))
         pytest.skip(UNSET)
     for file in (name for marker in markers for name in marker.args):
         if not (Path(folder) / file).exists():
             pytest.fail(f"{VARIABLE} is {folder}, which has no '{file}'.", pytrace=False)
-    item.config.stash[RAN] += 1
+    # A report carries this from the worker that runs the test to the process that counts.
+    item.user_properties.append((DATA_TEST, "ran"))
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    ran, skipped = config.stash[RAN], config.stash[SKIPPED]
-    why = f" ({UNSET})" if skipped else ""
-    terminalreporter.write_line(f"data tests: {ran} ran, {skipped} skipped{why}")
+def pytest_terminal_summary(terminalreporter):
+    outcomes = {
+        report.nodeid: value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == DATA_TEST
+    }
+    counts = Counter(outcomes.values())
+    why = f" ({UNSET})" if counts["skipped"] else ""
+    terminalreporter.write_line(
+        f"data tests: {counts['ran']} ran, {counts['skipped']} skipped{why}"
+    )
 
 
 @pytest.fixture

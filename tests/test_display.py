@@ -206,6 +206,7 @@ def test_a_study_that_cannot_be_read_says_so(folder):
 # a notebook for real
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_fit_a_study_and_its_progress(folder):
     cells = [
         "from sklearn.datasets import load_iris\n"

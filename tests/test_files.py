@@ -55,6 +55,7 @@ def elsewhere(words, place):
     return [*words[:-1], str(place / words[-1])]
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_part_of_a_file_and_is_told_in_a_sentence(made, full_disk):
     rows = (made / "people.csv").read_text().splitlines()
     (made / "people.csv").write_text("\n".join([rows[0], *rows[1:] * 60]) + "\n")
@@ -77,6 +78,7 @@ def test_an_older_file_survives_a_full_disk(made, full_disk):
     assert out.read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: f"{words[0]} {words[-1]}")
 def test_no_output_goes_through_a_symbolic_link(made, words):
     target, link = made / "precious", made / words[-1]
@@ -119,6 +121,7 @@ def test_functions_refuse_links_as_commands_do(tmp_path):
     assert target.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_device_is_written_to_and_not_replaced(made):
     before = Path("/dev/null").stat()
     call("predict", "m.sx", "people.csv", "--out", "/dev/null", "--quiet")
@@ -131,6 +134,7 @@ def test_a_device_is_written_to_and_not_replaced(made):
     assert piped.stdout.startswith("prediction\n"), piped.stderr
 
 
+@pytest.mark.slow
 def test_predictions_that_standard_output_cannot_take_are_an_error(made):
     with open("/dev/full", "w") as full:
         found = subprocess.run(

@@ -276,6 +276,7 @@ def test_singular_systems_are_solved_where_they_can_be(r: int, more: int, seed: 
     assert (np.abs(A @ x[0] - g) <= 1e-7 * np.maximum(size, np.abs(g))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _core.instruction_sets())
 def test_factors_are_right_in_every_instruction_set_and_on_any_threads(name: str) -> None:
     _core.use_instruction_set(name)

@@ -260,6 +260,7 @@ def test_a_model_has_the_same_penalty_alone_and_in_a_batch(K):
         assert alone.conjugate(W[:, one])[0] == together[1][m]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_that_is_forked_while_other_threads_compute_waits_for_none_of_them() -> None:

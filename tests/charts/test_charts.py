@@ -63,9 +63,21 @@ def iris():
 # The epochs
 
 
-@pytest.mark.parametrize("layout", ["multiples", "overlaid"])
-@pytest.mark.parametrize("measured", ["loss", "accuracy", "objective", "gradient norm"])
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.slow
+# Every two of the options meet.
+@pytest.mark.parametrize(
+    ("measured", "layout", "log"),
+    [
+        ("loss", "multiples", False),
+        ("loss", "overlaid", True),
+        ("accuracy", "multiples", True),
+        ("accuracy", "overlaid", False),
+        ("objective", "multiples", True),
+        ("objective", "overlaid", False),
+        ("gradient norm", "multiples", False),
+        ("gradient norm", "overlaid", True),
+    ],
+)
 def test_curves_are_drawn(facts, layout, measured, log, tmp_path):
     chart = charts.curves(facts, measured, layout=layout, log_x=log, log_y=log)
     drawn(chart, tmp_path)
@@ -115,6 +127,7 @@ def test_diverged_runs_are_red_and_said(facts):
     assert sum("diverged at epoch" in heading for heading in headings) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["multiples", "overlaid"])
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("measured", ["loss", "accuracy"])
@@ -146,6 +159,7 @@ def test_one_far_run_does_not_squeeze_all_others(iris):
     assert channels(chart, "y")[0]["scale"]["domain"][1] < 2.0 * history["train_loss"].max()
 
 
+@pytest.mark.slow
 def test_a_thousand_runs_fit_into_a_small_file(many, tmp_path):
     chart = charts.curves(many)
     assert len(of(chart, layer="line", part="training")) == 1000
@@ -238,6 +252,7 @@ def test_the_limit_lies_after_the_last_stable_rate(facts):
         assert places == {sum(rate <= row.stable_rate for rate in rates) - 0.5}
 
 
+@pytest.mark.slow
 def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_path):
     grid = {"learning_rate": [0.1, 0.01]}
     study = Study("u", GradientDescentClassifier(epochs=5), grid, store=tmp_path / "u.db")
@@ -255,6 +270,7 @@ def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_p
         charts.rates(unvalidated, "val_loss")
 
 
+@pytest.mark.slow
 def test_batches_are_drawn_by_epochs_rows_and_updates(tmp_path):
     grid = {"batch_size": [None, 16, 1], "learning_rate": [0.1, 0.001]}
     study = Study("b", GradientDescentClassifier(epochs=30), grid, store=tmp_path / "b.db")
@@ -304,6 +320,7 @@ def test_the_page_fetches_nothing(iris, tmp_path):
     assert "cdn.jsdelivr" not in page.split("<script")[1][:200]
 
 
+@pytest.mark.slow
 def test_a_theme_changes_the_configuration_alone(iris, tmp_path):
     chart = charts.scatter_matrix(*iris)
     light = chart.to_dict()
@@ -331,6 +348,7 @@ def test_other_suffixes_and_still_pictures_are_refused(iris, tmp_path):
         charts.save(chart, tmp_path / "chart.gif")
 
 
+@pytest.mark.slow
 def test_the_library_does_not_load_the_drawing_programs():
     code = (
         "import sys, separatrix, separatrix.cli.app; from separatrix import Study, fit_many\n"

@@ -27,6 +27,7 @@ def words_of(chart):
 # Curvature
 
 
+@pytest.mark.slow
 def test_the_shaded_region_is_where_the_curvature_is_negative(tmp_path):
     losses = ("sigmoid_mse", "logistic")
     found = [explain.curvature_along(each, [[1.0]], [0], [0.0], [1.0]) for each in losses]
@@ -47,6 +48,7 @@ def test_the_shaded_region_is_where_the_curvature_is_negative(tmp_path):
 DOCUMENTS = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]]
 
 
+@pytest.mark.slow
 def test_the_likelihood_is_greatest_where_the_cross_entropy_is_least(tmp_path):
     found = explain.likelihood(explain.weights([-1, 2, -3]), DOCUMENTS, [1, 0, 0, 1])
     chart = charts.likelihood(found)
@@ -81,6 +83,7 @@ def test_separated_rows_are_made_likelier_for_ever():
     assert not of(chart, mark="best on the line")
 
 
+@pytest.mark.slow
 def test_a_product_too_small_is_drawn_for_each_row(tmp_path):
     X, y = load_iris(return_X_y=True)
     X, y = np.tile(X[50:, :2], (30, 1)), np.tile(y[50:], 30)
@@ -109,6 +112,7 @@ class Wrong(CrossEntropy):
         return super().gradient(y, Z) * [1.0, 1.001, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["softmax", "hinge", Wrong("mine", 4, "mine", outputs="all")])
 def test_what_is_above_the_line_of_a_gradient_check_is_wrong(loss, tmp_path):
     found = explain.check_gradient(loss, 3)
@@ -132,6 +136,7 @@ def test_what_is_above_the_line_of_a_gradient_check_is_wrong(loss, tmp_path):
 # What goes wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one_at_a_time", "zero_start"])
 def test_paths_of_weights_are_those_of_the_demonstration(name, tmp_path):
     found = getattr(explain, name)()
@@ -146,6 +151,7 @@ def test_paths_of_weights_are_those_of_the_demonstration(name, tmp_path):
     assert all(sentence in words_of(chart) for sentence in found.sentences)
 
 
+@pytest.mark.slow
 def test_the_outlier_moves_one_boundary_of_two(tmp_path):
     found = explain.outlier(60.0)
     chart = charts.outlier(found)
@@ -161,6 +167,7 @@ def test_the_outlier_moves_one_boundary_of_two(tmp_path):
     assert nearer["title"]["text"] == "squared: 0 of 10 wrong with the outlier"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.1, 0.9, 1.1), (0.5, 40.0)])
 def test_rates_above_the_limit_are_red_and_within_the_axes(shares, tmp_path):
     chart = charts.large_rate(explain.large_rate(shares=shares))
@@ -191,6 +198,7 @@ def endless():
     return explain.perceptron(X[50:, 2:], y[50:], epochs=30, others=1), X[50:, 2:], y[50:]
 
 
+@pytest.mark.slow
 def test_mistakes_are_drawn_below_their_bound(ended, endless, tmp_path):
     chart = charts.perceptron_mistakes(ended)
     drawn(chart, tmp_path)
@@ -205,6 +213,7 @@ def test_mistakes_are_drawn_below_their_bound(ended, endless, tmp_path):
     assert without.to_dict()["title"]["text"] == "The perceptron had not ended"
 
 
+@pytest.mark.slow
 def test_the_normal_vector_is_orthogonal_to_the_plane(ended, tmp_path):
     chart = charts.perceptron_path(ended, TUMOURS, KINDS, ["size", "age"])
     drawn(chart, tmp_path)
@@ -230,6 +239,7 @@ def test_features_of_other_orders_have_their_own_scale(tmp_path):
     assert "scales of their own" in chart.to_dict()["title"]["subtitle"][1]
 
 
+@pytest.mark.slow
 def test_planes_are_compared_by_margin_or_by_rows_right(ended, endless, tmp_path):
     chart = charts.perceptron_planes(ended, TUMOURS, KINDS)
     drawn(chart, tmp_path)
@@ -306,6 +316,7 @@ def test_derivatives_on_arrows_lead_from_node_to_node():
     assert sorted(labels) == ["1", "1", "3", "4.482"]  # of two arrows w -> z1 the sum
 
 
+@pytest.mark.slow
 def test_steps_and_scores_are_graphs_of_vectors(tmp_path):
     chart = charts.graph(explain.scores(CATS, [0, 1, 2], loss="softmax"))
     drawn(chart, tmp_path)
@@ -317,6 +328,7 @@ def test_steps_and_scores_are_graphs_of_vectors(tmp_path):
     assert "the objective fell from 0.4932 to 0.4907." in words_of(chart)
 
 
+@pytest.mark.slow
 def test_large_nodes_are_cut_and_large_graphs_are_refused(tmp_path):
     X, y = load_digits(return_X_y=True)
     chart = charts.graph(explain.step(X[:30], y[:30], np.zeros((10, 64)), loss="softmax"))
@@ -345,6 +357,7 @@ def test_nodes_stand_right_of_what_they_are_made_of_and_apart():
 # Predictions
 
 
+@pytest.mark.slow
 def test_bars_of_contributions_add_up_to_the_margin(tmp_path):
     rng = np.random.default_rng(0)
     names = [f"word{k}" for k in range(60)]

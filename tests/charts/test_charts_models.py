@@ -33,6 +33,7 @@ def iris():
 # The data
 
 
+@pytest.mark.slow
 def test_a_scatter_matrix_has_the_rows(iris, tmp_path):
     X, y = iris
     chart = charts.scatter_matrix(X, y, ["a", "b", "c", "d"])
@@ -44,6 +45,7 @@ def test_a_scatter_matrix_has_the_rows(iris, tmp_path):
         charts.scatter_matrix(X, y, ["a"])
 
 
+@pytest.mark.slow
 def test_a_scatter_matrix_of_much_data_stays_small(tmp_path):
     X, y = load_digits(return_X_y=True)
     chart = charts.scatter_matrix(X, y)
@@ -52,6 +54,7 @@ def test_a_scatter_matrix_of_much_data_stays_small(tmp_path):
     assert chart.to_dict()["title"]["subtitle"][0].startswith("6 of 64 features.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(5, 7), (1000, 300), (40_000, 200)])
 def test_spy_shows_where_the_entries_are(shape, tmp_path):
     X = sp.random(*shape, density=0.01, format="csr", random_state=0)
@@ -80,6 +83,7 @@ def test_confusions_are_those_of_the_metrics(iris, tmp_path):
         assert row["rows"] == counts[int(row["true"])][int(row["predicted"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", [charts.roc, charts.precision_recall, charts.calibration])
 def test_rankings_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path):
     X, y = iris
@@ -129,6 +133,7 @@ def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
         np.testing.assert_allclose(Z[:, -1], Z[:, -2], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_margins_and_support_vectors_of_a_machine(iris, loss, tmp_path):
     X, y = iris[0][50:, 2:], iris[1][50:]
@@ -143,6 +148,7 @@ def test_margins_and_support_vectors_of_a_machine(iris, loss, tmp_path):
     assert [[r["x"], r["y"]] for r in rings] == X[inside].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_curved_boundary_is_where_two_classes_tie(iris, classes, tmp_path):
     X, y = iris[0][:, :2], np.minimum(iris[1], classes - 1)
@@ -163,6 +169,7 @@ def test_a_curved_boundary_is_where_two_classes_tie(iris, classes, tmp_path):
         assert bool(margins) == (classes == 2 and model is not curved)
 
 
+@pytest.mark.slow
 def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
     X, y = iris[0][:, :2], iris[1]
     scaled = make_pipeline(StandardScaler(), LinearSVC(loss="hinge")).fit(X, y)
@@ -177,6 +184,7 @@ def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
         charts.boundary(KernelRidge().fit(X, y == y[0]), X, y)
 
 
+@pytest.mark.slow
 def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
     X, y = StandardScaler().fit_transform(iris[0][50:, 2:]), iris[1][50:]
     estimator = GradientDescentClassifier(learning_rate=0.1, epochs=40, init=([[1.0, -1.0]], [0.5]))
@@ -204,6 +212,7 @@ def surface(chart):
     return [row for row in rows_of(chart) if "order" in row], chart.to_dict()["title"]["subtitle"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "sigmoid_mse"])
 def test_a_path_goes_over_the_objective(iris, loss, tmp_path):
     X, y = iris[0][50:, 2:], iris[1][50:]
@@ -290,6 +299,7 @@ def test_all_losses_are_drawn(tmp_path):
     np.testing.assert_allclose(lines[same]["value"], np.log1p(np.exp(-margins)), rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardize", [False, True])
 def test_a_coefficient_path_has_the_weights_of_the_path(iris, standardize, tmp_path):
     X, y = iris

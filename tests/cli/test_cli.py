@@ -28,6 +28,7 @@ def test_fit_prints_objective_verdict_and_metrics(folder, name, model):
     assert found["metrics"]["test"]["accuracy"] > 0.85
 
 
+@pytest.mark.slow
 def test_no_line_is_wider_than_the_terminal(folder):
     call("fit", "people.csv", "--out", "m.sx")
     commands = [
@@ -359,6 +360,7 @@ def test_addresses_and_sums_are_shown_whole(folder):
 # A quick start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [["--help"], ["--version"], ["data", "--help"]]

@@ -28,6 +28,7 @@ def test_the_search_of_the_course_gives_its_table(data_dir):
     assert found["warnings"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.data("text/sms.tsv", "text/rt-polarity.pos", "adult/adult-train.csv")
 @pytest.mark.parametrize(
     ("name", "accuracy"), [("sms-spam", 0.9677), ("rt-polarity", 0.7899), ("adult", 0.8505)]
@@ -54,6 +55,7 @@ def test_the_file_of_messages_is_read_as_the_model_knows_it(data_dir, elsewhere)
     assert by_path["metrics"]["rows"] == 5574
 
 
+@pytest.mark.slow
 @pytest.mark.data("adult/adult-test.csv")
 def test_the_file_of_adult_is_predicted_as_the_data_set_is(data_dir, elsewhere):
     call("fit", "adult", "--out", "m.sx", "--quiet")
@@ -64,6 +66,7 @@ def test_the_file_of_adult_is_predicted_as_the_data_set_is(data_dir, elsewhere):
     assert found["metrics"]["accuracy"] == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.data("mnist/train-images-idx3-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz")
 def test_digits_of_mnist_are_learnt(data_dir):
     found = facts("fit", "mnist", "--split", "3/0/97", "--tol", "1e-3")
@@ -72,6 +75,7 @@ def test_digits_of_mnist_are_learnt(data_dir):
     assert found["metrics"]["test"]["accuracy"] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.data("text/sms.tsv")
 @pytest.mark.parametrize(
     ("words", "vectorizer"), [("tfidf", TfidfVectorizer), ("counts", CountVectorizer)]

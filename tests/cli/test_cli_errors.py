@@ -182,6 +182,7 @@ def test_wrong_usage_has_its_code(folder, words):
     call(*words, code=2)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     call("fit", "digits", "--out", "m.sx", "--quiet")
     for words in (["fit", "digits"], ["predict", "m.sx", "digits", "--proba", "-q"]):

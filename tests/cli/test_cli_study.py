@@ -43,21 +43,25 @@ def assert_course_table(rows, expected):
         assert abs(100 * row["val_accuracy"] - val_accuracy) < 0.005, key
 
 
+@pytest.mark.slow
 def test_the_homework_on_iris_is_one_command_without_any_files(folder):
     assert_course_table(facts("study", "iris")["rows"], IRIS)
     assert_course_table(facts("studies", "table"), IRIS)
 
 
+@pytest.mark.slow
 @pytest.mark.data(*IRIS_FILES)
 def test_the_homework_on_the_courses_iris_files_is_one_command(folder, data_dir):
     assert_course_table(facts("study", "cs725/iris")["rows"], IRIS)
 
 
+@pytest.mark.slow
 @pytest.mark.data(*BINARY_FILES)
 def test_the_homework_on_the_courses_binary_files_is_one_command(folder, data_dir):
     assert_course_table(facts("study", "cs725/binary")["rows"], BINARY)
 
 
+@pytest.mark.slow
 def test_a_study_prints_its_table_verdict_and_what_was_seen_in_80_columns(folder):
     text = call("study", "iris").stdout
     for words in ("● 0.1 ", "Best: learning rate", "Validation accuracy", "Oscillates because"):
@@ -77,6 +81,7 @@ def test_equal_studies_have_equal_tables_but_for_seconds(folder):
     assert a != []
 
 
+@pytest.mark.slow
 def test_the_command_that_is_told_makes_the_study_again(folder):
     first = facts("study", "wine", *QUICK, "--seeds", "2", "--seed", "3", "--split", "60/40/0")
     program, verb, *words = first["command"].split()
@@ -86,6 +91,7 @@ def test_the_command_that_is_told_makes_the_study_again(folder):
     assert first["data"] == again["data"]
 
 
+@pytest.mark.slow
 def test_a_study_of_a_file_chooses_a_grid_from_the_data_and_says_so(folder):
     wine = load("wine")
     rows = ["a,b,kind", *(f"{r[0]},{r[1]},{k}" for r, k in zip(wine.table, wine.y))]
@@ -105,6 +111,7 @@ def test_seeds_start_at_random_and_say_so(folder):
     assert not any("start at random weights" in note for note in found["notes"])
 
 
+@pytest.mark.slow
 def test_draws_and_ranges(folder):
     found = facts("study", "wine", "--learning-rate", "1e-3..1", "--draws", "7", "--epochs", "5")
     assert len(found["rows"]) == 7
@@ -244,6 +251,7 @@ def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
     assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on_by_resume(folder):
     words = ["study", "wine", "--learning-rate", "1e-3..1/8", "--epochs", "1000,5000", "--l2", "0",
              "--batch-size", "16", "--momentum", "0,0.9"]  # fmt: skip
@@ -330,6 +338,7 @@ def test_all_diverged_is_exit_code_3(folder):
 # in a terminal
 
 
+@pytest.mark.slow
 def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
     words = ["study", "digits", "--learning-rate", "0.01,0.02", "--epochs", "1000000", "--momentum",
              "0", "--l2", "0"]  # fmt: skip
@@ -353,6 +362,7 @@ def test_help_of_a_study_is_quick_to_import():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_study_ends_with_the_path_of_its_report(folder):
     words = [word for word in QUICK if word != "--no-report"]
     assert call("study", "wine", *words).stdout.splitlines()[-1] == "Report: reports/wine.html"
@@ -433,6 +443,7 @@ def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):
     assert facts("studies", "list") == []
 
 
+@pytest.mark.slow
 def test_columns_that_have_no_room_are_named_under_the_table(folder):
     words = ["study", "iris", "--l2", "0,0.1", "--learning-rate", "0.1", "--epochs", "5"]
     words += ["--momentum", "0.5,0.25", "--batch-size", "all,50", "--schedule", "constant,inverse"]

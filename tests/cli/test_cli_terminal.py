@@ -11,6 +11,8 @@ from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from support.terminal import CONTROL, run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def noise(tmp_path):

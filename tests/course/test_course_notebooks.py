@@ -61,6 +61,7 @@ def pages():
             yield pytest.param(path, SHOWN[path.stem] + more, id=f"{path.stem}-data", marks=marked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "expected"), list(pages()))
 def test_a_notebook_runs_and_shows_what_the_course_prints(
     path, expected, request, tmp_path, monkeypatch

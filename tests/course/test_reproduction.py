@@ -27,6 +27,7 @@ def script():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.data(*BINARY_FILES)
 def test_the_page_says_what_the_studies_say_of_two_classes(script, data_dir):
     found = script.Recomputed("cs725/binary", script.BINARY, scale=1.0)
@@ -34,6 +35,7 @@ def test_the_page_says_what_the_studies_say_of_two_classes(script, data_dir):
     assert script.whole({"binary": script.filled(script.binary_part(found))}, text) == text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_the_studies_say_of_iris_and_a_wrong_digit_is_found(tmp_path):
     """In a process of its own, without the course's files: their part stays as it is."""
     text, copy = PAGE.read_text(encoding="utf-8"), tmp_path / "page.md"

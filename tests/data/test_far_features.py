@@ -73,6 +73,7 @@ def primal(results: list[Result]) -> np.ndarray:
     return np.array([r.certificate.primal for r in results])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "form", "penalty"), CASES)
 def test_features_far_from_zero_reach_the_optimum(solver: Solver, form: Form, penalty: str) -> None:
     X, _ = near(form)

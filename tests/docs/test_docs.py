@@ -77,12 +77,14 @@ def run_page(text, name, *, data=False):
             exec(compile("\n" * (line - 1) + code, name, "exec"), namespace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(page.read_text(encoding="utf-8"), str(page))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [
@@ -114,12 +116,14 @@ def run_commands(text, *, data=False):
 COMMAND_PAGES = [page for page in PAGES if COMMAND.search(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_the_page_print_what_is_written(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_commands(page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [

@@ -47,6 +47,7 @@ def refused(words, call, error=ValueError):
 # X
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(
     "convert", [np.asarray, sp.csr_array, sp.csc_array, pd.DataFrame, np.float32]

@@ -27,6 +27,7 @@ TWO = SPECIES[:100]
 STANDARD = StandardScaler().fit_transform(IRIS)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         G(),
@@ -100,6 +101,7 @@ def test_labels_are_numbered_as_by_sorting_them(labels, kind, sample):
 # Going on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [None, 32])
 @pytest.mark.parametrize("schedule", ["constant", "exponential", "inverse"])
 @pytest.mark.parametrize("rule", RULES)
@@ -342,6 +344,7 @@ def test_the_objective_has_digits_that_a_reader_can_take_in():
     assert "+ 0.00222222/2 * |W|^2" in model.objective()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.1), (0.02, 0.0), (0.02, 0.1)])
 def test_a_penalised_fit_is_certified_by_a_duality_gap(l1, l2):
     model = G(l1=l1, l2=l2, rule="nesterov", momentum=0.9, learning_rate=0.5, epochs=3000)

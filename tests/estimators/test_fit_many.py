@@ -64,6 +64,7 @@ def assert_equal_fits(one, other):
     assert one.diagnoses_ == other.diagnoses_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_mixed_list_is_the_same_as_each_alone(n_classes, convert):
@@ -76,6 +77,7 @@ def test_a_mixed_list_is_the_same_as_each_alone(n_classes, convert):
         assert_equal_fits(model, clone(model).fit(X, y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
 def test_a_mixed_list_is_the_same_as_each_alone_in_other_types(dtype):
     X, y = make_data()
@@ -85,6 +87,7 @@ def test_a_mixed_list_is_the_same_as_each_alone_in_other_types(dtype):
         assert model.coef_.dtype == (np.float32 if dtype == np.float32 else np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weights_of_each_model_are_its_own(n_classes):
     X, y = make_data(n_classes=n_classes)

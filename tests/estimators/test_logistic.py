@@ -71,6 +71,7 @@ def assert_equal(mine, theirs, atol=2e-6):
     np.testing.assert_allclose(mine.intercept_, theirs.intercept_, rtol=1e-5, atol=atol)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         LogisticRegression(),
@@ -97,6 +98,7 @@ def test_two_classes_equal_scikit_learn(C, fit_intercept, solver):
     assert_equal(mine, scikit(C, fit_intercept=fit_intercept).fit(X, Y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", legal("softmax"))
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_three_classes_equal_scikit_learn(C, solver):
@@ -497,6 +499,7 @@ def test_every_problem_has_a_legal_solver_or_a_refusal(loss, l1_ratio, C):
             choose_solver(LOSSES[loss], 1, l1, l2, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "loss", "outputs", "l1", "l2", "solver"),
     [

@@ -84,6 +84,7 @@ def svm_objective(W, b, X, y, C, s=None, power=2, f=0.0):
     return (s @ margin**power + (W @ W + f * f * b * b) / (2 * C)) / s.sum()
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         LinearSVC(),

@@ -29,6 +29,7 @@ from support.plain import is_plain
 TUMOURS = np.array([[10.0, 52], [2, 73], [5, 55], [12, 49]]), np.array([1, 0, 0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_every_loss_passes_its_gradient_check(form: Form) -> None:
     if form.outputs != form.loss.n_outputs(form.classes):
@@ -92,6 +93,7 @@ def test_squared_error_on_a_sigmoid_bends_down_beyond_two_thirds(label: int, reg
     assert explain.curvature_along("logistic", [[1.0]], [label], [0.0], [1.0]).negative == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SMOOTH, ids=str)
 def test_curvature_along_a_line_is_the_second_difference_of_its_values(form: Form) -> None:
     rng = np.random.default_rng(5)
@@ -250,6 +252,7 @@ def separable_rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+@pytest.mark.slow
 @given(separable_rows())
 def test_mistakes_never_pass_the_bound_and_the_story_is_the_estimators(rows: tuple) -> None:
     X, y = rows
@@ -327,6 +330,7 @@ def test_without_a_bias_planes_go_through_zero() -> None:
     assert story.radius == pytest.approx(math.sqrt(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("X", "y", "margin"),
     [
@@ -359,6 +363,7 @@ def test_what_is_not_known_is_not_told_as_if_it_were() -> None:
     assert title == "No plane with a margin was found"
 
 
+@pytest.mark.slow
 def test_rows_very_near_a_plane_are_not_said_to_be_inseparable() -> None:
     rng = np.random.default_rng(0)
     a = np.round(rng.uniform(-1, 1, 40) * 1024) / 1024
@@ -373,6 +378,7 @@ def test_rows_very_near_a_plane_are_not_said_to_be_inseparable() -> None:
     assert story.bound is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separable", [True, False])
 def test_some_thousand_rows_are_not_too_many_for_a_proof(separable: bool) -> None:
     rng = np.random.default_rng(0)

@@ -142,6 +142,7 @@ def test_float32_data_are_judged_in_float64():
     np.testing.assert_allclose(found.standard_error, exact.standard_error, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_wald_intervals_hold_the_truth_as_often_as_they_say():
     random = np.random.default_rng(0)
     hits = []
@@ -210,6 +211,7 @@ def test_wald_names_the_features_that_depend_on_each_other():
         confidence_intervals(free().fit(nothing, TWO), nothing, TWO)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [TWO, FOUR])
 @pytest.mark.parametrize("multiclass", ["reference", "ovr"])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
@@ -313,6 +315,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "y"), MODELS, ids=lambda a: str(a.max() + 1) if isinstance(a, np.ndarray) else str(a)
 )

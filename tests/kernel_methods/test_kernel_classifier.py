@@ -57,6 +57,7 @@ def less_than_itself(x, z):
     return 1.0 if (x == z).all() else -0.5
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         KernelClassifier(tol=1e-10),

@@ -26,6 +26,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks([KernelRidge(), KernelRidge(kernel="rbf"), KernelRidgeCV(kernel="rbf")])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)

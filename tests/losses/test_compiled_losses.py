@@ -66,6 +66,7 @@ def draw(
     return y, s, rng.uniform(0.5, 2.0, B), Z
 
 
+@pytest.mark.slow
 @every_form
 @every_type
 def test_compiled_loss_equals_the_reference(form: Form, dtype: type, instruction_set: str) -> None:
@@ -317,6 +318,7 @@ def test_one_pass_adds_to_what_is_there(sparse: bool, dtype: type) -> None:
 # --- the same bits ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @every_type
 @pytest.mark.parametrize("shape", [(20000, 20, 5), (2500, 600, 7), (3000, 900, 1)], ids=str)
@@ -338,6 +340,7 @@ def test_one_pass_has_the_same_bits_for_1_2_and_8_threads(
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @every_type
 @pytest.mark.parametrize("form", [FORMS[0], Form(LOSSES["softmax"], 3, 3)], ids=str)

@@ -138,6 +138,7 @@ def test_conjugate_forgives_rounding_only(name: str, C: int, K: int, dtype: type
     np.testing.assert_allclose(cost, loss.conjugate(y, U), rtol=1e3 * eps, atol=1e3 * eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "C", "K"), CONVEX)
 @given(seed=seeds)
 @settings(max_examples=30, deadline=None)

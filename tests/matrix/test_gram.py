@@ -68,6 +68,7 @@ def test_gram_is_right_in_every_instruction_set(kind: str, name: str) -> None:
         assert_gram(KINDS[kind](values(90, 30, density=0.4)), P)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "d", "P"), [(900, 150, 2), (400, 600, 1), (20, 700, 9), (17000, 5, 2)]

@@ -260,6 +260,7 @@ def test_one_changed_bit_of_a_weight_is_noticed(path):
         load_model(path)
 
 
+@pytest.mark.slow
 def test_a_file_cut_short_anywhere_is_refused(path):
     save(fitted("perceptron two"), path)
     data = path.read_bytes()
@@ -338,6 +339,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(value=PLAIN)
 def test_plain_values_come_back_as_they_were(value):
     arrays = {}

@@ -1,32 +1,23 @@
-"""The search of a grid is scikit-learn's, trained as one batch."""
+"""GridSearchCV gives the table of scikit-learn's, trained as one batch."""
 
 import pickle
 import tracemalloc
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
-from sklearn.metrics import accuracy_score, get_scorer, make_scorer
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC as PlainLinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import (
-    GradientDescentClassifier,
     GridSearchCV,
     LinearSVC,
     LinearSVCCV,
@@ -35,10 +26,11 @@ from separatrix import (
 )
 from separatrix.matrix import Matrix, rows_read
 from separatrix.model_selection.scaling_as_penalty import scales
-from separatrix.training import Interrupted
+from support.searches import SCORES, assert_same_search, ours, plain_logistic
 from support.small_problems import SPARSE, STRENGTHS, WEIGHTS, X2, X3, Y2, Y3
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=3),
@@ -54,27 +46,6 @@ def test_scikit_learn_accepts(estimator, check):
     check(estimator)
 
 
-def assert_same_search(ours, plain, atol=1e-6):
-    """The same table, in the same order, and the same choice."""
-    assert list(ours.cv_results_) == list(plain.cv_results_)
-    for name, column in plain.cv_results_.items():
-        if "_time" in name or name == "params":
-            continue
-        if name.startswith("param_"):
-            assert ours.cv_results_[name].tolist() == column.tolist()
-        elif not name.startswith("rank_"):  # a rank may turn on the last digit
-            np.testing.assert_allclose(ours.cv_results_[name], column, atol=atol, err_msg=name)
-    assert ours.best_index_ == plain.best_index_
-
-
-def plain_logistic(**options):
-    return PlainLogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1000, **options)
-
-
-def ours(**options):
-    return LogisticRegression(tol=1e-11, **options)
-
-
 ALIKE = {
     "two classes": (ours(), plain_logistic(), X2, Y2),
     "three classes": (ours(), plain_logistic(), X3, Y3),
@@ -85,9 +56,9 @@ ALIKE = {
     "sparse": (ours(), plain_logistic(), SPARSE, Y2),
     "no bias": (ours(fit_intercept=False), plain_logistic(fit_intercept=False), X2, Y2),
 }  # fmt: skip
-SCORES = {"scoring": ["neg_log_loss", "accuracy"], "refit": "neg_log_loss"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_table_is_that_of_scikit_learn(name, weighted):
@@ -117,115 +88,6 @@ def test_squared_hinges_are_those_of_liblinear(data):
 def margin(estimator, X, y):
     """A score that every weight changes."""
     return np.abs(estimator.decision_function(X)).mean()
-
-
-def pipelines(last, **grid):
-    """Pipelines with what may stand before a classifier, and their grids."""
-    steps = {
-        "standardised": [StandardScaler()],
-        "scaled only": [StandardScaler(with_mean=False)],
-        "centred only": [StandardScaler(with_std=False)],
-        "nothing": ["passthrough"],
-        "best features": [SelectKBest(k=3)],
-        "components": [PCA(n_components=3, random_state=0), StandardScaler()],
-    }
-    return {name: (make_pipeline(*first, last), grid) for name, first in steps.items()}
-
-
-PIPELINES = list(pipelines(ours()))
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines_are_fitted_on_the_training_rows_of_their_fold(name, bias):
-    grid = {"logisticregression__C": STRENGTHS}
-    own, _ = pipelines(ours(fit_intercept=bias))[name]
-    plain, _ = pipelines(plain_logistic(fit_intercept=bias))[name]
-    options = {"cv": 3, "return_train_score": True, **SCORES}
-    search = GridSearchCV(own, grid, **options).fit(X3, Y3)
-    other = PlainGridSearchCV(plain, grid, **options).fit(X3, Y3)
-    assert_same_search(search, other)
-    np.testing.assert_allclose(search.predict_proba(X3), other.predict_proba(X3), atol=1e-5)
-
-
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
-def test_sparse_data_is_scaled_without_a_mean(form):
-    grid = {"logisticregression__C": STRENGTHS}
-    scaler, X = StandardScaler(with_mean=False), form(SPARSE)
-    assert_same_search(
-        GridSearchCV(make_pipeline(scaler, ours()), grid, **SCORES).fit(X, Y2),
-        PlainGridSearchCV(make_pipeline(scaler, plain_logistic()), grid, **SCORES).fit(X, Y2),
-    )
-    with pytest.raises(ValueError, match="Cannot center sparse matrices"):
-        GridSearchCV(make_pipeline(StandardScaler(), ours()), grid).fit(X, Y2)
-
-
-def test_a_feature_that_is_constant_in_one_fold_is_not_scaled_there():
-    X = X2.copy()
-    X[:, 2] = 7.0
-    X[:10, 2] += np.arange(10)  # the first fold holds all rows in which it varies
-    grid, cv = {"logisticregression__C": STRENGTHS}, KFold(3)
-    assert_same_search(
-        GridSearchCV(make_pipeline(StandardScaler(), ours()), grid, cv=cv, **SCORES).fit(X, Y2),
-        PlainGridSearchCV(
-            make_pipeline(StandardScaler(), plain_logistic()), grid, cv=cv, **SCORES
-        ).fit(X, Y2),
-    )
-
-
-class Counted(TransformerMixin, BaseEstimator):
-    """Multiplies, and counts how often it is fitted."""
-
-    fits: list = []  # noqa: RUF012
-
-    def __init__(self, by=1.0):
-        self.by = by
-
-    def fit(self, X, y=None):
-        self.fits.append((self.by, len(X)))
-        return self
-
-    def transform(self, X):
-        return X * self.by
-
-
-def test_transformers_are_fitted_once_for_every_fold_and_setting():
-    Counted.fits.clear()
-    grid = {"counted__by": [0.5, 2.0], "logisticregression__C": STRENGTHS}
-    pipeline = make_pipeline(Counted(), ours())
-    search = GridSearchCV(pipeline, grid, cv=3, **SCORES).fit(X2, Y2)
-    assert len(Counted.fits) == 3 * 2 + 1
-    assert sorted(Counted.fits) == sorted(
-        [(by, 100) for by in (0.5, 2.0) for _ in range(3)]
-        + [(search.best_params_["counted__by"], 150)]
-    )
-    assert_same_search(search, PlainGridSearchCV(pipeline, grid, cv=3, **SCORES).fit(X2, Y2))
-
-
-def test_steps_may_be_a_part_of_the_grid():
-    pipeline = Pipeline([("before", StandardScaler()), ("last", ours())])
-    before = [StandardScaler(), "passthrough", PCA(2), StandardScaler(with_std=False)]
-    grid = [
-        {"before": before, "last__C": STRENGTHS},
-        {"last": [ours(C=0.01), LinearSVC(C=0.1, tol=1e-9), ours(multiclass="softmax")]},
-    ]
-    assert_same_search(
-        GridSearchCV(pipeline, grid, cv=3).fit(X2, Y2),
-        PlainGridSearchCV(pipeline, grid, cv=3).fit(X2, Y2),
-    )
-
-
-def test_text_goes_through_a_vectoriser_that_has_seen_the_training_rows_only():
-    words = np.array(["red", "blue", "green", "dark", "light", "old"])
-    rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(words, 4)) for _ in range(60)]
-    y = np.array([("red" in t) ^ (rng.random() < 0.2) for t in texts])
-    pipeline = make_pipeline(CountVectorizer(), ours())
-    grid = {"countvectorizer__binary": [True, False], "logisticregression__C": STRENGTHS}
-    assert_same_search(
-        GridSearchCV(pipeline, grid, **SCORES).fit(texts, y),
-        PlainGridSearchCV(pipeline, grid, **SCORES).fit(texts, y),
-    )
 
 
 # Sharing
@@ -291,6 +153,7 @@ def test_scales_are_exact_far_from_zero():
 # Folds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cv",
     [
@@ -357,6 +220,7 @@ def first_feature(estimator, X, y):
     return float(X[:, 0].mean() + np.abs(last.coef_).sum() + estimator.predict(X).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [None, StandardScaler(), PCA(3)])
 @pytest.mark.parametrize(
     "options",
@@ -410,235 +274,7 @@ def test_the_best_model_is_fitted_on_all_rows_and_known_by_its_features():
     assert clone(search).get_params()["estimator"] is not pipeline
 
 
-# Metadata
-
-
-def test_weights_reach_the_classifier_at_the_end_of_a_pipeline():
-    grid = {"logisticregression__C": STRENGTHS}
-    for first in (StandardScaler(), SelectKBest(k=3)):
-        pipeline = make_pipeline(first, ours())
-        weights = {"logisticregression__sample_weight": WEIGHTS}
-        assert_same_search(
-            GridSearchCV(pipeline, grid, **SCORES).fit(X2, Y2, **weights),
-            PlainGridSearchCV(pipeline, grid, **SCORES).fit(X2, Y2, **weights),
-        )
-
-
-@pytest.mark.parametrize("scorer", [None, "with weights", "without weights"])
-@pytest.mark.parametrize("first", [None, StandardScaler(), PCA(3)])
-def test_metadata_is_routed(first, scorer):
-    with sklearn.config_context(enable_metadata_routing=True):
-        last = ours().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        if isinstance(first, StandardScaler):
-            first.set_fit_request(sample_weight=False)
-        estimator = last if first is None else make_pipeline(first, last)
-        grid = {"C" if first is None else "logisticregression__C": STRENGTHS}
-        params = {"sample_weight": WEIGHTS, "groups": np.arange(len(Y2)) // 10}
-        options = {"cv": GroupKFold(3)}
-        if scorer is not None:
-            wanted = scorer == "with weights"
-            options["scoring"] = get_scorer("roc_auc").set_score_request(sample_weight=wanted)
-        assert_same_search(
-            GridSearchCV(estimator, grid, **options).fit(X2, Y2, **params),
-            PlainGridSearchCV(estimator, grid, **options).fit(X2, Y2, **params),
-        )
-
-
-def test_metadata_for_a_transformer_is_scikit_learns_business():
-    with sklearn.config_context(enable_metadata_routing=True):
-        scaler = StandardScaler().set_fit_request(sample_weight=True)
-        scorer = get_scorer("f1").set_score_request(sample_weight=True)
-        last = ours().set_fit_request(sample_weight=True)
-        grid = {"logisticregression__C": STRENGTHS}
-        pipeline = make_pipeline(scaler, last)
-        assert_same_search(
-            GridSearchCV(pipeline, grid, scoring=scorer).fit(X2, Y2, sample_weight=WEIGHTS),
-            PlainGridSearchCV(pipeline, grid, scoring=scorer).fit(X2, Y2, sample_weight=WEIGHTS),
-        )
-
-
-# Errors
-
-
-def test_a_candidate_that_cannot_be_fitted_is_scored_as_scikit_learn_scores_it():
-    search = GridSearchCV(ours(), {"C": [1.0, -1.0]}, cv=3)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        search.fit(X2, Y2)
-    assert any("3 fits failed out of a total of 6" in str(w.message) for w in caught)
-    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True]
-    assert search.best_params_ == {"C": 1.0}
-    for class_weight in ({7: 1.0}, "even"):
-        with pytest.raises(ValueError, match="All the 3 fits failed"):
-            GridSearchCV(ours(), {"class_weight": [class_weight]}, cv=3).fit(X2, Y2)
-    with pytest.raises(ValueError, match="The 'C' parameter must be a number > 0"):
-        GridSearchCV(ours(), {"C": [1.0, -1.0]}, cv=3, error_score="raise").fit(X2, Y2)
-    with pytest.raises(ValueError, match="Invalid parameter 'D'"):
-        GridSearchCV(ours(), {"D": [1.0]}).fit(X2, Y2)
-
-
-def test_a_transformer_that_fails_fails_its_own_candidates_only():
-    logarithm = FunctionTransformer(np.log)  # of negative numbers
-    pipeline = make_pipeline(StandardScaler(), ours())
-    grid = {"standardscaler": [StandardScaler(), PCA(99), logarithm]}
-    search = GridSearchCV(pipeline, grid, cv=3)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        search.fit(X2, Y2)
-    assert any("6 fits failed out of a total of 9" in str(w.message) for w in caught)
-    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True, True]
-    with pytest.raises(ValueError, match="n_components=99"):
-        search.set_params(error_score="raise").fit(X2, Y2)
-
-
-@pytest.mark.parametrize("first", [None, StandardScaler()])
-def test_bad_data_is_refused_in_the_words_of_the_core(first):
-    estimator = ours() if first is None else make_pipeline(first, ours())
-    search = GridSearchCV(estimator, {"C" if first is None else "logisticregression__C": [1.0]})
-    X = X2.copy()
-    X[4, 1] = np.nan
-    with pytest.raises(ValueError, match="X has NaN at row 4, column 1"):
-        search.fit(X, Y2)
-    with pytest.raises(ValueError, match="X has 150 rows and y has 149 entries"):
-        search.fit(X2, Y2[1:])
-    with pytest.raises(ValueError, match="y has one class only"):
-        search.fit(X2, np.zeros(150))
-    with pytest.raises(ValueError, match="y has nan at row 3"):
-        search.fit(X2, np.where(np.arange(150) == 3, np.nan, Y2))
-    with pytest.raises(ValueError, match="Unknown label type"):
-        search.fit(X2, X2[:, 0])
-    name = "sample_weight" if first is None else "logisticregression__sample_weight"
-    weights = {name: np.where(np.arange(150) == 2, -1.0, 1.0)}
-    with pytest.raises(ValueError, match=r"sample_weight must be finite and >= 0\. Row 2 has -1"):
-        search.fit(X2, Y2, **weights)
-
-
-# What is left to scikit-learn
-
-
-class Own(LogisticRegression):
-    """A subclass, which may do anything."""
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-
-@pytest.mark.parametrize(
-    ("estimator", "grid"),
-    [
-        (RandomForestClassifier(n_estimators=3, random_state=0), {"max_depth": [1, 2]}),
-        (PlainLogisticRegression(), {"C": STRENGTHS}),
-        (Own(), {"C": STRENGTHS}),
-        (GradientDescentClassifier(batch_size=20, epochs=5), {"l2": [0.0, 0.1]}),
-        (make_pipeline(PCA(2), PlainLogisticRegression()), {"logisticregression__C": STRENGTHS}),
-    ],
-)  # fmt: skip
-def test_other_estimators_are_searched_by_scikit_learn(estimator, grid):
-    assert_same_search(
-        GridSearchCV(estimator, grid, cv=3).fit(X2, Y2),
-        PlainGridSearchCV(estimator, grid, cv=3).fit(X2, Y2),
-    )
-
-
-def test_full_batch_descent_takes_the_path_it_takes_on_the_rows_of_its_fold():
-    grid = {"learning_rate": [0.01, 0.1], "epochs": [5, 20]}
-    for first in (None, StandardScaler()):
-        last = GradientDescentClassifier(momentum=0.5)
-        estimator = last if first is None else make_pipeline(first, last)
-        named = (
-            grid
-            if first is None
-            else {f"{last.__class__.__name__.lower()}__{k}": v for k, v in grid.items()}
-        )
-        assert_same_search(
-            GridSearchCV(estimator, named, cv=3, **SCORES).fit(X2, Y2),
-            PlainGridSearchCV(estimator, named, cv=3, **SCORES).fit(X2, Y2),
-        )
-
-
-def test_verbose_says_how_many_fits_there_are(capsys):
-    GridSearchCV(ours(), {"C": STRENGTHS}, cv=3, verbose=1).fit(X2, Y2)
-    assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("candidates", [2, 7])
-def test_a_warning_names_the_line_that_called_fit(candidates):
-    grid = {"C": list(np.logspace(-2, 2, candidates))}
-    with pytest.warns(ConvergenceWarning) as caught:
-        GridSearchCV(LogisticRegression(max_iter=1, tol=1e-12), grid).fit(X2, Y2)
-    assert {Path(warning.filename).name for warning in caught} == {"test_search.py"}
-
-
-# Watched, and interrupted
-
-
-class Ender:
-    """Ends a search as soon as a model of it is done; notes the trials it has seen."""
-
-    def __init__(self, after=1):
-        self.after, self.seen, self.running = after, set(), set()
-
-    def __call__(self, progress):
-        numbers = [set(same) for same in progress.members]
-        self.seen |= set().union(*numbers)
-        self.running = set().union(*(numbers[place] for place in progress.running.tolist()))
-        if len(self.seen - self.running) >= self.after:
-            raise Interrupted
-
-
-STEPS = [
-    pytest.param(LogisticRegression(tol=1e-8), "C", id="in-place"),
-    pytest.param(
-        make_pipeline(PCA(3), LogisticRegression(tol=1e-8)), "logisticregression__C", id="by-fold"
-    ),
-]
-
-
-@pytest.mark.parametrize(("estimator", "name"), STEPS)
-def test_an_interrupted_search_keeps_the_scores_of_the_models_that_were_done(estimator, name):
-    X, y = X3, Y3
-    grid = {name: [1e-4, 1.0, 1e4]}
-    whole = GridSearchCV(estimator, grid, cv=4).fit(X, y)
-    assert not whole.interrupted_
-    ender = Ender()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search = GridSearchCV(estimator, grid, cv=4).fit(X, y, on_record=ender)
-    assert search.interrupted_
-    assert not hasattr(search, "best_estimator_")
-    scores, wanted = (
-        np.array([found.cv_results_[f"split{k}_test_score"] for k in range(4)])
-        for found in (search, whole)
-    )
-    done = ~np.isnan(scores)
-    assert 0 < done.sum() < done.size
-    np.testing.assert_array_equal(scores[done], wanted[done])
-
-
-@pytest.mark.parametrize(("estimator", "name"), STEPS)
-def test_a_search_that_is_watched_names_all_its_trials_and_ends_as_it_would(estimator, name):
-    X, y = X3, Y3
-    grid = {name: [1e-2, 1.0]}
-    ender = Ender(after=99)
-    watched = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y, on_record=ender)
-    assert ender.seen == set(range(8))
-    alone = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y)
-    np.testing.assert_array_equal(
-        watched.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
-    )
-
-
-def test_an_interrupted_search_by_several_scores_has_none_of_the_models_that_were_not_done():
-    X, y = X3, Y3
-    scoring, grid = ["accuracy", "neg_log_loss"], {"C": [1e-4, 1.0, 1e4]}
-    search = GridSearchCV(
-        LogisticRegression(tol=1e-8), grid, cv=4, scoring=scoring, refit=False
-    ).fit(X, y, on_record=Ender())
-    for name in scoring:
-        scores = np.array([search.cv_results_[f"split{k}_test_{name}"] for k in range(4)])
-        assert 0 < np.isnan(scores).sum() < scores.size
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [

@@ -28,6 +28,7 @@ from support.small_problems import SPARSE, STRENGTHS, WEIGHTS, X2, X3, Y2, Y3
 FOLDS = list(StratifiedKFold(3).split(X2, Y2))
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         LogisticRegressionCV(Cs=[0.1, 1.0], cv=3),
@@ -55,6 +56,7 @@ def plain(**options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize(
     ("X", "y"), [(X2, Y2), (X3, Y3), (SPARSE, Y2)], ids=["two", "three", "sparse"]

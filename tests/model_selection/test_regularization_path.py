@@ -48,6 +48,7 @@ def name(estimator):
 # Points are single fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("estimator", SMOOTH, ids=name)
 def test_each_point_is_the_fit_with_that_penalty_alone(estimator, l1_ratio):
@@ -252,6 +253,7 @@ def rows_of(work):
     return np.array(rows_read()) - before
 
 
+@pytest.mark.slow
 def test_a_path_of_l2_reads_the_data_about_as_often_as_its_slowest_point():
     estimator = LogisticRegression(tol=1e-6, solver="lbfgs")
     Cs = regularization_path(CANCER, BENIGN, estimator, Cs=20).Cs

@@ -62,6 +62,7 @@ def test_data_sets_of_scikit_learn_are_as_described(name, home):
     check(name)
 
 
+@pytest.mark.slow
 @pytest.mark.data(*FILES)
 @pytest.mark.parametrize("name", [name for name, data in DATA_SETS.items() if data.files])
 def test_data_sets_of_the_data_folder_are_as_described(name, data_dir):

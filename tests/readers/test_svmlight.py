@@ -123,6 +123,7 @@ def test_numbers_beyond_the_type_are_infinite_or_zero(written):
     assert np.array_equal(np.signbit(read_svmlight(path).X.data), np.signbit(expected))
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing(written):
     rng = np.random.default_rng(0)
     lines = []

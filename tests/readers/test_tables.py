@@ -498,6 +498,7 @@ def test_a_table_of_labels_only_is_refused(read):
         read("y\n" + "u\nv\n" * 5, label="y")
 
 
+@pytest.mark.slow
 def test_very_many_columns_are_read_and_prepared(tmp_path):
     # A search among all names for every one of them would take minutes.
     d = 40_000

@@ -68,6 +68,7 @@ def bomb(request, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_bomb_of_every_kind_is_stopped_before_it_is_unpacked(bomb):
     with pytest.raises(size_limits.UnpackLimitError) as error:
         load(bomb)

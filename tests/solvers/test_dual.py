@@ -56,6 +56,7 @@ def solve(
     return solve_with(solver or Dual(), objective, outputs, tol, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_every_loss_is_solved_to_a_proven_gap(form: Form, bias: str) -> None:
@@ -117,6 +118,7 @@ def test_large_and_small_c(form: Form, C: float) -> None:
     assert_solved(solve(Objective(Dataset.of(X, y), form.loss, penalty), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_a_model_has_the_same_bits_alone_and_in_a_batch(form: Form, dense: bool) -> None:
@@ -128,6 +130,7 @@ def test_a_model_has_the_same_bits_alone_and_in_a_batch(form: Form, dense: bool)
         assert_same_bits(alone, together[m : m + 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "softmax"])
 def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
@@ -166,6 +169,7 @@ def text_like(n: int = 2000, d: int = 3000, seed: int = 0) -> tuple[sp.csr_array
     return X.tocsr(), (X @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardised", [True, False], ids=["factors", "plain"])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
@@ -189,6 +193,7 @@ def test_leaps_lead_weak_penalties_to_the_optimum(
         assert ours.history.epochs <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_every_instruction_set_solves_it(form: Form, instruction_set: str) -> None:
     assert_solved(solve(make_objective(form), form.outputs, tol=1e-7), 1e-7)
@@ -196,6 +201,7 @@ def test_every_instruction_set_solves_it(form: Form, instruction_set: str) -> No
     assert_solved(solve(sparse, form.outputs, tol=1e-7), 1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", DUAL, ids=str)
 @given(seed=st.integers(0, 2**32 - 1), folds=st.booleans(), goal=st.sampled_from([1e-1, 1e-4]))
 @settings(max_examples=4, deadline=None)
@@ -239,6 +245,7 @@ def test_a_fold_is_the_fit_on_its_rows(form: Form) -> None:
         assert fold.certificate.primal == pytest.approx(part.certificate.primal, rel=2e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_model", [False, True])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("name", ["logistic", "hinge", "softmax", "crammer_singer"])
@@ -259,6 +266,7 @@ def test_factors_are_scales_of_the_features(name: str, bias: str, per_model: boo
         assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
     data = make_data(form, n=40, d=12)
@@ -311,6 +319,7 @@ def test_dense_data_of_any_type_is_read(order: str, dtype: type, share: float) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_single_precision_still_proves_a_small_gap(form: Form) -> None:
     objective = make_objective(form)
@@ -324,6 +333,7 @@ def test_single_precision_still_proves_a_small_gap(form: Form) -> None:
     assert results[0].model.W.dtype == np.float32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_rows_and_columns_of_zeros_are_harmless(form: Form, bias: str) -> None:
@@ -464,6 +474,7 @@ def test_the_duals_of_many_rows_are_balanced_to_the_last_digits() -> None:
         assert abs(fsum(flows[:, b])) < 1e-16 * np.abs(flows[:, b]).sum()
 
 
+@pytest.mark.slow
 def test_a_hopeless_fit_tells_how_far_off_it_is() -> None:
     rng = np.random.default_rng(29)
     X = sp.csr_array(rng.uniform(-100.0, 100.0, (130, 2)))

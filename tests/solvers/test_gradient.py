@@ -290,6 +290,7 @@ def optimum(X, y, K, l1, l2):
     return split(found.x)[0], found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", CLASSES)
 @pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.1), (0.05, 0.0), (0.03, 0.05)])
 def test_every_rule_reaches_the_same_optimum(l1, l2, loss):
@@ -314,6 +315,7 @@ def test_every_rule_reaches_the_same_optimum(l1, l2, loss):
         assert (np.abs(W) > 1e-6).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_mini_batches_with_a_falling_rate_come_near_the_optimum(rule):
     X, y = make_data(2, n=80)

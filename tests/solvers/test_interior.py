@@ -70,6 +70,7 @@ def test_libsvm_finds_the_same_plane(C: float) -> None:
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(HINGES), st.integers(0, 2**32 - 1), st.floats(-6, 6), st.floats(-3, 3))
 def test_the_proof_holds_at_every_step(form: Form, seed: int, strength: float, size: float) -> None:
     """No bound is above the optimum, which the last step knows best."""
@@ -91,6 +92,7 @@ def test_the_proof_holds_at_every_step(form: Form, seed: int, strength: float, s
     assert max(bounds) >= min(values) * (1.0 - 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", HINGES, ids=str)
 def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(form: Form) -> None:
     objective = make_objective(form, make_data(form, n=2000, d=12))
@@ -210,6 +212,7 @@ def test_a_tolerance_beyond_the_numbers_ends_and_keeps_the_model() -> None:
         assert found.certificate.relative_gap <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.data("libsvm/a9a")
 @pytest.mark.parametrize("C", [0.01, 100.0])
 def test_a_census_is_solved_for_small_and_large_c(data_dir, C: float) -> None:

@@ -41,6 +41,7 @@ def solve(
     return [readings[0] for readings in run(LBFGS(), objective, start, stop)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SMOOTH, ids=str)
 def test_every_smooth_loss_is_solved_to_a_proven_gap(form: Form) -> None:
     objective = make_objective(form)

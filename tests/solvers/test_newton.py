@@ -82,6 +82,7 @@ def optimum(objective: Objective, result: Result) -> None:
     assert result.certificate.relative_gap <= 1e-10
 
 
+@pytest.mark.slow
 @every_form
 @every_path
 @every_kind
@@ -126,6 +127,7 @@ def test_a_loss_of_ones_own_is_solved(form: Form) -> None:
         assert result.certificate.relative_gap <= 1e-10
 
 
+@pytest.mark.slow
 @every_form
 @every_path
 def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(

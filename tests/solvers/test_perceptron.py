@@ -138,6 +138,7 @@ def test_the_places_of_the_rows_do_not_matter(rows, n_classes):
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_sparse_rows_teach_the_same_as_dense_rows(seed):
     rng = np.random.default_rng(seed)

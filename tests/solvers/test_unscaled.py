@@ -22,10 +22,10 @@ from separatrix.solvers import OPTIMISERS
 from separatrix.training import Interrupted, Result, Stop, train
 from separatrix.training.solver_choice import choose_solver
 from separatrix.training.task import Task
-from support.unscaled_problems import KINDS, LOSSES, Problem, draw_problems
+from support.unscaled_problems import KINDS, LOSSES, STRENGTHS, Problem, draw_problems
 
 TOL = 1e-4
-PROBLEMS = list(draw_problems(216, seed=17))
+PROBLEMS = list(draw_problems(72, seed=17))
 
 
 def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
@@ -49,11 +49,12 @@ def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
     return train([task], data)[0], float(zero[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_auto_certifies_every_problem_with_few_passes(kind, loss):
     own = [p for p in PROBLEMS if (p.kind, p.loss) == (kind, loss)]
-    assert len(own) == 9
+    assert {p.C for p in own} == set(STRENGTHS)
     for problem in own:
         before = np.array(rows_read())
         found, zero = solve(problem)
@@ -100,6 +101,7 @@ def test_callbacks_count_on_when_another_solver_takes_over():
     assert heard == list(range(1, model.n_iter_ + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_named_dual_ends_with_its_best_point(loss):
     X, y = mixed_units()
@@ -145,6 +147,7 @@ def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch
         np.testing.assert_array_equal(model.intercept_, alone.intercept_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -156,7 +159,7 @@ def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch
 )
 def test_models_whose_steps_are_refused_equal_those_fitted_alone(make):
     X, y = mixed_units()
-    together = fit_many([make(C) for C in (1e-3, 0.1, 1.0, 100.0)], X, y)
+    together = fit_many([make(C) for C in (1e-3, 1.0, 100.0)], X, y)
     for model in together:
         alone = make(model.C).fit(X, y)
         assert model.n_iter_ == alone.n_iter_
@@ -222,6 +225,7 @@ def sms_and(column: str):
     return sp.csr_array(sp.hstack([words, columns[column]])), np.array([row[0] for row in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.data("text/sms.tsv")
 @pytest.mark.parametrize("column", ["length", "uniform", "time", "often 0", "all"])
 def test_text_beside_numbers_is_certified_and_right(column):

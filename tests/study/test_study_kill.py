@@ -8,6 +8,8 @@ import pytest
 from separatrix.study import Store
 from support.studies import assert_same, facts_of, iris, make, run_in_process, study_of
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 
 

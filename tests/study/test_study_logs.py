@@ -165,6 +165,7 @@ def test_a_resumed_study_doubles_no_line_of_its_log_and_leaves_none_out(folder, 
     assert without_seconds("a.csv") == without_seconds("whole.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "mlflow"])
 def test_a_log_that_is_ahead_of_the_store_is_told_nothing_twice(tracking, folder, kind):
     """As after a crash: the store is that of epoch 4, the log has epoch 8."""
@@ -395,6 +396,7 @@ def test_a_missing_package_is_a_warning_that_says_what_to_install(folder, monkey
 # the command
 
 
+@pytest.mark.slow
 def test_the_command_logs(tracking, folder):
     call(*WORDS, "--log", "a.csv", "--mlflow", tracking)
     assert len(lines("a.csv")) == 2 * (5 + 12)

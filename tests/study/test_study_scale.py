@@ -38,6 +38,7 @@ def peak(tmp_path, configurations, memory):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_study_of_many_configurations_stays_within_its_memory(tmp_path):
     peak(tmp_path, 2, BUDGET - 1)  # what is imported and looked up once
     few = peak(tmp_path, 2, BUDGET)
@@ -64,6 +65,7 @@ def test_the_table_and_the_verdict_read_neither_histories_nor_other_weights(stud
         study.histories()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["list", "table", "show"])
 def test_reading_a_study_imports_nothing_that_trains(study, verb):
     code = (

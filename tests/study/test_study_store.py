@@ -356,6 +356,7 @@ def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
     assert not isinstance(slip.value, OSError)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_what_was_stored_is_there(tmp_path):
     study_of(tmp_path / "b.db").run(*iris())
     path, told = tmp_path / "a.db", CONTEXT.Queue()

@@ -71,3 +71,11 @@ def run_in_process(target, *arguments):
 def make(store, every=0.01):
     """Make the study, or go on with it."""
     study_of(store).run(*iris(), resume=True, every=every)
+
+
+def two_classes(noise=0.3, n=200, seed=0):
+    """Rows of two classes that overlap the more, the more noise there is."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = (X[:, 0] + noise * rng.standard_normal(n) > 0).astype(int)
+    return X[: n // 2], y[: n // 2], X[n // 2 :], y[n // 2 :]

@@ -32,6 +32,7 @@ FACTORS: list[Callable[[np.random.Generator], np.ndarray | None]] = [
     lambda rng: rng.uniform(0.3, 3.0, D),
     lambda rng: rng.uniform(0.3, 3.0, (D, B)),
 ]
+SMOOTH = [form for form in CONVEX if form.loss.smooth]
 convex_form = pytest.mark.parametrize("form", CONVEX, ids=str)
 with_bias = pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 seeds = st.integers(0, 2**32 - 1)
@@ -95,10 +96,11 @@ def optimum(objective: Objective, form: Form) -> tuple[Model, float]:
 # --- weak duality ---
 
 
+@pytest.mark.slow
 @convex_form
 @with_bias
 @given(seed=seeds)
-@settings(max_examples=12)
+@settings(max_examples=5)
 def test_the_dual_is_below_the_objective_of_every_model(form: Form, bias: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     objective = draw_objective(form, rng, bias=bias)
@@ -125,15 +127,14 @@ def test_the_dual_is_below_the_objective_of_every_model(form: Form, bias: bool, 
     assert (duals <= lowest * (1 + 1e-9) + 1e-12).all()
 
 
-@pytest.mark.parametrize("form", [f for f in CONVEX if f.loss.smooth], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", SMOOTH, ids=str)
 @with_bias
-@pytest.mark.parametrize("seed", [1])
-def test_the_dual_is_below_the_optimum_and_meets_it_there(
-    form: Form, bias: bool, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
+def test_the_dual_is_below_the_optimum_and_meets_it_there(form: Form, bias: bool) -> None:
+    rng = np.random.default_rng(1)
     objective = draw_objective(form, rng, bias=bias)
-    for m in range(3):
+    # Every loss meets every penalty, with a bias or without: scipy's optimum takes its time.
+    for m in [m for m in range(3) if (SMOOTH.index(form) + m + bias) % 2]:
         one = objective.select(np.array([m]))
         model, lowest = optimum(one, form)
         for _ in range(10):
@@ -165,6 +166,7 @@ def test_the_dual_is_below_the_optimum_of_a_linear_programme(name: str, seed: in
         assert certify(objective, model)[0].dual <= lowest + 1e-12
 
 
+@pytest.mark.slow
 @convex_form
 @with_bias
 @given(seed=seeds)
@@ -413,6 +415,7 @@ def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> N
     assert dual_values(objective, start)[0] <= best.certificate.primal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1e4, 1e8, 1e12, 1e15, 1e17, 1e100, 1e200])
 def test_the_bound_holds_to_the_last_digits_of_losses_far_below_one(C: float) -> None:
     """Rows that are right beyond doubt: what their duals cost is far below the rounding of 1."""

@@ -155,6 +155,7 @@ def test_the_safe_rate_that_is_quoted_is_never_above_the_true_one(scale):
     assert is_safe(number("Lower learning_rate to", the("diverged", model).remedy), safe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "momentum", "times"),
     [("plain", 0.9, 2.0), ("momentum", 0.5, 3.0), ("nesterov", 0.5, 1.5)],

@@ -53,6 +53,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "penalty", "bias"), CASES, ids=str)
 def test_no_model_is_below_it(form: Form, penalty: str, bias: str) -> None:
     objective = draw(form, penalty, bias, seed=1)

@@ -185,6 +185,7 @@ def test_rows_of_a_single_class_are_separable() -> None:
     assert endless_of(weightless, Model.zeros(2, 2, 1))[0] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
 def test_a_category_that_only_one_class_has_is_enough_whatever_the_size(
@@ -239,6 +240,7 @@ def test_a_direction_is_found_and_holds_exactly_wherever_there_is_one(
         assert found is not balanced(objective, len(data.classes))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.integers(0, 10**6),

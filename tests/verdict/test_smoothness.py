@@ -84,6 +84,7 @@ def test_smoothness_is_the_largest_eigenvalue_of_the_weighted_gram_matrix(
         assert expected <= found[m] <= expected * (1 + 2e-3)
 
 
+@pytest.mark.slow
 @smooth_form
 @with_factors
 @with_bias

@@ -149,6 +149,7 @@ def harmless(seen, scripts):
         assert (brought, found, failed) == ("0", str(scripts), "false"), (name, answer)
 
 
+@pytest.mark.slow
 def test_no_saved_chart_runs_a_name_with_or_without_its_policy(facts, tmp_path):
     made = all_charts(facts)
     assert set(made) == set(charts.__all__) - NOT_DRAWINGS  # a new chart belongs here
@@ -163,6 +164,7 @@ def test_no_saved_chart_runs_a_name_with_or_without_its_policy(facts, tmp_path):
     harmless(seen_in_frames(pictures, SEEN, tmp_path), scripts=0)
 
 
+@pytest.mark.slow
 def test_no_report_or_card_runs_a_name(facts, tmp_path):
     report = report_page(facts)
     model = LogisticRegression().fit([[0.0], [1.0], [2.0]], PAYLOADS[:3])
@@ -187,6 +189,7 @@ def test_no_report_or_card_runs_a_name(facts, tmp_path):
     harmless(seen_in_frames(pages, SEEN, tmp_path), scripts=0)
 
 
+@pytest.mark.slow
 def test_this_browser_would_run_the_names_if_they_were_not_escaped(facts, tmp_path, monkeypatch):
     """Without both barriers the title changes: what the tests above look for can happen."""
     monkeypatch.setattr(chart_pages, "_ESCAPES", {})

@@ -35,6 +35,7 @@ def words_of(page):
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
+@pytest.mark.slow
 def test_the_page_has_the_verdict_the_table_and_how_to_do_it_again(facts, page):
     text = words_of(page)
     for sentence in facts.verdict.sentences:
@@ -85,6 +86,7 @@ def test_a_study_without_validation_rows_or_histories_has_a_page(facts):
     assert "validation" not in re.findall(r"(?s)<thead>.*?</thead>", found)[0]
 
 
+@pytest.mark.slow
 def test_a_report_replaces_the_older_one_and_makes_its_folder(facts, tmp_path):
     place = tmp_path / "reports" / "rates.html"
     assert write_report(facts, place) == place
@@ -94,6 +96,7 @@ def test_a_report_replaces_the_older_one_and_makes_its_folder(facts, tmp_path):
     assert [file.name for file in place.parent.iterdir()] == ["rates.html"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
 def test_in_a_browser_nothing_is_wider_than_the_window(page, tmp_path, width):
     browser = shutil.which("chromium") or shutil.which("google-chrome")

@@ -161,7 +161,7 @@ def canonical(X: Any) -> Any:
         view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
         start, index, _ = compressed_arrays(view)
         rows = _core.check_row_order(start, index, view.shape[view.format == "csr"])
-        if rows == _core.RowOrder.faulty:
+        if rows == _core.RowOrder.invalid:
             view.check_format(full_check=True)  # which says what is wrong
             raise ValueError("some of its indices are not those of an entry")
     except ValueError as error:
@@ -169,12 +169,12 @@ def canonical(X: Any) -> Any:
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
             "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
-    unsorted = rows == _core.RowOrder.unordered
+    unsorted = rows == _core.RowOrder.unsorted
     if (
-        rows == _core.RowOrder.repeated
+        rows == _core.RowOrder.duplicates
     ):  # the sums of whole numbers may need more digits than they do
         view.data = view.data.astype(working_type(X.dtype), copy=False)
-    if rows == _core.RowOrder.repeated or (unsorted and view.format == "csc"):
+    if rows == _core.RowOrder.duplicates or (unsorted and view.format == "csc"):
         return sort_indices(view)
     view.has_sorted_indices = view.hascanonical_format = not unsorted
     return view

@@ -23,7 +23,8 @@ def require_name(name: str) -> None:
         raise ParameterError(
             "The name of a study is made of letters, digits, dots, dashes, underscores and spaces, "
             f"begins with a letter or digit, and has at most {LONGEST_NAME} bytes. Got {name!r} "
-            "instead."
+            "instead.",
+            parameter="name",
         )
 
 

@@ -139,6 +139,7 @@ def _seeds(given: int | Sequence[int], first: int) -> list[int]:
     if not whole or not numbers or len(set(numbers)) != len(numbers):
         raise ParameterError(
             "seeds is a whole number of at least 1, or a list of different whole numbers. Got "
-            f"{given!r} instead."
+            f"{given!r} instead.",
+            parameter="seeds",
         )
     return [int(n) for n in numbers]

@@ -51,7 +51,8 @@ class StudyTasks:
             if data.validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     "patience watches validation rows, and this study has none. Give it some "
-                    "(X_val and y_val, or --split 80/20/0), or leave patience out."
+                    "(X_val and y_val, or --split 80/20/0), or leave patience out.",
+                    parameter="patience",
                 )
             tasks.append(task)
         return cls(plan, estimators, tasks, training, data.validation)

@@ -1,0 +1,129 @@
+"""What a study sees in its runs: oscillation, overfitting, the epochs a run needs."""
+
+import re
+
+import numpy as np
+import pytest
+
+from separatrix import (
+    GradientDescentClassifier,
+    Study,
+)
+from separatrix.study.results.observations import epochs_needed
+from support.studies import iris, two_classes
+
+
+def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
+    X, y, X_val, y_val = iris()
+    grid = {"learning_rate": [0.1, 0.01], "epochs": 100}
+    rows = Study("a", GradientDescentClassifier(), grid).run(X, y, X_val, y_val).facts().rows
+    assert rows[0].observations[0].startswith("Oscillates because the rate 0.1 exceeds the stable")
+    assert not any("scillates" in sentence for sentence in rows[1].observations)
+    # Of features a tenth as large, the same rate is stable.
+    rows = (
+        Study("b", GradientDescentClassifier(), grid).run(X / 10, y, X_val / 10, y_val).facts().rows
+    )
+    assert not any("scillates" in sentence for sentence in rows[0].observations)
+
+
+def test_overfitting_is_told_with_its_epoch_and_not_where_there_are_rows_enough(small):
+    grid = {"learning_rate": [1.0], "epochs": 2000}
+    few = two_classes(noise=1.5, n=30)
+    facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
+    told = [s for s in facts.rows[0].observations if s.startswith("Overfitting since epoch")]
+    epoch = int(np.argmin(facts.histories[0][0]["val_loss"])) + 1
+    assert told[0].startswith(f"Overfitting since epoch {epoch}:")
+    many = two_classes(noise=1.5, n=4000)
+    facts = Study("many", GradientDescentClassifier(), grid).run(*many).facts()
+    assert not any("Overfitting" in s for s in facts.rows[0].observations)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.02, 0.005])
+def test_the_epochs_that_a_run_needs_are_enough_and_not_far_too_many(small, rate):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    estimator = GradientDescentClassifier(l2=0.01)
+
+    def row(name, epochs):
+        grid = {"learning_rate": [rate], "epochs": [epochs]}
+        return Study(name, estimator, grid).run(X, y, X_val, y_val).facts().rows[0]
+
+    T = round(10 / rate)
+    history = (
+        Study("h", estimator, {"learning_rate": [rate], "epochs": [T]})
+        .run(X, y, X_val, y_val)
+        .histories()[0][0]
+    )
+    needed = epochs_needed(history["objective"])
+    assert needed is not None
+    low, high = needed
+    assert "It needs some" in row("short", T).observations[0]
+    assert row("long", round(1.1 * high)).observations[0].startswith("Converged")
+    assert row("early", round(0.9 * low)).observations[0].startswith("Not converged")
+
+
+def test_the_epochs_that_a_run_needs_are_read_off_its_longer_runs(small):
+    """The study has the answer itself: what it foretells must not contradict it."""
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    estimator = GradientDescentClassifier(l2=0.01, learning_rate=0.02)
+
+    def rows(name, epochs):
+        return Study(name, estimator, {"epochs": epochs}).run(X, y, X_val, y_val).facts().rows
+
+    sentence = rows("all", [200, 500, 3000])[1].observations[0]
+    found = re.search(r"needs ([\d,]+) more epochs, as the longer run of the study shows", sentence)
+    end = 500 + int(found[1].replace(",", ""))
+    before, at = rows("check", [end - 1, end])
+    assert before.observations[0].startswith("Not converged")
+    assert at.observations[0].startswith("Converged")
+
+
+def test_an_end_that_the_fall_does_not_tell_is_not_foretold():
+    """An exponential and a power law agree on the last half of a slow fall, and not on its end."""
+    epochs = np.arange(1, 1001)
+    slow = 0.2 + 0.3 * np.exp(-((epochs / 300.0) ** 0.5))
+    assert epochs_needed(slow) is None
+
+
+def test_what_has_no_optimum_is_not_promised_one(small):
+    X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
+    y = np.array([0, 1, 0, 1])
+    facts = Study("a", GradientDescentClassifier(), {"epochs": [50]}).run(X, y, X, y).facts()
+    assert (
+        "It never will: without a penalty there is no finite optimum"
+        in facts.rows[0].observations[0]
+    )
+    assert any("plane separates" in sentence for sentence in facts.verdict.sentences)
+
+
+def test_all_diverged_is_said_with_the_stable_rate(small):
+    X, y, X_val, y_val = two_classes()
+    grid = {"learning_rate": [1e4, 1e5]}
+    verdict = Study("a", GradientDescentClassifier(l2=1.0), grid).run(X, y, X_val, y_val).verdict()
+    assert verdict.best is None
+    assert verdict.diverged == 2
+    assert verdict.sentences[0].startswith("All 2 configurations that are done diverged")
+    assert "2/L = " in verdict.sentences[0]
+
+
+def test_swings_that_died_out_have_converged_and_those_that_last_have_not(small):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    grid = {"learning_rate": [0.5], "momentum": [0.9], "epochs": [60, 600]}
+    study = Study("a", GradientDescentClassifier(l2=0.01), grid)
+    facts = study.run(X, y, X_val, y_val).facts()
+    _, long = (row.observations for row in facts.rows)
+    assert long[0].startswith("Converged: proven")
+    kinked = Study("b", GradientDescentClassifier("hinge"), {"learning_rate": [3.0]})
+    verdict = kinked.run(X, y, X_val, y_val).verdict()
+    assert "1 of 1 configuration has not converged: oscillating." in verdict.sentences
+
+
+def test_observations_of_several_seeds_say_of_how_many_they_are(small):
+    X, y, X_val, y_val = iris()
+    estimator = GradientDescentClassifier(init="random", l2=0.1)
+    grid = {"learning_rate": [0.02, 60.0], "epochs": [300]}
+    rows = Study("a", estimator, grid, seeds=3).run(X, y, X_val, y_val).facts().rows
+    for row in rows:
+        assert row.observations
+        for sentence in row.observations:
+            assert re.match(r"In (all 3|[12] of 3) seeds, here seed \d: ", sentence)
