@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.estimators.fit_warnings import user_stacklevel
-from separatrix.inference.fitted_objective import Fit
+from separatrix.inference.fitted_objective import FittedObjective
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -64,7 +64,9 @@ class Bootstrap:
         return out, refused
 
 
-def fit_replicates(fit: Fit, draw: Bootstrap) -> tuple[Array, tuple[Certificate, ...], int]:
+def fit_replicates(
+    fit: FittedObjective, draw: Bootstrap
+) -> tuple[Array, tuple[Certificate, ...], int]:
     """The coefficients (R, K, p) and certificates of all replicates, and the draws refused.
 
     Every replicate starts from the fit and is solved as the fit was, to the same `tol`.
@@ -97,7 +99,7 @@ def fit_replicates(fit: Fit, draw: Bootstrap) -> tuple[Array, tuple[Certificate,
     return fit.coefficients(model), tuple(result.certificate for result in results), refused
 
 
-def _aligned(model: Model, fit: Fit) -> Model:
+def _aligned(model: Model, fit: FittedObjective) -> Model:
     """The replicates, moved by what their loss does not notice to where the fit is.
 
     A loss of differences between the scores of all classes leaves the common shift of the biases

@@ -23,7 +23,7 @@ SAME_VALUE = 1e-6  # to which an objective must be what it was; float32 sums dif
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedObjective:
     """An estimator and its data.
 
     Attributes
@@ -41,7 +41,9 @@ class Fit:
     model: Model
 
     @classmethod
-    def of(cls, estimator: OptimumClassifier, X: Any, y: Any, sample_weight: Any) -> Fit:
+    def of(
+        cls, estimator: OptimumClassifier, X: Any, y: Any, sample_weight: Any
+    ) -> FittedObjective:
         """Check that these are the data of the fit: its objective has the same value on them."""
         checked = copy(estimator)
         data = make_dataset(checked, X, y, sample_weight)

@@ -22,7 +22,7 @@ from separatrix.estimators.validation import (
 )
 from separatrix.inference.bootstrap import Bootstrap, fit_replicates
 from separatrix.inference.coefficient_names import feature_names, output_classes, table_index
-from separatrix.inference.fitted_objective import Fit
+from separatrix.inference.fitted_objective import FittedObjective
 from separatrix.inference.wald import covariance
 from separatrix.matrix import Array
 from separatrix.verdict.certificate import Certificate
@@ -161,7 +161,7 @@ def confidence_intervals(
     require_choice("interval", interval, INTERVALS)
     require_flag("stratified", stratified)
     require_count("n_replicates", n_replicates)
-    fit = Fit.of(estimator, X, y, sample_weight)
+    fit = FittedObjective.of(estimator, X, y, sample_weight)
     if method == "wald":
         return _wald(fit, float(level))
     _require_tails(int(n_replicates), float(level))
@@ -170,7 +170,7 @@ def confidence_intervals(
     return _bootstrap(fit, float(level), draw, interval)
 
 
-def _wald(fit: Fit, level: float) -> Intervals:
+def _wald(fit: FittedObjective, level: float) -> Intervals:
     estimate, names, classes = _estimates(fit)
     V = covariance(fit, names)
     error = np.sqrt(np.diag(V)).reshape(estimate.shape)
@@ -191,7 +191,7 @@ def _wald(fit: Fit, level: float) -> Intervals:
     )
 
 
-def _bootstrap(fit: Fit, level: float, draw: Bootstrap, interval: str) -> Intervals:
+def _bootstrap(fit: FittedObjective, level: float, draw: Bootstrap, interval: str) -> Intervals:
     estimate, names, classes = _estimates(fit)
     replicates, certificates, refused = fit_replicates(fit, draw)
     tail = 0.5 - 0.5 * level
@@ -213,7 +213,7 @@ def _bootstrap(fit: Fit, level: float, draw: Bootstrap, interval: str) -> Interv
     )
 
 
-def _estimates(fit: Fit) -> tuple[Array, list[str], list[Any]]:
+def _estimates(fit: FittedObjective) -> tuple[Array, list[str], list[Any]]:
     """The coefficients (K, p) of the fit, their names, and the classes of the outputs."""
     names = feature_names(fit.estimator)
     names = [INTERCEPT, *names] if fit.task.bias else names

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import block_diag
 
-from separatrix.inference.fitted_objective import Fit
+from separatrix.inference.fitted_objective import FittedObjective
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -21,7 +21,7 @@ INVOLVED = 1e-3  # share of the largest entry by which a column counts as part o
 OFF_OPTIMUM = 0.01  # standard errors that an estimate may be away from the optimum
 
 
-def covariance(fit: Fit, names: Sequence[str]) -> Array:
+def covariance(fit: FittedObjective, names: Sequence[str]) -> Array:
     """The inverse of the information S H, (K p, K p), H being the Hessian of the mean loss.
 
     Raises where it is not the covariance of the estimates, saying why and what to do.
@@ -42,7 +42,7 @@ def covariance(fit: Fit, names: Sequence[str]) -> Array:
     return back @ V @ back.T
 
 
-def _hessian(fit: Fit, frame: Frame) -> Array:
+def _hessian(fit: FittedObjective, frame: Frame) -> Array:
     """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
     d, _, K = fit.model.W.shape
     H = block_diag(*fit.objective.curvature(fit.model, frame).hessian()[0])
@@ -52,7 +52,7 @@ def _hessian(fit: Fit, frame: Frame) -> Array:
     return H[np.ix_(kept, kept)]
 
 
-def _require_likelihood(fit: Fit) -> None:
+def _require_likelihood(fit: FittedObjective) -> None:
     """Raise unless the fit is the maximum of the likelihood of independent rows."""
     task, estimator = fit.task, fit.estimator
     base = task.loss.base if isinstance(task.loss, OneVsRest) else task.loss
@@ -99,7 +99,7 @@ def _require_likelihood(fit: Fit) -> None:
         )
 
 
-def _from_origin(fit: Fit, frame: Frame) -> Array:
+def _from_origin(fit: FittedObjective, frame: Frame) -> Array:
     """The matrix (K p, K p) that turns coefficients seen from the origin into those of X.
 
     The intercept at zero is that at the origin o, less o times the weights.
@@ -111,7 +111,9 @@ def _from_origin(fit: Fit, frame: Frame) -> Array:
     return np.kron(np.eye(K), one)
 
 
-def _require_information(size: Array, fit: Fit, frame: Frame, names: Sequence[str]) -> None:
+def _require_information(
+    size: Array, fit: FittedObjective, frame: Frame, names: Sequence[str]
+) -> None:
     empty = np.flatnonzero(size == 0.0).tolist()
     if not empty:
         return
@@ -125,7 +127,12 @@ def _require_information(size: Array, fit: Fit, frame: Frame, names: Sequence[st
 
 
 def _require_full_rank(
-    values: Array, null: Array, size: Array, fit: Fit, frame: Frame, names: Sequence[str]
+    values: Array,
+    null: Array,
+    size: Array,
+    fit: FittedObjective,
+    frame: Frame,
+    names: Sequence[str],
 ) -> None:
     if values[0] > SINGULAR * values[-1]:
         return
@@ -149,7 +156,7 @@ def _dependent(involved: list[str]) -> ValueError:
     )
 
 
-def _require_optimum(fit: Fit, V: Array, frame: Frame) -> None:
+def _require_optimum(fit: FittedObjective, V: Array, frame: Frame) -> None:
     """Raise if a Newton step would move some coefficient by more than it is uncertain by."""
     found = fit.objective.evaluate(fit.model)
     gradient = frame.enter_gradient(Model(found.GW, found.gb))

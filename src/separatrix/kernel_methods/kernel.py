@@ -1,10 +1,4 @@
-"""Kernels, and the kernel matrix of many rows as a factor of low rank.
-
-    K ~ L L^T,    K (n, n) with K_ij = k(x_i, x_j),    L (n, r)
-
-A row of L is a row of features whose products are the kernel: what is linear in them is a model on
-kernels. Of K only the diagonal and the columns of the r pivots are ever computed.
-"""
+"""Kernels: functions of two rows, and the matrices they make of all pairs of rows."""
 
 from __future__ import annotations
 
