@@ -29,7 +29,7 @@ from separatrix.model_selection.candidates import (
 )
 from separatrix.model_selection.cross_validation import CrossValidation
 from separatrix.training.callbacks import OnRecord
-from separatrix.training.counters import TrainingCounter
+from separatrix.training.progress import TrainingCounter
 
 
 class GridSearchCV(PlainGridSearchCV):

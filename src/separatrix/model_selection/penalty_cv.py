@@ -33,7 +33,7 @@ from separatrix.estimators.validation import (
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, warn_about_fits
 from separatrix.model_selection.cross_validation import CrossValidation
-from separatrix.training.counters import TrainingCounter
+from separatrix.training.progress import TrainingCounter
 from separatrix.training.task import Task
 
 

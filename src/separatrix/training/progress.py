@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from separatrix.matrix import Array
+from separatrix.matrix import Array, rows_read
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
@@ -39,3 +39,27 @@ class Progress:
     checkpoint: Callable[[], dict[str, Array]]
     members: tuple[tuple[int, ...], ...]
     ended: Callable[[], dict[tuple[int, int], str]]
+
+
+_trained = 0
+
+
+def count_batch() -> None:
+    """Count a batch that is about to be trained."""
+    global _trained
+    _trained += 1
+
+
+class TrainingCounter:
+    """Counts the batches trained and the rows read in this process since it was made."""
+
+    def __init__(self) -> None:
+        self._batches, self._rows = _trained, sum(rows_read())
+
+    def n_batches(self) -> int:
+        """How many batches were trained, those of fallbacks included."""
+        return _trained - self._batches
+
+    def n_passes(self, n_samples: int) -> float:
+        """How often `n_samples` rows were read by products with X and with X^T."""
+        return (sum(rows_read()) - self._rows) / n_samples

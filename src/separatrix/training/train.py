@@ -13,11 +13,10 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
-from separatrix.training.counters import count_batch
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
-from separatrix.training.progress import Interrupted, Progress
+from separatrix.training.progress import Interrupted, Progress, count_batch
 from separatrix.training.result import Result
 from separatrix.training.stop import Stop
 from separatrix.training.task import Task
