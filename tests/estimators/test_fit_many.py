@@ -227,7 +227,7 @@ def test_progress_tells_which_estimators_its_batch_is_made_of():
         G(epochs=4), G("hinge", epochs=3), G(epochs=2), Perceptron(epochs=2), G(l2=0.1, epochs=4)
     ]  # fmt: skip
     seen = []
-    fit_many(models, X, y, on_record=seen.append)
+    fit_many(models, X, y, on_progress=seen.append)
     batches = list(dict.fromkeys(p.members for p in seen))
     assert batches == [((0, 2), (4,)), ((1,),), ((3,),)]
     assert sorted(e for batch in batches for model in batch for e in model) == [0, 1, 2, 3, 4]
@@ -258,7 +258,7 @@ def test_a_loss_that_cannot_be_hashed_is_trained_like_any_other(multiclass):
         hash(loss)
     seen = []
     own = [G(loss, multiclass=multiclass, learning_rate=r, epochs=5) for r in (0.1, 0.2)]
-    fit_many(own, X, y, on_record=seen.append)
+    fit_many(own, X, y, on_progress=seen.append)
     assert {p.members for p in seen} == {((0,), (1,))}  # the same object: one batch
     for model in own:
         named = clone(model).set_params(loss="hinge").fit(X, y)

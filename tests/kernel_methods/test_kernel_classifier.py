@@ -223,7 +223,7 @@ def test_batched_models_are_single_models_bit_for_bit():
     models = [KernelClassifier("logistic", gamma=g, C=C) for g, C in grid]
     weights = np.random.default_rng(0).integers(1, 4, (len(IRIS), len(grid)))
     seen = []
-    fit_many(models, IRIS, SPECIES, weights, on_record=lambda p: seen.append(p.members))
+    fit_many(models, IRIS, SPECIES, weights, on_progress=lambda p: seen.append(p.members))
     for k, model in enumerate(models):
         alone = clone(model).fit(IRIS, SPECIES, weights[:, k])
         np.testing.assert_array_equal(alone.coef_, model.coef_)

@@ -220,7 +220,7 @@ def test_an_interrupted_search_keeps_the_scores_of_the_models_that_were_done(est
     ender = Ender()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        search = GridSearchCV(estimator, grid, cv=4).fit(X, y, on_record=ender)
+        search = GridSearchCV(estimator, grid, cv=4).fit(X, y, on_progress=ender)
     assert search.interrupted_
     assert not hasattr(search, "best_estimator_")
     scores, wanted = (
@@ -237,7 +237,7 @@ def test_a_search_that_is_watched_names_all_its_trials_and_ends_as_it_would(esti
     X, y = X3, Y3
     grid = {name: [1e-2, 1.0]}
     ender = Ender(after=99)
-    watched = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y, on_record=ender)
+    watched = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y, on_progress=ender)
     assert ender.seen == set(range(8))
     alone = GridSearchCV(estimator, grid, cv=4, refit=False).fit(X, y)
     np.testing.assert_array_equal(
@@ -250,7 +250,7 @@ def test_an_interrupted_search_by_several_scores_has_none_of_the_models_that_wer
     scoring, grid = ["accuracy", "neg_log_loss"], {"C": [1e-4, 1.0, 1e4]}
     search = GridSearchCV(
         LogisticRegression(tol=1e-8), grid, cv=4, scoring=scoring, refit=False
-    ).fit(X, y, on_record=Ender())
+    ).fit(X, y, on_progress=Ender())
     for name in scoring:
         scores = np.array([search.cv_results_[f"split{k}_test_{name}"] for k in range(4)])
         assert 0 < np.isnan(scores).sum() < scores.size

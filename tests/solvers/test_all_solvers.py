@@ -65,12 +65,12 @@ def solve(
     name: str,
     objective: Objective,
     outputs: int,
-    on_record: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Result]:
     start = Model.zeros(D, B, outputs)
     stop = Stop(((5000,),) * B, tol=np.full(B, 1e-9))
     solver = OPTIMISERS[name].for_task()
-    return [found for [found] in run(solver, objective, start, stop, on_record=on_record)]
+    return [found for [found] in run(solver, objective, start, stop, on_progress=on_progress)]
 
 
 def lowest(objective: Objective, form: Form) -> float:

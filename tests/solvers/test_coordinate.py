@@ -397,7 +397,7 @@ def test_the_gap_bounds_what_is_left_at_every_step(
 
     stop = Stop(epochs=((300,),), tol=np.array([1e-9]))
     start = Model.zeros(D, 1, form.outputs)
-    [[found]] = run(HOLDERS[holder], objective, start, stop, on_record=keep)
+    [[found]] = run(HOLDERS[holder], objective, start, stop, on_progress=keep)
     assert found.stop_reason == "tol"
     best = found.certificate.primal
     for model in steps:
@@ -413,7 +413,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(holder: str) -> None:
     stop = Stop(epochs=((40,),) * 3, tol=np.full(3, 1e-9))
     taken: list[dict[str, np.ndarray]] = []
     solver = HOLDERS[holder]
-    whole = run(solver, objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    whole = run(solver, objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     assert len(taken) > 2
     for arrays in taken:
         again = run(solver, objective, start, stop, resume=arrays)

@@ -427,7 +427,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(name: str) -> None:
     stop = Stop(epochs=((12,),) * 3, tol=np.full(3, 1e-9))
     solver = Dual(goal=0.1, epochs=2)
     taken: list[dict[str, np.ndarray]] = []
-    whole = run(solver, objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    whole = run(solver, objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     for arrays in taken:
         again = run(solver, objective, start, stop, resume=arrays)
         for [a], [b] in zip(whole, again):

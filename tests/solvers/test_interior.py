@@ -196,7 +196,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
     stop = Stop(epochs=((30,),) * 3, tol=np.full(3, 1e-9))
     taken: list[dict[str, np.ndarray]] = []
     whole = run(
-        Interior(), objective, start, stop, on_record=lambda p: taken.append(p.checkpoint())
+        Interior(), objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint())
     )
     for arrays in taken:
         again = run(Interior(), objective, start, stop, resume=arrays)

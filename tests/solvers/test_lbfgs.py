@@ -75,7 +75,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
     start = Model.zeros(4, 3, form.outputs)
     stop = Stop(epochs=((40,),) * 3, tol=np.full(3, 1e-9))
     taken = []
-    whole = run(LBFGS(), objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    whole = run(LBFGS(), objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     for arrays in taken[:: max(1, len(taken) // 5)]:
         again = run(LBFGS(), objective, start, stop, resume=arrays)
         for (a,), (b,) in zip(whole, again):

@@ -153,7 +153,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(path: str, name: str) -> None:
     objective, solver = make(form), PATHS[path]
     start, stop = Model.zeros(4, B, form.outputs), Stop(epochs=((40,),) * B, tol=np.full(B, 1e-10))
     taken = []
-    whole = run(solver, objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    whole = run(solver, objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     assert len(taken) > 3
     for arrays in taken:
         again = run(solver, objective, start, stop, resume=arrays)
@@ -337,7 +337,7 @@ def test_the_first_step_on_all_rows_needs_no_hessian_of_them() -> None:
     def count(progress: Progress) -> None:
         counted.append((rows_read()[1] - seen) / len(y))
 
-    solve(objective, 1, tol=1e-6, on_record=count)
+    solve(objective, 1, tol=1e-6, on_progress=count)
     assert counted[0] < 4.0
 
 

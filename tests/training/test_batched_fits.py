@@ -225,6 +225,6 @@ def test_an_epoch_reads_every_row_once_and_a_mini_batch_epoch_twice(
     X, y, _ = flat_rows(form)
     many = [estimator(form, batch_size=batch_size, l2=0.01 * k) for k in range(copies)]
     seen: list[tuple[int, int]] = []
-    fit_many(many, X, y, on_record=lambda progress: seen.append(rows_read()))
+    fit_many(many, X, y, on_progress=lambda progress: seen.append(rows_read()))
     assert len(seen) == 12
     assert (np.diff(seen, axis=0) == times * len(X)).all()

@@ -56,7 +56,7 @@ def resume_everywhere(solver, objective, model, stop, validation=None):
     taken = []
     expected = run(
         solver, objective, model, stop, validation=validation, keep_state=True,
-        on_record=lambda p: taken.append((p.epoch, reload(p.checkpoint()))),
+        on_progress=lambda p: taken.append((p.epoch, reload(p.checkpoint()))),
     )  # fmt: skip
     assert [epoch for epoch, _ in taken] == list(range(1, len(taken) + 1))
     for _, arrays in taken:
@@ -125,7 +125,7 @@ def a_run(**changes):
 @pytest.fixture(scope="module")
 def checkpoint():
     taken = []
-    run(*a_run(), on_record=lambda p: taken.append(reload(p.checkpoint())))
+    run(*a_run(), on_progress=lambda p: taken.append(reload(p.checkpoint())))
     return taken[2]
 
 
@@ -167,7 +167,7 @@ def test_a_checkpoint_may_be_resumed_with_more_epochs(checkpoint):
 def test_a_state_that_was_not_kept_cannot_be_resumed():
     solver, objective, start, _ = a_run(models=2)
     stop, taken = Stop(epochs=((2,), (5,))), []
-    run(solver, objective, start, stop, on_record=lambda p: taken.append(p.checkpoint()))
+    run(solver, objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     run(solver, objective, start, stop, keep_state=True, resume=taken[0])
     with pytest.raises(ValueError, match=r"Model 0 had ended .* Resume with keep_state=False"):
         run(solver, objective, start, stop, keep_state=True, resume=taken[2])
@@ -191,6 +191,6 @@ def test_a_checkpoint_is_not_changed_by_the_run_that_goes_on():
         taken.append(progress.checkpoint())
         taken.append(reload(taken[-1]))
 
-    run(solver, objective, Model.zeros(3, 1, 3), Stop(epochs=((5,),)), on_record=remember)
+    run(solver, objective, Model.zeros(3, 1, 3), Stop(epochs=((5,),)), on_progress=remember)
     for name, array in taken[0].items():
         np.testing.assert_array_equal(array, taken[1][name], err_msg=name)

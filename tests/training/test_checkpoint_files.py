@@ -28,7 +28,7 @@ def a_run(**options):
 @pytest.fixture(scope="module")
 def checkpoint():
     taken = []
-    a_run(on_record=lambda progress: taken.append(progress.checkpoint()))
+    a_run(on_progress=lambda progress: taken.append(progress.checkpoint()))
     return taken[3]
 
 

@@ -33,7 +33,7 @@ def test_runs_that_differ_only_in_epochs_are_one_run(rule):
     alone = np.array(rows_read()) - before
     before = np.array(rows_read())
     running = []
-    together = fit_many(make(), X, Y, on_record=lambda p: running.append(p.running.tolist()))
+    together = fit_many(make(), X, Y, on_progress=lambda p: running.append(p.running.tolist()))
     assert running == [[0]] * 25
     read = np.array(rows_read()) - before
     separate = [model.fit(X, Y) for model in make()]
@@ -69,7 +69,7 @@ def test_models_that_stop_leave_the_batch_and_the_others_keep_their_bits():
 
     seen = []
     before = np.array(rows_read())
-    together = fit_many(make(), X, y, on_record=lambda p: seen.append(p.running.tolist()))
+    together = fit_many(make(), X, y, on_progress=lambda p: seen.append(p.running.tolist()))
     read = np.array(rows_read()) - before
     for one, other in zip(together, make()):
         assert_same_run(one, other.fit(X, y))
@@ -95,7 +95,7 @@ def test_a_batch_reads_the_rows_as_often_as_one_model(rule):
 def test_callbacks_see_every_epoch():
     seen = []
     model = GradientDescentClassifier(epochs=5)
-    fit_many([model], X, Y, on_record=seen.append)
+    fit_many([model], X, Y, on_progress=seen.append)
     assert [p.epoch for p in seen] == [1, 2, 3, 4, 5]
     assert {p.epochs for p in seen} == {5}
     assert all(p.running.tolist() == [0] for p in seen)
@@ -137,7 +137,7 @@ def test_the_model_given_is_not_changed(name):
 def test_a_callback_sees_the_gap_that_every_epoch_has_proven(solver):
     gaps = []
     model = LogisticRegression(tol=1e-9, solver=solver, C=0.1)
-    fit_many([model], X, Y, on_record=lambda p: gaps.append(float(p.gap[0])))
+    fit_many([model], X, Y, on_progress=lambda p: gaps.append(float(p.gap[0])))
     assert gaps[-1] == model.certificate_.relative_gap <= 1e-9
     assert len(gaps) == model.n_iter_
     assert all(gap > 1e-9 for gap in gaps[:-1])
@@ -145,7 +145,9 @@ def test_a_callback_sees_the_gap_that_every_epoch_has_proven(solver):
 
 def test_without_a_tolerance_no_gap_is_looked_for():
     gaps = []
-    fit_many([GradientDescentClassifier(epochs=3)], X, Y, on_record=lambda p: gaps.append(p.gap[0]))
+    fit_many(
+        [GradientDescentClassifier(epochs=3)], X, Y, on_progress=lambda p: gaps.append(p.gap[0])
+    )
     assert np.isnan(gaps).all()
 
 
@@ -156,7 +158,10 @@ def test_an_interrupted_run_keeps_every_model_as_it_stands():
 
     lengths = (3, 7, 20, 50)
     together = fit_many(
-        [GradientDescentClassifier(epochs=epochs) for epochs in lengths], X, Y, on_record=interrupt
+        [GradientDescentClassifier(epochs=epochs) for epochs in lengths],
+        X,
+        Y,
+        on_progress=interrupt,
     )
     reasons = [model.stop_reason_ for model in together]
     assert reasons == ["epochs", "epochs", "interrupted", "interrupted"]
@@ -173,6 +178,6 @@ def test_an_interrupted_optimiser_says_so_and_what_it_has_proven():
     with pytest.warns(
         ConvergenceWarning, match="was interrupted after iteration 1 with a relative"
     ):
-        fit_many([model], X, Y, on_record=interrupt)
+        fit_many([model], X, Y, on_progress=interrupt)
     assert model.stop_reason_ == "interrupted"
     assert model.certificate_.relative_gap > 1e-12

@@ -24,7 +24,7 @@ def batches_of(source, **options):
         if numbers not in batches:
             batches.append(numbers)
 
-    return search_source(source, on_record=note, Cs=CS, folds=3, **options).facts, batches
+    return search_source(source, on_progress=note, Cs=CS, folds=3, **options).facts, batches
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer"])

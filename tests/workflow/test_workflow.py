@@ -158,7 +158,7 @@ def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
         if len(progress.running) < len(progress.members):
             raise Interrupted
 
-    found = search_source(source, Cs=[1e-4, 1e4], folds=3, on_record=end)
+    found = search_source(source, Cs=[1e-4, 1e4], folds=3, on_progress=end)
     assert found.bundle is None
     assert found.facts["interrupted"] is True
     assert 0 < sum(trial["folds_done"] for trial in found.facts["trials"]) < 6

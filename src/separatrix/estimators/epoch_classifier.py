@@ -56,7 +56,7 @@ class EpochClassifier(LinearClassifier):
         `Interrupted` to end training and keep the model.
         """
         watch = telling(on_epoch)
-        return fit_many([self], X, y, sample_weight, X_val, y_val, on_record=watch)[0]
+        return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=watch)[0]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One more epoch, on these rows, from where training stands.

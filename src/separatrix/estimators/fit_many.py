@@ -37,7 +37,7 @@ def fit_many(
     X_val: Any = None,
     y_val: Any = None,
     *,
-    on_record: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Estimator]:
     """Fit estimators over the same data as one batch, and return them.
 
@@ -51,7 +51,7 @@ def fit_many(
     X, y : the training data, as for `fit`
     sample_weight : None, (n,) or (n, len(estimators)), a column for each
     X_val, y_val : a validation set, for the history and for patience
-    on_record : called with a `Progress` after every epoch of every batch; its `members` say which
+    on_progress : called with a `Progress` after every epoch of every batch; its `members` say which
         estimators the batch is made of
 
     >>> from sklearn.datasets import load_iris
@@ -80,7 +80,7 @@ def fit_many(
             y,
             weights[:, numbers] if weights is not None and own_weights else weights,
             (X_val, y_val),
-            renumbered(on_record, numbers),
+            renumbered(on_progress, numbers),
         )
         for numbers in groups.values()
     ]
@@ -116,7 +116,7 @@ def _train_group(
     y: Any,
     sample_weight: Array | None,
     held_out: tuple[Any, Any],
-    on_record: Callable[[Progress], None] | None,
+    on_progress: Callable[[Progress], None] | None,
 ) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
     """Train estimators with the same feature map, and change none of them.
 
@@ -130,7 +130,7 @@ def _train_group(
     ]
     validation = make_validation_set(checked, *held_out, data)
     require_validation(tasks, validation)
-    results = train(tasks, data, validation, on_record=on_record)
+    results = train(tasks, data, validation, on_progress=on_progress)
     return checked, data.classes, tasks, results
 
 

@@ -64,7 +64,7 @@ class OptimumClassifier(LinearClassifier):
         `on_epoch` is called after every iteration with a list of one `Epoch`, and may raise
         `Interrupted` to end the search and keep the model.
         """
-        return fit_many([self], X, y, sample_weight, on_record=telling(on_epoch))[0]
+        return fit_many([self], X, y, sample_weight, on_progress=telling(on_epoch))[0]
 
     def choose_threshold(
         self,

@@ -46,7 +46,7 @@ from separatrix.model_selection.scoring import FoldScorer, ScoredRows, scores_of
 from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
 from separatrix.training import Interrupted, Progress
-from separatrix.training.callbacks import OnRecord, renumbered
+from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
 FEW_CANDIDATES = 6  # up to which all are fitted to all rows along with the folds
@@ -58,14 +58,14 @@ Part = Sequence[tuple[Any, ScoredRows]]
 class InterruptibleCallback:
     """Passes progress on to a callback, and remembers whether that raised `Interrupted`."""
 
-    def __init__(self, on_record: OnRecord | None) -> None:
-        self.interrupted, self._on_record = False, on_record
-        self.on_record = None if on_record is None else self._call
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self.interrupted, self._on_progress = False, on_progress
+        self.on_progress = None if on_progress is None else self._call
 
     def _call(self, progress: Progress) -> None:
-        assert self._on_record is not None
+        assert self._on_progress is not None
         try:
-            self._on_record(progress)
+            self._on_progress(progress)
         except Interrupted:
             self.interrupted = True
             raise
@@ -106,7 +106,7 @@ class CrossValidation:
         to_scorer: Mapping[str, Any],
         error_score: Any = "raise",
         train_scores: bool = False,
-        on_record: OnRecord | None = None,
+        on_progress: OnProgress | None = None,
     ) -> CrossValidation:
         """Check the labels and the weights, and split the rows."""
         require_equal_lengths(X, y)
@@ -121,7 +121,7 @@ class CrossValidation:
         to_scorer = check_method_params(X, params=to_scorer)
         by = FoldScorer(scorer, to_scorer, error_score, X, y, labels)
         raises = isinstance(error_score, str)
-        return cls(X, y, s, folds, by, train_scores, raises, InterruptibleCallback(on_record))
+        return cls(X, y, s, folds, by, train_scores, raises, InterruptibleCallback(on_progress))
 
     def run(
         self, candidates: Sequence[Candidate], refit: bool = False
@@ -227,7 +227,7 @@ class CrossValidation:
             list(tasks.values()),
             self._paths([fits[number] for number in numbers], list(tasks.values())),
             data.select(np.array(numbers, int)),
-            renumbered(self.callback.on_record, [fits[number].number for number in numbers]),
+            renumbered(self.callback.on_progress, [fits[number].number for number in numbers]),
         )
         for fit in fits:
             copy_feature_attributes(checked, fit.model)

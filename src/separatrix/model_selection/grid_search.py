@@ -28,7 +28,7 @@ from separatrix.model_selection.candidates import (
     warn_about_fits,
 )
 from separatrix.model_selection.cross_validation import CrossValidation
-from separatrix.training.callbacks import OnRecord
+from separatrix.training.callbacks import OnProgress
 from separatrix.training.progress import TrainingCounter
 
 
@@ -76,17 +76,17 @@ class GridSearchCV(PlainGridSearchCV):
     ({'C': 1}, array([0.873, 0.947, 0.973, 0.973]))
     """
 
-    __metadata_request__fit: ClassVar = {"on_record": UNUSED}  # not metadata of rows
+    __metadata_request__fit: ClassVar = {"on_progress": UNUSED}  # not metadata of rows
 
     def fit(
-        self, X: Any, y: Any = None, *, on_record: OnRecord | None = None, **params: Any
+        self, X: Any, y: Any = None, *, on_progress: OnProgress | None = None, **params: Any
     ) -> Self:
         """Train all candidates on all folds, and the best one on all rows.
 
         `params` are metadata such as `sample_weight` and `groups`, as in scikit-learn.
 
-        `on_record` is called with a `Progress` after every epoch of every batch. Its `members` are
-        numbers of fits: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
+        `on_progress` is called with a `Progress` after every epoch of every batch. Its `members`
+        are numbers of fits: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
         more is trained, `interrupted_` is True, the models that were not done have NaN for a score,
         and there is no refit. What is left to scikit-learn's own search does not call it.
         """
@@ -117,7 +117,7 @@ class GridSearchCV(PlainGridSearchCV):
             to_scorer=routed.scorer.score,
             error_score=self.error_score,
             train_scores=self.return_train_score,
-            on_record=on_record,
+            on_progress=on_progress,
         )
         self.n_splits_ = len(work.folds)
         if self.verbose > 0:

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.model import Model
 from separatrix.training import Result, train
-from separatrix.training.callbacks import OnRecord, renumbered
+from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
 STEPS = (8, 4, 2)  # between the points that are already trained, round by round
@@ -21,7 +21,7 @@ def train_warm_started(
     tasks: Sequence[Task],
     paths: Sequence[Sequence[int]],
     data: Dataset,
-    on_record: OnRecord | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Result]:
     """Train all tasks, those of each path in rounds.
 
@@ -37,8 +37,8 @@ def train_warm_started(
         numbers = [paths[p][at] for p, at in batch]
         starts = [_halfway(found[p], at) or tasks[k].start for k, (p, at) in zip(numbers, batch)]
         some = [replace(tasks[k], start=start) for k, start in zip(numbers, starts)]
-        callback = renumbered(on_record, numbers)
-        results = train(some, data.select(np.array(numbers)), on_record=callback)
+        callback = renumbered(on_progress, numbers)
+        results = train(some, data.select(np.array(numbers)), on_progress=callback)
         for (p, at), result in zip(batch, results):
             found[p][at] = result
     by_task = {path[at]: result for path, own in zip(paths, found) for at, result in own.items()}

@@ -29,7 +29,7 @@ class Epoch:
     measures: Mapping[str, float]
 
 
-OnRecord: TypeAlias = Callable[[Progress], None]
+OnProgress: TypeAlias = Callable[[Progress], None]
 OnEpoch: TypeAlias = Callable[[Sequence[Epoch]], None]
 
 
@@ -63,13 +63,13 @@ def telling(on_epoch: OnEpoch | None) -> Callable[[Progress], None] | None:
     return lambda progress: on_epoch(epochs_of(progress, [RunLabel(0, None, {}, progress.epochs)]))
 
 
-def renumbered(on_record: OnRecord | None, numbers: Sequence[int]) -> OnRecord | None:
+def renumbered(on_progress: OnProgress | None, numbers: Sequence[int]) -> OnProgress | None:
     """A callback that is told other numbers of the members of a batch."""
-    if on_record is None:
+    if on_progress is None:
         return None
 
     def renumber(progress: Progress) -> None:
         members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
-        on_record(replace(progress, members=members))
+        on_progress(replace(progress, members=members))
 
     return renumber

@@ -59,7 +59,7 @@ def run(
     stop: Stop,
     *,
     validation: Objective | None = None,
-    on_record: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     state: State | None = None,
     keep_state: bool = False,
     resume: Mapping[str, Array] | None = None,
@@ -72,7 +72,7 @@ def run(
     solver, objective, model : how, what, and from where; `model` is not changed
     stop : when to stop each model, and at which epochs to read it off
     validation : the objective on rows held out, recorded and watched by patience
-    on_record : called after every epoch; it may raise `Interrupted`
+    on_progress : called after every epoch; it may raise `Interrupted`
     state : go on from the state of an earlier run, instead of from `model`
     keep_state : whether results carry the state from which a later run can go on
     resume : arrays of a checkpoint of this very run; those of another are refused
@@ -89,9 +89,9 @@ def run(
         batch.begin(state)
     while len(batch.running):
         batch.advance()
-        if on_record is not None:
+        if on_progress is not None:
             try:
-                on_record(batch.progress())
+                on_progress(batch.progress())
             except Interrupted:
                 batch.interrupt()
         batch.drop()

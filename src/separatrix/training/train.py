@@ -27,7 +27,7 @@ def train(
     data: Dataset,
     validation: Dataset | None = None,
     *,
-    on_record: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     keep_state: bool = False,
     whole: bool = True,
     resume: Mapping[str, Array] | None = None,
@@ -48,7 +48,7 @@ def train(
             "of one batch, as share_passes tells them."
         )
     results: dict[int, Result] = {}
-    on_record, interruption = _note_interruption(on_record)
+    on_progress, interruption = _note_interruption(on_progress)
     for runs in batches:
         count_batch()
         first = [tasks[same[0]] for same in runs]
@@ -66,7 +66,7 @@ def train(
             batch_start(first, objective),
             Stop.join([task.stop for task in first], epochs),
             validation=held_out,
-            on_record=_for_members(on_record, runs),
+            on_progress=_for_members(on_progress, runs),
             state=first[0].state,
             keep_state=keep_state,
             resume=resume,
@@ -79,7 +79,7 @@ def train(
                     reading = _without_constants(reading, objective, k)
                 results[t] = replace(reading, why=tasks[t].why)
     if not interruption.asked:
-        results |= _hand_over(tasks, results, data, on_record, whole)
+        results |= _hand_over(tasks, results, data, on_progress, whole)
     return [results[t] for t in range(len(tasks))]
 
 
@@ -106,7 +106,7 @@ def _hand_over(
     tasks: Sequence[Task],
     results: Mapping[int, Result],
     data: Dataset,
-    on_record: Callable[[Progress], None] | None,
+    on_progress: Callable[[Progress], None] | None,
     whole: bool,
 ) -> dict[int, Result]:
     """The results of the tasks whose solver has stalled, after their fallback has gone on."""
@@ -118,14 +118,14 @@ def _hand_over(
     most = max(tasks[t].stop.epochs[0][0] for t in numbers)
 
     def forward(progress: Progress) -> None:
-        assert on_record is not None
+        assert on_progress is not None
         members = tuple(tuple(numbers[m] for m in same) for same in progress.members)
-        on_record(replace(progress, epoch=progress.epoch + done, epochs=most, members=members))
+        on_progress(replace(progress, epoch=progress.epoch + done, epochs=most, members=members))
 
     found = train(
         list(later.values()),
         data.select(np.array(numbers)),
-        on_record=None if on_record is None else forward,
+        on_progress=None if on_progress is None else forward,
         whole=whole,
     )
     return {t: join_results(results[t], second) for t, second in zip(numbers, found)}
@@ -139,13 +139,13 @@ class _Interruption:
 
 
 def _note_interruption(
-    on_record: Callable[[Progress], None] | None,
+    on_progress: Callable[[Progress], None] | None,
 ) -> tuple[Callable[[Progress], None] | None, _Interruption]:
     """The callback, and what tells whether it has raised `Interrupted`."""
     interruption = _Interruption()
-    if on_record is None:
+    if on_progress is None:
         return None, interruption
-    inner = on_record
+    inner = on_progress
 
     def forward(progress: Progress) -> None:
         try:
@@ -158,10 +158,10 @@ def _note_interruption(
 
 
 def _for_members(
-    on_record: Callable[[Progress], None] | None, runs: Iterable[Sequence[int]]
+    on_progress: Callable[[Progress], None] | None, runs: Iterable[Sequence[int]]
 ) -> Callable[[Progress], None] | None:
     """The callback, told which tasks each model of its batch is trained for."""
-    if on_record is None:
+    if on_progress is None:
         return None
     members = tuple(tuple(same) for same in runs)
-    return lambda progress: on_record(replace(progress, members=members))
+    return lambda progress: on_progress(replace(progress, members=members))

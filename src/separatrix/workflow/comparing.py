@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.metrics import measure
-from separatrix.workflow.fitting import OnRecord, fit_prepared
+from separatrix.workflow.fitting import OnProgress, fit_prepared
 from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 from separatrix.workflow.preparing import PreparedSource
 
@@ -34,7 +34,7 @@ def compare(
     prepared: PreparedSource,
     options: ModelOptions | None = None,
     names: Sequence[str] | None = None,
-    on_record: OnRecord | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Train one family after the other on the same rows; give the facts of each as it is done.
 
@@ -52,7 +52,7 @@ def compare(
         if name == BASELINE:
             yield naive_bayes(prepared)
             continue
-        trained = fit_prepared(prepared, name, _taken(name, options), on_record)
+        trained = fit_prepared(prepared, name, _taken(name, options), on_progress)
         yield {
             "model": name,
             "about": MODEL_FAMILIES[name].about,

@@ -26,7 +26,7 @@ from separatrix.workflow.preparing import PreparedSource, prepare_source
 
 HELD_OUT = ("validation", "test")
 
-OnRecord = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def fit_source(
     model: str = "auto",
     options: ModelOptions | None = None,
     settings: Settings | None = None,
-    on_record: OnRecord | None = None,
+    on_progress: OnProgress | None = None,
 ) -> FittedSource:
     """Train a model of this family on the training rows, and measure it on every part.
 
@@ -51,14 +51,14 @@ def fit_source(
     >>> facts["model"]["name"], facts["verdict"]["converged"], facts["metrics"]["test"]["rows"]
     ('softmax', True, 25)
     """
-    return fit_prepared(prepare_source(source, settings), model, options, on_record)
+    return fit_prepared(prepare_source(source, settings), model, options, on_progress)
 
 
 def fit_prepared(
     prepared: PreparedSource,
     model: str = "auto",
     options: ModelOptions | None = None,
-    on_record: OnRecord | None = None,
+    on_progress: OnProgress | None = None,
 ) -> FittedSource:
     """The same, of a source that is prepared already."""
     options = ModelOptions() if options is None else options
@@ -66,7 +66,7 @@ def fit_prepared(
     estimator = build_estimator(family, options)
     began = time.perf_counter()
     with collect_convergence_warnings():  # the verdict says the same
-        fit_many([estimator], prepared.X["train"], prepared.y["train"], on_record=on_record)
+        fit_many([estimator], prepared.X["train"], prepared.y["train"], on_progress=on_progress)
     seconds = time.perf_counter() - began
     metrics = {
         part: measure_model(estimator, prepared.X[part], prepared.y[part]) for part in prepared.X

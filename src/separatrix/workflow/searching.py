@@ -23,7 +23,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.readers import Columns, Source
-from separatrix.training.callbacks import OnRecord, renumbered
+from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
     measure_model,
@@ -92,14 +92,14 @@ def search_source(
     l1s: Sequence[float] | None = None,
     folds: int = 5,
     scoring: str = "accuracy",
-    on_record: OnRecord | None = None,
+    on_progress: OnProgress | None = None,
 ) -> SearchedSource:
     """Try penalties on stratified folds of training and validation rows; measure the best.
 
     The best is trained once more on all these rows, and measured on the test rows.
 
-    `on_record` is called as by `GridSearchCV.fit`; the model on all rows has the number after those
-    of the trials. If it raises `Interrupted`, the facts are those of the trials that were done.
+    `on_progress` is called as by `GridSearchCV.fit`; the model on all rows has the number after
+    those of the trials. If it raises `Interrupted`, the facts are those of the trials that were done.
 
     >>> from separatrix import load
     >>> facts = search_source(load("iris"), Cs=[0.01, 1.0], folds=3).facts
@@ -129,7 +129,7 @@ def search_source(
             "ignore", "The least populated class", UserWarning
         )  # a note says so
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # it counts as 0
-        search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_record)
+        search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_progress)
     trials = _trials(search, folds)
     facts: dict[str, Any] = {
         "source": source_facts(source, preparation, classes),
@@ -151,9 +151,9 @@ def search_source(
         about = {"name": family.name, "about": family.about_for(len(classes))}
         return SearchedSource(None, facts | {"model": about})
     best = build_estimator(family, replace(options, **facts["best"]))
-    heard = renumbered(on_record, [len(trials) * folds])
+    heard = renumbered(on_progress, [len(trials) * folds])
     with collect_convergence_warnings():  # the verdict says the same
-        fit_many([best], prepare.transform(rows), y, on_record=heard)
+        fit_many([best], prepare.transform(rows), y, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y)}
     test = source.splits["test"]
     if len(test):
@@ -214,7 +214,7 @@ def _search(
     y: Array,
     folds: int,
     scorer: Any,
-    on_record: OnRecord | None,
+    on_progress: OnProgress | None,
 ) -> Any:
     if learns_only_scales(prepare.source.table, prepare.settings):
         X, steps = _unscaled(prepare, rows)
@@ -228,7 +228,7 @@ def _search(
         error_score="raise",
         refit=False,
     )
-    return search.fit(X, y, on_record=on_record)
+    return search.fit(X, y, on_progress=on_progress)
 
 
 def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:

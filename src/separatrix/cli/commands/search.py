@@ -85,7 +85,7 @@ def search(
             l1s=l1s,
             folds=folds,
             scoring=scoring,
-            on_record=progress,
+            on_progress=progress,
         )
     if found.bundle is None:
         output.print_json(found.facts | {"out": None})

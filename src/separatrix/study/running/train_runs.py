@@ -80,7 +80,7 @@ class _Session:
         planned = self.planned
         labels = [self._label(run) for run in runs]
 
-        def on_record(progress: Progress) -> None:
+        def after_epoch(progress: Progress) -> None:
             try:
                 if self.logs:
                     self.logs.tell(epochs_of(progress, labels))
@@ -97,7 +97,7 @@ class _Session:
             [planned.tasks[run] for run in runs],
             planned.data.select(np.array(runs)),
             planned.validation,
-            on_record=on_record,
+            on_progress=after_epoch,
             resume=if_readable(self.writer.last_checkpoint(batch)),
         )
         records = record_runs(planned, runs, results)
