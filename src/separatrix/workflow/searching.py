@@ -99,7 +99,7 @@ def search_source(
     The best is trained once more on all these rows, and measured on the test rows.
 
     `on_progress` is called as by `GridSearchCV.fit`; the model on all rows has the number after
-    those of the trials. If it raises `Interrupted`, the facts are those of the trials that were done.
+    those of the trials. If it raises `Interrupted`, the facts are those of the trials done so far.
 
     >>> from separatrix import load
     >>> facts = search_source(load("iris"), Cs=[0.01, 1.0], folds=3).facts
