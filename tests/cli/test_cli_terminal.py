@@ -50,14 +50,15 @@ def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
 
 
 def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
-    words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--out", "m.sx"]
-    shown, code = run(words, tmp_path, interrupt_at="5 of 26 fits")
+    words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--C", "0.001,1000"]
+    shown, code = run([*words, "--out", "m.sx"], tmp_path, interrupt_at="5 of 11 fits")
     plain = CONTROL.sub("", shown)
     assert code == 130
     assert " left" in plain  # time
     assert "folds done" in plain
-    assert re.search(r"\n +0.01 +0\.\d{5} +\d\.\d{5} +[1-4] of 5", plain)
-    assert "of the 25 fits on folds were done." in " ".join(plain.split())
+    assert re.search(r" 0\.001 +0\.\d{5} +\d\.\d{5} +5 of 5", plain)
+    assert re.search(r" 1000 +\S+ +\S+ +[0-4] of 5", plain)
+    assert "of the 10 fits on folds were done." in " ".join(plain.split())
     assert "Traceback" not in shown
     assert not (tmp_path / "m.sx").exists()
 
