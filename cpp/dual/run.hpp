@@ -108,19 +108,25 @@ class DualRun {
             a->assign(w, std::numeric_limits<double>::infinity());
     }
 
-    void run() {
+    // Returns how many rows were visited: each is read for its scores and for its update.
+    index_t run() {
         DualTask<T>& p = s_.task;
         const DualOptions& options = s_.step.options;
         std::vector<std::int32_t> order(s_.n_blocks());
         std::vector<double> visits(p.units, 0.0);
+        double rows = 0.0;
         for (index_t epoch = 0; p.live; ++epoch) {
             shuffle(options.seed + std::uint64_t(epoch), order);
             s_.mark_blocks();
             std::fill(gap_.begin(), gap_.end(), 0.0);
             std::fill(found_high_.begin(), found_high_.end(), -s_.infinity);
             std::fill(found_low_.begin(), found_low_.end(), s_.infinity);
-            for (index_t u = 0; u < p.units; ++u)
+            double visited = 0.0;
+            for (index_t u = 0; u < p.units; ++u) {
                 visits[u] += std::max(s_.active_rows[u], s_.n * least_visits);
+                if (p.live >> u & 1) visited = std::max(visited, s_.active_rows[u]);
+            }
+            rows += visited;
             s_.k.epoch(p, order.data(), s_.n_blocks(),
                        {gap_.data(), s_.dual_sums.data(), found_high_.data(), found_low_.data(),
                         shrunk_.data()});
@@ -139,6 +145,7 @@ class DualRun {
             if (newton) newton_step(newton);
         }
         write_results(s_, centres_);
+        return index_t(rows);
     }
 
   private:

@@ -65,7 +65,10 @@ void dual_step(const Engine& engine, const WorkingCopy<T>& X, const DualStep<T>&
     const double work = work_of_row * double(X.order().size()) * step.problem.N();
     engine.loop(index_t(shares.size()), work, [&](index_t task, int) {
         const DualShare<T>& share = shares[task];
-        DualRun<T>(*share.kernels, X, step, form, strength, share.first, share.units).run();
+        DualRun<T> run(*share.kernels, X, step, form, strength, share.first, share.units);
+        const index_t rows = run.run();
+        engine.read->forward += rows;
+        engine.read->backward += rows;
     });
 }
 

@@ -1,4 +1,4 @@
-"""All candidates on all folds of a cross-validation, as one batch.
+"""All candidates on all folds of a cross-validation, in as few batches as possible.
 
 A fold is a column of weights, 0 on the rows held out: X is neither copied nor cut, and all models
 share its passes. Only what a transformer makes of X differs from fold to fold in a way that weights
@@ -156,7 +156,7 @@ class CrossValidation:
         return candidate.transformers is None or scales_penalty
 
     def _fit_in_place(self, fits: list[FoldFit]) -> None:
-        """Train on X as it is, all folds in one batch; a last fold may be all rows."""
+        """Train on X as it is, all folds together; a last fold may be all rows."""
         began, folds = time.perf_counter(), self.folds
         if any(fit.fold == len(folds) for fit in fits):
             every = np.arange(folds.n_samples)

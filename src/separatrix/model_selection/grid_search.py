@@ -1,4 +1,4 @@
-"""The search of a grid by cross-validation, all folds and candidates as one batch."""
+"""The search of a grid by cross-validation, folds and candidates trained together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from separatrix.training.progress import TrainingCounter
 
 
 class GridSearchCV(PlainGridSearchCV):
-    """scikit-learn's GridSearchCV, with all folds and candidates trained as one batch.
+    """scikit-learn's GridSearchCV, with folds and candidates trained together.
 
     Parameters, attributes and methods are those of scikit-learn's class. What differs is how the
     models are trained. The folds are weights of the rows, so that all models of the search share

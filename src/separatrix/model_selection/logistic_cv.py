@@ -10,7 +10,7 @@ from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
 class LogisticRegressionCV(PenaltyCV):
-    """Logistic regression whose penalty is chosen by cross-validation, in one batch.
+    """Logistic regression whose penalty is chosen by cross-validation.
 
     All values of C and l1_ratio on all folds are models over the same rows, trained together; then
     the best is fitted on all rows.

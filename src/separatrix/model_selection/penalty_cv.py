@@ -55,7 +55,7 @@ class PenaltyCV(OptimumClassifier):
     __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Try all penalties on all folds as one batch; then fit the best on all rows.
+        """Try all penalties on all folds together; then fit the best on all rows.
 
         `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
         """

@@ -10,7 +10,7 @@ from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
 class LinearSVCCV(PenaltyCV):
-    """A linear support vector machine whose penalty is chosen by cross-validation, in one batch.
+    """A linear support vector machine whose penalty is chosen by cross-validation.
 
     Parameters
     ----------

@@ -142,8 +142,8 @@ def search_source(
         "scoring": scoring,
         "trials": trials,
         "interrupted": search.interrupted_,
-        "batches": getattr(search, "n_batches_", None),
-        "passes": getattr(search, "n_passes_", None),
+        "batches": search.n_batches_,
+        "passes": search.n_passes_,
         "warnings": told,
         "best": _best(trials, folds),
     }
