@@ -82,6 +82,7 @@ def without(row, alpha, y, s, **kernel):
     return TheirRidge(alpha, **kernel).fit(X, y, less).predict(X[[row]])[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     alphas=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),
