@@ -20,6 +20,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from support.forms import SMOOTH, Form
+from support.looped import looped
 from support.uncompiled import Uncompiled
 
 smooth_form = pytest.mark.parametrize("form", SMOOTH, ids=str)
@@ -105,7 +106,7 @@ def whole(objective: Objective, model: Model) -> np.ndarray:
 
 @smooth_form
 @pytest.mark.parametrize("name", _core.instruction_sets())
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@looped("dtype", [np.float64, np.float32])
 def test_compiled_second_derivatives_are_those_of_the_formulas(
     form: Form, name: str, dtype: Any
 ) -> None:
@@ -123,7 +124,7 @@ def test_compiled_second_derivatives_are_those_of_the_formulas(
 
 
 @smooth_form
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@looped("dtype", [np.float64, np.float32])
 def test_second_derivatives_at_huge_scores_are_finite(form: Form, dtype: Any) -> None:
     huge = 1e300 if dtype == np.float64 else 1e30
     Z = np.array([1.0, -1.0, 0.0, 1e-3])[:, None, None] * huge * np.ones((4, 1, form.outputs))
@@ -166,8 +167,8 @@ def test_rows_without_weight_leave_no_trace_though_infinite(form: Form) -> None:
 
 
 @smooth_form
-@pytest.mark.parametrize("bias", ["free", "fixed", "penalised"])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@looped("bias", ["free", "fixed", "penalised"])
+@looped("kind", [np.asarray, sp.csr_array])
 def test_hessians_written_out_are_those_of_the_products(form: Form, bias: str, kind: Any) -> None:
     objective = make(
         form, kind=kind, bias=bias != "fixed", bias_factor=0.5 if bias == "penalised" else 0.0

@@ -14,6 +14,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.verdict.certificate import certify
 from support.forms import BINARY, SMOOTH, Form
+from support.looped import looped
 from support.objectives import KINDS, B, D, every_form, random_model, rows
 from support.uncompiled import Uncompiled
 
@@ -39,8 +40,8 @@ def dot(G: tuple[np.ndarray, np.ndarray], V: Model) -> np.ndarray:
 
 
 @every_form
-@pytest.mark.parametrize("factors", FACTORS)
-@pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])
+@looped("factors", FACTORS)
+@looped("each", [False, True])
 def test_gradient_is_the_derivative_of_the_value(form: Form, factors: str, each: bool) -> None:
     X, y, s = rows(form, each=each)
     penalty = ElasticNet(0.0, [0.0, 0.3, 1.0], FACTORS[factors])
@@ -52,7 +53,7 @@ def test_gradient_is_the_derivative_of_the_value(form: Form, factors: str, each:
 
 
 @smooth_form
-@pytest.mark.parametrize("factors", FACTORS)
+@looped("factors", FACTORS)
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 def test_hessian_times_is_the_derivative_of_the_gradient(
     form: Form, factors: str, bias: bool
@@ -72,7 +73,7 @@ def test_hessian_times_is_the_derivative_of_the_gradient(
 
 
 @every_form
-@pytest.mark.parametrize("factors", FACTORS)
+@looped("factors", FACTORS)
 def test_evaluate_says_in_one_pass_what_the_formulas_say(form: Form, factors: str) -> None:
     X, y, s = rows(form, each=True)
     penalty = ElasticNet([0.0, 0.2, 0.1], [0.5, 0.0, 1.0], FACTORS[factors])
@@ -99,7 +100,7 @@ def test_evaluate_says_in_one_pass_what_the_formulas_say(form: Form, factors: st
     np.testing.assert_allclose(found.gradient_norm, norm, rtol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@looped("dtype", [np.float64, np.float32])
 @every_kind
 @every_form
 def test_scores_that_are_asked_for_are_those_of_the_model(
@@ -173,7 +174,7 @@ def test_weights_of_a_model_equal_the_data_of_its_own(form: Form, kind: str) -> 
 
 @every_form
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "own loss"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+@looped("dtype", [np.float64, np.float32])
 def test_rows_without_weight_leave_no_trace_however_large(
     form: Form, compiled: bool, dtype: type
 ) -> None:
@@ -237,7 +238,7 @@ def test_a_model_without_any_weight_has_loss_zero() -> None:
 
 @pytest.mark.slow
 @every_form
-@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-30, 1e30, 1e200, 1e307])
+@looped("factor", [1e-320, 1e-200, 1e-30, 1e30, 1e200, 1e307])
 @pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])
 @pytest.mark.filterwarnings("error")
 def test_only_the_ratios_of_the_weights_matter(form: Form, factor: float, each: bool) -> None:
@@ -273,7 +274,7 @@ def test_a_single_column_of_labels_or_weights_stands_for_every_model() -> None:
 
 
 @every_form
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+@looped("dtype", [np.float64, np.float32])
 def test_a_loss_without_a_kernel_gives_the_same_evaluation(form: Form, dtype: type) -> None:
     X, y, s = rows(form, each=True)
     model = random_model(form, dtype=dtype)

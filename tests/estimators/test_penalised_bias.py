@@ -44,7 +44,7 @@ def pair(form: Form, seed: int = 0) -> tuple[Objective, Model, Objective, Model]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_it_is_a_constant_feature(form: Form) -> None:
+def test_a_penalised_bias_is_a_constant_feature(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     ours, theirs = inside.evaluate(model), appended.evaluate(wide)
     np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
@@ -72,7 +72,7 @@ def test_so_is_its_certificate(form: Form) -> None:
 
 
 @pytest.mark.parametrize("form", [f for f in SMOOTH if f.loss.convex], ids=str)
-def test_it_is_solved_to_a_proven_gap(form: Form) -> None:
+def test_a_penalised_bias_is_solved_to_a_proven_gap(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     stop = Stop(((2000,),) * 2, tol=np.full(2, 1e-10))
     zero = Model(np.zeros_like(model.W), np.zeros_like(model.b))

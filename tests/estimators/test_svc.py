@@ -231,7 +231,7 @@ def test_bad_parameters_are_refused(options, words):
 # Probabilities
 
 
-def test_there_are_probabilities_on_request():
+def test_a_linear_svc_has_probabilities_on_request():
     assert not hasattr(LinearSVC(), "predict_proba")
     with pytest.raises(AttributeError) as refused:
         _ = LinearSVC().fit(X, Y).predict_proba
@@ -414,7 +414,7 @@ def test_thresholds_need_two_classes_and_something_to_find():
 
 
 @BOTH
-def test_curves_and_searches_take_it(model):
+def test_scikit_learns_curves_and_searches_take_a_linear_svc(model):
     scores = cross_val_predict(model, X, Y, cv=3, method="decision_function")
     assert roc_auc_score(Y, scores) > 0.98
     pipeline = make_pipeline(StandardScaler(), clone(model))

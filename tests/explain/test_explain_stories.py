@@ -352,7 +352,7 @@ def test_a_narrow_margin_is_told_and_never_taken_for_none(X: list, y: list, marg
         assert "No plane" not in said
 
 
-def test_what_is_not_known_is_not_told_as_if_it_were() -> None:
+def test_a_perceptron_story_says_nothing_of_separability_that_is_not_proven() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((26_000, 20)), rng.integers(0, 2, 26_000)  # too large for a proof
     story = explain.perceptron(X, y, epochs=2, others=0)

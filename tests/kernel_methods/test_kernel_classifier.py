@@ -61,8 +61,9 @@ def less_than_itself(x, z):
 @parametrize_with_checks(
     [
         KernelClassifier(tol=1e-10),
-        KernelClassifier("logistic", class_weight="balanced"),
-        KernelClassifier("squared_hinge", kernel="poly", degree=2, multiclass="ovr"),
+        KernelClassifier(
+            "squared_hinge", kernel="poly", degree=2, multiclass="ovr", class_weight="balanced"
+        ),
     ]
 )
 def test_scikit_learn_accepts(estimator, check):
@@ -72,6 +73,7 @@ def test_scikit_learn_accepts(estimator, check):
 # The factor
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     n=st.integers(2, 2 * CANDIDATES),
@@ -128,6 +130,7 @@ def test_pivots_are_nearly_as_good_as_one_by_one():
 # The optimum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize(
     "kernel",
@@ -166,6 +169,7 @@ def test_a_linear_kernel_is_logistic_regression():
     assert ours.certificate_.primal == pytest.approx(linear.certificate_.primal, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_can_be_used_on_kernels(loss):
     X, y = RINGS
@@ -177,6 +181,7 @@ def test_every_loss_can_be_used_on_kernels(loss):
     assert f"rank {model.factor_.rank} of 150 rows" in model.objective()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("rank", [1, 7, 25])
 def test_the_optimum_on_kernels_lies_where_the_maths_says(rank, C):
@@ -204,6 +209,7 @@ def test_weights_are_repetition_at_full_rank():
 # The same, however it is fitted
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_rows_and_a_function_give_the_same_model():
     X = IRIS.copy()
     X[X < 1.5] = 0.0
@@ -218,6 +224,7 @@ def test_sparse_and_dense_rows_and_a_function_give_the_same_model():
         )
 
 
+@pytest.mark.slow
 def test_batched_models_are_single_models_bit_for_bit():
     grid = [(gamma, C) for gamma in (0.1, 1.0) for C in (0.1, 10.0)]
     models = [KernelClassifier("logistic", gamma=g, C=C) for g, C in grid]
@@ -249,6 +256,7 @@ def test_a_failed_fit_leaves_all_models_as_they_were():
     assert not any(hasattr(model, "classes_") for model in models)
 
 
+@pytest.mark.slow
 def test_a_search_makes_one_factor_for_each_bandwidth(monkeypatch):
     made, of = [], Factor.of
     monkeypatch.setattr(Factor, "of", lambda *given: made.append(given[0].gamma) or of(*given))
@@ -258,6 +266,7 @@ def test_a_search_makes_one_factor_for_each_bandwidth(monkeypatch):
     assert search.best_estimator_.score(IRIS, SPECIES) > 0.95
 
 
+@pytest.mark.slow
 def test_a_search_finds_what_fold_by_fold_fits_find():
     # Every fold at full rank: which rows are pivots does not matter.
     grid = {"gamma": [0.05, 0.5], "C": [0.1, 10.0]}
@@ -273,6 +282,7 @@ def test_a_search_finds_what_fold_by_fold_fits_find():
     )
 
 
+@pytest.mark.slow
 def test_a_search_behind_a_scaler_makes_the_factors_of_each_fold():
     pipeline = make_pipeline(StandardScaler(), KernelClassifier("logistic", tol=1e-8))
     grid = {"kernelclassifier__gamma": [0.1, 1.0], "kernelclassifier__C": [0.1, 1.0]}
@@ -316,6 +326,7 @@ def test_rows_that_are_all_alike_leave_the_bias_alone():
     np.testing.assert_allclose(model.predict_proba(np.zeros((1, 2))), [[0.375, 0.625]], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

@@ -35,7 +35,7 @@ def test_scikit_learn_accepts(estimator, check):
 @pytest.mark.parametrize("s", [None, S], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("alpha", [0.5, [0.1, 2.0]], ids=str)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: str(kernel["kernel"])[:10])
-def test_it_is_scikit_learns(kernel, alpha, s):
+def test_kernel_ridge_is_that_of_scikit_learn(kernel, alpha, s):
     ours = KernelRidge(alpha, **kernel).fit(X, Y, s)
     theirs = TheirRidge(alpha, **kernel).fit(X, Y, s)
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-8, atol=1e-8)
@@ -82,6 +82,7 @@ def without(row, alpha, y, s, **kernel):
     return TheirRidge(alpha, **kernel).fit(X, y, less).predict(X[[row]])[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     alphas=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),

@@ -15,9 +15,10 @@ from separatrix import _core
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.matrix import Matrix, set_threads
 from support.forms import FORMS, Form
+from support.looped import looped
 
 every_form = pytest.mark.parametrize("form", FORMS, ids=str)
-every_type = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+every_type = looped("dtype", [np.float64, np.float32])
 EXTREME = {np.float64: 1e300, np.float32: 1e30}
 
 
@@ -242,7 +243,7 @@ def assert_pass_is_right(form: Form, p: dict[str, Any], X: Matrix) -> None:
 
 @every_form
 @every_type
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@looped("sparse", [False, True])
 def test_one_pass_equals_the_reference(
     form: Form, dtype: type, sparse: bool, instruction_set: str
 ) -> None:

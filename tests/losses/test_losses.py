@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from separatrix.losses import LOSSES, Loss, make_loss
 from separatrix.losses.balance import balancing
+from support.looped import looped
 
 B = 3
 # (loss, number of classes, number of outputs): the binary forms and C = 2, 3, 5.
@@ -65,7 +66,7 @@ def test_every_entry_keeps_the_protocol_and_its_own_name() -> None:
 
 
 @pytest.mark.parametrize(("name", "C", "K"), FORMS)
-@pytest.mark.parametrize("per_model", [False, True])
+@looped("per_model", [False, True])
 def test_gradient_is_the_derivative_of_value(name: str, C: int, K: int, per_model: bool) -> None:
     loss = LOSSES[name]
     _, y, Z = draw(1, C, K, n=60, per_model=per_model)
@@ -125,7 +126,7 @@ def test_conjugate_is_infinite_outside_its_domain(name: str, C: int, K: int) -> 
         assert (loss.conjugate(y, point)[np.abs(U).sum(axis=2) > 0] == np.inf).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@looped("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("name", "C", "K"), [f for f in CONVEX if f[0] != "squared"])
 def test_conjugate_forgives_rounding_only(name: str, C: int, K: int, dtype: type) -> None:
     loss = LOSSES[name]

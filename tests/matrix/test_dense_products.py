@@ -15,11 +15,12 @@ from separatrix import _core
 from separatrix.data import Block
 from separatrix.matrix import Matrix, first_not_finite, rows_read, working_type
 from support.layouts import LAYOUTS, TYPES, values
+from support.looped import looped
 from support.products import assert_products
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", TYPES)
+@looped("dtype", TYPES)
 def test_products_of_dense_x_of_any_type_and_layout(layout: str, dtype: str) -> None:
     X = LAYOUTS[layout](values(37, 21, dtype))
     assert X.dtype == dtype

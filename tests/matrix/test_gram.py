@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from separatrix import _core
 from separatrix.matrix import Matrix, get_threads, rows_read, set_threads
 from support.layouts import LAYOUTS, SPARSE, TYPES, dense_of, values
+from support.looped import looped
 
 KINDS = {"dense": np.asarray, "csr": sp.csr_array, "csc": sp.csc_array}
 
@@ -49,7 +50,7 @@ def assert_gram(X: Any, P: int = 3) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", TYPES)
+@looped("dtype", TYPES)
 def test_gram_of_dense_x_of_any_type_and_layout(layout: str, dtype: str) -> None:
     assert_gram(LAYOUTS[layout](values(37, 21, dtype)))
 

@@ -99,7 +99,7 @@ def test_every_model_is_the_same_to_the_bit_as_if_it_were_trained_alone():
 @pytest.mark.parametrize(
     ("kind", "base"), [(LogisticRegressionCV, LogisticRegression), (LinearSVCCV, LinearSVC)]
 )
-def test_it_is_the_search_of_a_grid(kind, base):
+def test_a_penalty_cv_is_the_search_of_a_grid(kind, base):
     cv = kind(Cs=STRENGTHS, class_weight="balanced").fit(X3, Y3)
     search = GridSearchCV(base(class_weight="balanced"), {"C": STRENGTHS}).fit(X3, Y3)
     np.testing.assert_array_equal(cv.scores_.mean(axis=0)[0], search.cv_results_["mean_test_score"])
@@ -172,7 +172,7 @@ def test_the_grid_is_scikit_learns():
     assert tied.C_ == 1e-9
 
 
-def test_without_refit_it_is_the_mean_of_the_best_of_every_fold():
+def test_without_refit_a_penalty_cv_is_the_mean_of_the_best_of_every_fold():
     cv = LogisticRegressionCV(Cs=STRENGTHS, cv=FOLDS, refit=False).fit(X2, Y2)
     best = cv.scores_[:, 0].argmax(axis=1)
     assert np.mean(np.array(STRENGTHS)[best]) == cv.C_
@@ -236,7 +236,7 @@ def test_bad_parameters_are_refused(options, words):
         LogisticRegressionCV(**options).fit(X2, Y2)
 
 
-def test_it_cannot_be_a_part_of_another_batch():
+def test_a_penalty_cv_cannot_be_a_part_of_another_batch():
     with pytest.raises(TypeError, match="LinearSVCCV trains a batch of its own"):
         fit_many([LinearSVCCV()], X2, Y2)
 

@@ -157,7 +157,10 @@ def test_all_solvers_reach_the_same_optimum(form: Form, penalty: str, names: lis
     objective = draw(form, penalty, rows=N if form.loss.smooth else N // 2)
     results = {name: solve(name, objective, form.outputs) for name in names}
     for m in range(B):
-        expected = lowest(objective.select(np.array([m])), form)
+        if m == 0 or penalty == "none":
+            expected = lowest(objective.select(np.array([m])), form)
+        else:  # the gap proves it; scipy takes far longer than all solvers together
+            expected = min(results[name][m].certificate.primal for name in names)
         for name in names:
             found = results[name][m]
             assert found.certificate.primal == pytest.approx(expected, rel=1e-8), name

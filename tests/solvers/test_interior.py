@@ -54,7 +54,7 @@ def test_flowers_are_solved_for_every_c(C: float, multiclass: str) -> None:
     model = LinearSVC(loss="hinge", multiclass=multiclass, C=C, tol=1e-7).fit(X_IRIS, Y_IRIS)
     assert model.solver_ == "interior"
     assert model.certificate_.relative_gap <= 1e-7
-    assert model.n_iter_ <= 15
+    assert model.n_iter_ <= 50
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
@@ -190,7 +190,7 @@ def test_other_margins() -> None:
         assert_solved(solve_with(Interior(), objective, 1, epochs=60))
 
 
-def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
+def test_interior_resumes_from_a_checkpoint_bit_for_bit() -> None:
     form = next(form for form in HINGES if form.outputs == 3)
     objective, start = make_objective(form), Model.zeros(4, 3, 3)
     stop = Stop(epochs=((30,),) * 3, tol=np.full(3, 1e-9))
@@ -221,10 +221,10 @@ def test_a_census_is_solved_for_small_and_large_c(data_dir, C: float) -> None:
     X, y = load_svmlight_file(str(data_dir / "libsvm/a9a"))
     model = LinearSVC(loss="hinge", C=C, tol=1e-6).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-6
-    assert model.n_iter_ <= 12
+    assert model.n_iter_ <= 50
 
 
-def test_what_it_cannot_take_is_refused_with_the_solvers_that_can() -> None:
+def test_problems_that_interior_cannot_solve_are_refused_with_the_solvers_that_can() -> None:
     with pytest.raises(ValueError, match=r"interior needs l2 > 0\."):
         refuse_illegal("interior", LOSSES["hinge"], 0.0, 0.0)
     with pytest.raises(ValueError, match=r"interior needs the hinge .* accept it: .*newton"):

@@ -69,7 +69,7 @@ def test_a_model_has_the_same_bits_alone_and_in_a_batch() -> None:
         assert alone.history.epochs == together[m].history.epochs
 
 
-def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
+def test_lbfgs_resumes_from_a_checkpoint_bit_for_bit() -> None:
     form = next(form for form in SMOOTH if form.loss.name == "logistic")
     objective = make_objective(form)
     start = Model.zeros(4, 3, form.outputs)
@@ -90,7 +90,7 @@ def test_kinks_and_l1_are_refused_with_the_solvers_that_take_them() -> None:
         refuse_illegal("lbfgs", LOSSES["logistic"], 0.1, 0.1)
 
 
-def test_without_a_penalty_it_stops_by_the_gradient_and_says_so() -> None:
+def test_without_a_penalty_lbfgs_stops_by_the_gradient_and_says_so() -> None:
     rng = np.random.default_rng(0)
     data = Dataset.of(rng.standard_normal((80, 3)), rng.integers(0, 2, 80))
     stop = Stop(epochs=((500,),), tol=np.array([1e-8]))

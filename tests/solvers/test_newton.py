@@ -148,7 +148,7 @@ def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(
 
 @every_path
 @pytest.mark.parametrize("name", ["logistic", "softmax"])
-def test_it_goes_on_from_a_checkpoint_bit_for_bit(path: str, name: str) -> None:
+def test_newton_resumes_from_a_checkpoint_bit_for_bit(path: str, name: str) -> None:
     form = form_of(name, 1 if name == "logistic" else 3)
     objective, solver = make(form), PATHS[path]
     start, stop = Model.zeros(4, B, form.outputs), Stop(epochs=((40,),) * B, tol=np.full(B, 1e-10))

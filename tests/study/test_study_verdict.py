@@ -121,7 +121,7 @@ def test_where_nothing_lies_beyond_the_grid_is_not_to_be_extended(name, values, 
                           "validation rows tell; 2 are worse by loss (paired t-test)"),
     ],
 )  # fmt: skip
-def test_one_is_and_several_are(others, told):
+def test_the_verdict_says_is_of_one_configuration_and_are_of_several(others, told):
     losses = np.random.default_rng(0).random(40)
     done = [judged(k, np.ones(40), losses + gap) for k, gap in enumerate([0.0, *others])]
     assert judge(done, {}, 1, 0).sentences[2].startswith(told)

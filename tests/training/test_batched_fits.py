@@ -12,6 +12,7 @@ from separatrix.losses import LOSSES
 from separatrix.matrix import rows_read, set_threads
 from separatrix.solvers import RULES
 from support.forms import BINARY, MULTICLASS, ONE_VS_REST, Form
+from support.looped import looped
 from support.objectives import KINDS, every_form, rows
 from support.uncompiled import Uncompiled
 
@@ -43,8 +44,8 @@ def estimator(form: Form, **parameters: Any) -> GradientDescentClassifier:
 
 @pytest.mark.slow
 @every_form
-@pytest.mark.parametrize("batch_size", [None, 7], ids=["full batch", "mini-batch"])
-@pytest.mark.parametrize("kind", ["dense", "CSC"])
+@looped("batch_size", [None, 7])
+@looped("kind", ["dense", "CSC"])
 def test_a_loss_without_a_kernel_gives_the_same_fit(
     form: Form, batch_size: int | None, kind: str
 ) -> None:

@@ -55,7 +55,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("form", "penalty", "bias"), CASES, ids=str)
-def test_no_model_is_below_it(form: Form, penalty: str, bias: str) -> None:
+def test_no_model_is_below_the_lower_bound(form: Form, penalty: str, bias: str) -> None:
     objective = draw(form, penalty, bias, seed=1)
     best = solve(objective, form, penalty)
     optimum, rng = best.certificate.primal, np.random.default_rng(2)
@@ -71,7 +71,9 @@ def test_no_model_is_below_it(form: Form, penalty: str, bias: str) -> None:
 @given(
     st.sampled_from(CASES), st.integers(0, 2**32 - 1), st.floats(-3.0, 3.0), st.floats(-9.0, 2.0)
 )
-def test_it_holds_on_any_data_and_for_any_model(case, seed: int, size: float, far: float) -> None:
+def test_the_lower_bound_holds_on_any_data_and_for_any_model(
+    case, seed: int, size: float, far: float
+) -> None:
     form, penalty, bias = case
     objective = draw(form, penalty, bias, seed)
     block = next(objective.data.blocks())
@@ -88,7 +90,7 @@ def test_it_holds_on_any_data_and_for_any_model(case, seed: int, size: float, fa
 
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("form", [f for f in FLOWING if f.loss.smooth], ids=str)
-def test_at_the_optimum_of_a_smooth_loss_it_is_the_optimum(form: Form, bias: str) -> None:
+def test_the_lower_bound_meets_the_optimum_of_a_smooth_loss(form: Form, bias: str) -> None:
     objective = draw(form, "l2", bias, seed=3)
     best = solve(objective, form, "l2")
     bound = lower_bounds(objective, best.model, objective.evaluate(best.model))[0]
@@ -107,7 +109,7 @@ def test_every_model_of_a_batch_has_its_own() -> None:
         assert lower_bounds(part, own, part.evaluate(own))[0] == together[m]
 
 
-def test_there_is_none_without_a_penalty_or_a_convex_loss_or_in_float32() -> None:
+def test_there_is_no_lower_bound_without_a_penalty_or_a_convex_loss_or_in_float32() -> None:
     data = Dataset.of(np.eye(4), [0, 1, 0, 1])
     model = Model.zeros(4, 1, 1)
     for name, penalty, dtype in (
@@ -121,7 +123,7 @@ def test_there_is_none_without_a_penalty_or_a_convex_loss_or_in_float32() -> Non
         assert lower_bounds(objective, own, objective.evaluate(own))[0] == -np.inf
 
 
-def test_a_class_that_would_have_to_give_and_has_no_weight_makes_it_void() -> None:
+def test_a_class_without_weight_makes_the_lower_bound_void() -> None:
     data = Dataset.of(np.eye(4), [0, 1, 0, 1], [1.0, 0.0, 1.0, 0.0], classes=[0, 1])
     objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
     model = Model.zeros(4, 1, 1)

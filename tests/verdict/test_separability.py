@@ -267,7 +267,7 @@ def test_a_small_gradient_proves_an_optimum_only_where_there_is_one(
 
 
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
-def test_where_the_classes_overlap_the_fitted_model_proves_it(loss: str) -> None:
+def test_a_fitted_model_proves_that_overlapping_classes_are_not_separable(loss: str) -> None:
     rng = np.random.default_rng(0)
     y = np.arange(300) % (2 if loss == "logistic" else 3)
     objective = Objective(

@@ -15,6 +15,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.verdict.smoothness import local_curvature, smoothness
 from support.forms import FORMS, SMOOTH, Form
+from support.looped import looped
 
 N, D, B = 30, 5, 3
 KINDS: dict[str, Any] = {"dense": np.asarray, "CSR": sp.csr_array}
@@ -25,7 +26,7 @@ FACTORS = {
 }
 L2 = [0.0, 0.1, 2.0]
 smooth_form = pytest.mark.parametrize("form", SMOOTH, ids=str)
-with_factors = pytest.mark.parametrize("factors", FACTORS)
+with_factors = looped("factors", FACTORS)
 with_bias = pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 
 
@@ -67,7 +68,7 @@ def dense_hessian(
 @smooth_form
 @with_factors
 @with_bias
-@pytest.mark.parametrize("each", [False, True], ids=["shared rows", "own rows"])
+@looped("each", [False, True])
 def test_smoothness_is_the_largest_eigenvalue_of_the_weighted_gram_matrix(
     form: Form, factors: str, bias: bool, each: bool
 ) -> None:
@@ -88,7 +89,7 @@ def test_smoothness_is_the_largest_eigenvalue_of_the_weighted_gram_matrix(
 @smooth_form
 @with_factors
 @with_bias
-@pytest.mark.parametrize("seed", range(3))
+@looped("seed", range(3))
 def test_local_curvature_is_the_largest_eigenvalue_of_the_hessian(
     form: Form, factors: str, bias: bool, seed: int
 ) -> None:
