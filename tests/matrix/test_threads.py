@@ -191,7 +191,7 @@ def test_threads_are_one_per_core_unless_set() -> None:
 def test_the_environment_sets_the_threads_at_import() -> None:
     def started(text: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", "from separatrix.matrix.matrix import *; print(get_threads())"],
+            [sys.executable, "-c", "from separatrix.matrix import *; print(get_threads())"],
             env=os.environ | {"SEPARATRIX_THREADS": text},
             capture_output=True,
             text=True,

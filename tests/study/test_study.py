@@ -279,4 +279,4 @@ def test_the_python_lines_of_a_grid_of_arrays_run_and_make_the_same_study(small)
     made = Study("a", GradientDescentClassifier(), grid).run(*iris())
     names = dict(zip(("X", "y", "X_val", "y_val"), iris()))
     exec(made.facts().python.replace("'a'", "'b'"), names)
-    assert names["study"].plan.chosen == made.plan.chosen
+    assert names["study"].plan.configurations == made.plan.configurations

@@ -83,7 +83,7 @@ def test_a_model_that_diverges_does_not_disturb_its_neighbours():
 class Scripted:
     """A solver whose objective follows a script."""
 
-    name, needs, done_reason = "scripted", frozenset(), "never"
+    name, needs, done_reason = "scripted", (), "never"
 
     def __init__(self, values, descends=True):
         self.values, self.descends = values, descends
@@ -103,7 +103,7 @@ class Scripted:
     def select(self, models):
         return self
 
-    def pace(self, model, epoch):
+    def step_size(self, model, epoch):
         return None
 
 

@@ -57,8 +57,8 @@ class GridSearchCV(PlainGridSearchCV):
     n_batches_ : the batches that were trained, the refit included. All folds and candidates are one
         batch where they share a solver and its precision; with L1 there are up to four, each
         starting from the ones before. A solver that takes over from one that stalled is one more
-    n_passes_ : how often the rows of X were read by products with X and with X^T. What the dual and
-        coordinate solvers read of their own copies of X is not among them
+    n_passes_ : how often the rows of X were read, by products with X and with X^T and by dual
+        ascent. What the coordinate solver reads of single columns is not counted
 
     With solver="auto" the candidates share a solver where that costs no time, so that a model may
     be solved by another solver, or in another precision, than alone. Both reach `tol`:

@@ -142,8 +142,8 @@ def search_source(
         "scoring": scoring,
         "trials": trials,
         "interrupted": search.interrupted_,
-        "batches": search.n_batches_,
-        "passes": search.n_passes_,
+        "batches": getattr(search, "n_batches_", None),  # None: by scikit-learn's own search
+        "passes": getattr(search, "n_passes_", None),
         "warnings": told,
         "best": _best(trials, folds),
     }

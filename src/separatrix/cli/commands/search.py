@@ -121,7 +121,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     if facts["batches"] is not None:
         fits = facts["folds"] * len(facts["trials"])
         batches = tables.counted(facts["batches"], "batch", "batches")
-        passes = tables.counted(facts["passes"], "pass", "passes")
+        passes = tables.counted(round(facts["passes"]), "pass", "passes")
         output.say(f"The {fits} fits on folds took {batches} and {passes} over the data.\n")
     for warning in facts["warnings"]:
         output.say(Text(name_options(warning), "red"))
