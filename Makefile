@@ -42,7 +42,7 @@ test-fast: $(VENV)/.installed  ## run the tests that take no seconds each (about
 
 test-oldest: $(OLDEST)/.installed  ## run all tests with the oldest versions that are allowed
 	@echo "running all tests with the versions in $(OLDEST)/oldest.txt"
-	@$(TESTS) $(OLDEST)/bin/python $(PYTEST) -p no:cacheprovider
+	@$(TESTS) $(OLDEST)/bin/python $(PYTEST) -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 lint: $(VENV)/.installed $(VENV)/.lint  ## check style, types, the direction of imports
 	@$(BIN)/ruff check .
@@ -110,7 +110,8 @@ $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench $(VENV)/.notebooks: $(VENV)/.%: pypro
 	@$(PIP) install -r $@.txt
 	@touch $@
 
-# The oldest versions have a folder of their own, in which the package itself is installed too.
+# The oldest versions have a folder of their own, in which the package itself is installed too. Beside
+# newer versions of what they need themselves they warn of what is deprecated: not our business.
 $(OLDEST)/.installed: $(BUILT_FROM) $(shell find src -name '*.py') tests/support/oldest_versions.py | python compiler
 	@echo "installing the oldest versions that pyproject.toml allows into $(OLDEST): about 4 minutes"
 	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)
