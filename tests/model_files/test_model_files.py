@@ -40,7 +40,7 @@ from separatrix.model_files.container import FORMAT, KEY, read, upgrade, write
 from separatrix.model_files.model_state import TABLE, from_state, to_state
 from separatrix.packing import pack, unpack
 from separatrix.readers.columns import Columns
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.training import History
 from support.fuzz_modelfile import damaged, misled, outcome, random_json
 from support.saved_models import FRAME, MODELS, THREE, TWO, X, fitted

@@ -9,7 +9,7 @@ from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.training import Stop, run
 from support.training import X, Y, assert_same_run, bits
 

@@ -25,7 +25,7 @@ from separatrix.model import Model
 from separatrix.solvers import Gradient
 from separatrix.training import OnEpoch, Stop, train
 from separatrix.training.callbacks import telling
-from separatrix.training.stop import MONITORS, PATIENCE_RULES
+from separatrix.training.stopping_rules import MONITORS, PATIENCE_RULES
 from separatrix.training.task import Task
 
 

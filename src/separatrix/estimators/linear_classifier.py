@@ -21,7 +21,7 @@ from separatrix.estimators.validation import as_numbers, require_finite, require
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.training import History, Result
 from separatrix.training.task import Task
 

@@ -27,7 +27,7 @@ from separatrix.packing.schemas import (
     record,
     refusal,
 )
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.training import History
 from separatrix.training.history import FIELDS
 from separatrix.training.schemas import STATE_OF_WEIGHTS, WEIGHT_TYPES

@@ -23,10 +23,10 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.line_search import gradient_at, remove_common_shift, search_line
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
-from separatrix.state import State
 
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
 # Of a row, or a model that starts far off would step to infinity; where the objective is below 1, a

@@ -29,10 +29,10 @@ from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.recentring import Frame
+from separatrix.solver_state import State
 from separatrix.solvers.dual_hardness import hardness, mean_square
 from separatrix.solvers.optimiser import PATIENCE, Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need, epoch_order
-from separatrix.state import State
 from separatrix.verdict.certificate import balanced
 
 FALL = 0.1  # share of the last estimate of the gap at which a step ends

@@ -28,8 +28,8 @@ from separatrix.data import Block
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver, epoch_order
-from separatrix.state import State
 from separatrix.verdict.trace import StepSize
 
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}

@@ -25,11 +25,11 @@ from separatrix.hessian import write_hessian
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.hinge_terms import Terms, has_terms
 from separatrix.solvers.newton import solve_factored
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need
-from separatrix.state import State
 
 HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: has_terms(loss))
 FALL = 0.1  # of the distance to the optimum, in one step

@@ -21,11 +21,11 @@ from separatrix.data import Block
 from separatrix.matrix import Array, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
 from separatrix.solvers.line_search import ensure_descent, gradient_at, has_improved, search_line
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SMOOTH
-from separatrix.state import State
 
 
 @dataclass(frozen=True)

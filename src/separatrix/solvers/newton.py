@@ -25,6 +25,7 @@ from separatrix.matrix import Array, Matrix, squared_norm
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solver_state import State
 from separatrix.solvers.lbfgs_memory import direction, forget, pairs_of, remember
 from separatrix.solvers.line_search import (
     ensure_descent,
@@ -36,7 +37,6 @@ from separatrix.solvers.line_search import (
 from separatrix.solvers.newton_cg import solve_by_conjugate_gradients
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import CONVEX, NO_L1, SMOOTH
-from separatrix.state import State
 
 # Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
 # multiply-adds, less than what else is done in a step, is made anew sooner.

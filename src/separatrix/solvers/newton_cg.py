@@ -8,7 +8,7 @@ from separatrix.hessian import Curvature
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.state import State
+from separatrix.solver_state import State
 
 MOST = 1000  # iterations
 LEAST_EXACT = 0.3  # share of the gradient that may be left

@@ -12,9 +12,9 @@ from separatrix.data import Block
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.optimiser import UniformSolver
 from separatrix.solvers.protocol import NO_L1, NO_L2, Need
-from separatrix.state import State
 
 ENTRIES_AT_ONCE = 1 << 17
 PERCEPTRON_LOSS = Need("the perceptron loss", lambda loss, l1, l2: loss.name == "perceptron")

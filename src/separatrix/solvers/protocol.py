@@ -12,7 +12,7 @@ from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.verdict.trace import StepSize
 
 

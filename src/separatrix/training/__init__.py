@@ -5,7 +5,7 @@ from separatrix.training.history import History
 from separatrix.training.loop import run
 from separatrix.training.progress import Interrupted, Progress
 from separatrix.training.result import Result
-from separatrix.training.stop import Stop
+from separatrix.training.stopping_rules import Stop
 from separatrix.training.task import Task
 from separatrix.training.train import train
 

@@ -17,8 +17,8 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.packing import TREE, from_arrays, to_arrays
 from separatrix.packing.schemas import COUNT, FLOAT, TEXT, array, list_of, optional, record
+from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
-from separatrix.state import State
 from separatrix.training.schemas import CERTIFICATE, MODEL, STATE
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.gap_schedule import GapRecord

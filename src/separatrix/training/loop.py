@@ -15,8 +15,8 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
-from separatrix.state import State
 from separatrix.training.checkpoint import (
     FinishedModel,
     RunningModels,
@@ -29,8 +29,7 @@ from separatrix.training.checkpoint import (
 from separatrix.training.history import FIELDS
 from separatrix.training.progress import Interrupted, Progress
 from separatrix.training.result import Result, make_results
-from separatrix.training.stop import Stop
-from separatrix.training.stopping import (
+from separatrix.training.stop_reasons import (
     copy_weights,
     first_reasons,
     has_diverged,
@@ -38,6 +37,7 @@ from separatrix.training.stopping import (
     note_validation,
     took_small_step,
 )
+from separatrix.training.stopping_rules import Stop
 from separatrix.verdict.gap_schedule import (
     GapCheck,
     certify_some,

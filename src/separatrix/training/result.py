@@ -11,8 +11,8 @@ from separatrix.display import fit_card
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
-from separatrix.state import State
 from separatrix.training.checkpoint import FinishedModel
 from separatrix.training.history import FIELDS, History
 from separatrix.verdict.certificate import Certificate, certify

@@ -21,7 +21,7 @@ from separatrix.packing.schemas import (
     plain,
     record,
 )
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.verdict.certificate import Certificate
 
 WEIGHT_TYPES = ("float32", "float64")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.solver_state import State
 from separatrix.solvers import Solver
-from separatrix.state import State
-from separatrix.training.stop import Stop
+from separatrix.training.stopping_rules import Stop
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
 from separatrix.training.progress import Interrupted, Progress, count_batch
 from separatrix.training.result import Result
-from separatrix.training.stop import Stop
+from separatrix.training.stopping_rules import Stop
 from separatrix.training.task import Task
 
 

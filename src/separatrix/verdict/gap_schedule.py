@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.state import State
+from separatrix.solver_state import State
 from separatrix.verdict.certificate import Certificate, certificates_of, certify
 from separatrix.verdict.gradient_size import ROUNDING, gradient_sizes, has_gap
 from separatrix.verdict.lower_bound import lower_bounds

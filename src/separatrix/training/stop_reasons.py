@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.training.checkpoint import RunningModels
-from separatrix.training.stop import Stop
+from separatrix.training.stopping_rules import Stop
 from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES
 
 
