@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from separatrix import GridSearchCV, LinearSVC, LogisticRegression, LogisticRegressionCV
+from separatrix.matrix import rows_read
 
 X, Y = load_breast_cancer(return_X_y=True)
 CS = np.logspace(-2, 3, 6).tolist()
@@ -78,3 +79,13 @@ def test_counters_of_an_earlier_fit_are_not_kept():
     assert search.n_batches_ == 1
     search.set_params(estimator=LinearSVC(probability=2)).fit(X, Y)  # scikit-learn's own search
     assert not hasattr(search, "n_batches_")
+
+
+def test_the_rows_that_dual_ascent_visits_count_as_read():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 600))
+    y = (X[:, 0] + rng.standard_normal(300) > 0).astype(int)
+    before = rows_read()
+    model = LinearSVC(loss="hinge", solver="dual", tol=1e-6).fit(X, y)
+    passes = [(now - then) / 300 for then, now in zip(before, rows_read())]
+    assert min(passes) > 5 * model.n_iter_
