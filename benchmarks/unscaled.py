@@ -27,7 +27,7 @@ from separatrix.training.solver_choice import Choice, choose_solver
 from separatrix.training.task import Task
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from unscaled_problems import Problem, draw_problems
+from support.unscaled_problems import Problem, draw_problems
 
 TOL = 1e-4
 

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from separatrix import LinearSVC, LogisticRegression, load
+from separatrix import Bundle, LinearSVC, LogisticRegression, load, load_model, save
 from separatrix.errors import Message, OptionError, Parameter, ParameterError, message_of
 from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions, build_estimator
 
@@ -52,3 +52,11 @@ def test_errors_and_messages_survive_pickling():
     assert (str(again), again.parameter) == ("C=1 is odd.", "C")
     assert again.args[0].render(str) == error.args[0].render(str)
     assert again.args[0].values == error.args[0].values
+
+
+def test_a_message_is_saved_as_plain_text(tmp_path):
+    fitted = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
+    message = Message("Raise {max_iter}.", max_iter=Parameter("max_iter"))
+    save(Bundle(fitted, metrics={"advice": message}), tmp_path / "model.sx")
+    found = load_model(tmp_path / "model.sx").metrics["advice"]
+    assert (found, type(found)) == ("Raise max_iter.", str)

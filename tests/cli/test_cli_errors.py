@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from separatrix import LogisticRegression, load_model
+from separatrix import Bundle, LogisticRegression, load_model, save
 from separatrix.cli.app import app
 from separatrix.cli.command_decorator import UsageError, _warnings_as_sentences
 from separatrix.cli.option_names import name_options
@@ -285,3 +285,15 @@ def test_rows_that_count_features_otherwise_than_the_model_are_refused(folder):
     refused = call("predict", "m.sx", "zero.svm", "--one-based", code=2).stderr
     assert "count features from 0" in " ".join(refused.split())
     assert "Leave --one-based out" in " ".join(refused.split())
+
+
+@pytest.mark.parametrize("option", ["learning-rate", "epochs", "batch-size"])
+def test_a_wrong_value_of_a_study_is_told_by_its_option(folder, option):
+    found = call("study", "iris", f"--{option}", "0", "--no-report", code=2)
+    assert f"--{option} must be" in " ".join(found.stderr.split())
+
+
+def test_a_bundle_with_measures_of_its_own_is_shown(folder):
+    model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
+    save(Bundle(model, metrics={"test": {"accuracy": 0.75}}), "model.sx")
+    assert "Verdict" in call("show", "model.sx").stdout

@@ -1,6 +1,6 @@
 """Hostile files for the svmlight parser. Run it to try very many:
 
-    python tests/fuzz_svmlight.py 1000000 [first seed]
+    python tests/support/fuzz_svmlight.py 1000000 [first seed]
 
 Every file must give data that scikit-learn agrees with, or an error that names file and line. On a
 disk, most of the time goes into writing the files: set TMPDIR to a folder in memory.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from separatrix.cli.command_decorator import CommonOptions
+from separatrix.cli.grid_options import GridOptions
 from separatrix.cli.options import (
     PenaltyOptions,
     PreparationOptions,
@@ -24,7 +25,14 @@ from separatrix.errors import (
     Value,
 )
 
-_GROUPS = (ReadingOptions, PreparationOptions, TrainingOptions, PenaltyOptions, CommonOptions)
+_GROUPS = (
+    ReadingOptions,
+    PreparationOptions,
+    TrainingOptions,
+    PenaltyOptions,
+    CommonOptions,
+    GridOptions,
+)
 _OF_SINGLE_COMMANDS = ("folds", "scoring", "precision", "recall", "positive")
 _OTHER_NAMES = {
     "class_weight": "balanced",

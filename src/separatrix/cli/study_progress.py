@@ -21,9 +21,9 @@ class StudyProgressLine:
 
             self.bar = TerminalBar(output.err)
 
-    def __call__(self, standing: Any) -> None:
+    def __call__(self, progress: Any) -> None:
         if self.bar is not None:
-            self.bar.show(standing)
+            self.bar.show(progress)
         if self.asked:
             raise KeyboardInterrupt
 

@@ -53,6 +53,8 @@ def parts_table(metrics: dict[str, Any]) -> RenderableType:
     """A row for every part of the data."""
     table = plain_table("", ("rows", "right", "accuracy", "log-loss", "macro F1"))
     for part, found in metrics.items():
+        if not isinstance(found, dict) or "confusion" not in found:  # of a Bundle's own measures
+            continue
         right = sum(found["confusion"][k][k] for k in range(len(found["confusion"])))
         cells = [f"{found['rows']:,}", f"{right:,}", share(found["accuracy"])]
         table.add_row(

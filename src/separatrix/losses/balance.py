@@ -43,11 +43,11 @@ def tilts(A: Array) -> Array:
     goal = TILT_EXACT**2 * rz
     for _ in range(MOST_TURNS):
         Lq = degree * q - (S * q[:, None, :]).sum(axis=2)
-        bent = (q * Lq).sum(axis=1, keepdims=True)
-        go = (rz > goal) & (bent > 0.0)  # each model ends by itself
+        curvature = (q * Lq).sum(axis=1, keepdims=True)
+        go = (rz > goal) & (curvature > 0.0)  # each model ends by itself
         if not go.any():
             break
-        step = np.divide(rz, bent, out=np.zeros_like(rz), where=go)
+        step = np.divide(rz, curvature, out=np.zeros_like(rz), where=go)
         x, r = x + step * q, r - step * Lq
         z = r / degree
         before, rz = rz, np.where(go, (r * z).sum(axis=1, keepdims=True), rz)

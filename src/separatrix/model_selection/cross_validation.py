@@ -237,11 +237,11 @@ class CrossValidation:
         return block.X
 
     def _weights(self, fits: Sequence[FoldFit], data: Dataset, s: Array) -> tuple[Array, list[int]]:
-        """The weights (n, G): those of the folds (n, F) times those of classes; whose is which."""
+        """The weights (n, G) of folds (n, F) times those of classes, and the column of each fit."""
         (block,) = data.blocks()
         columns: list[Array] = []
         places: dict[tuple[int, str], int] = {}
-        whose = []
+        column_of_fit = []
         for fit in fits:
             given = getattr(fit.model, "class_weight", None)
             key = fit.fold, repr(given)
@@ -254,8 +254,8 @@ class CrossValidation:
                     self._record_error(fit)
                 assert own is not None
                 columns.append(own)
-            whose.append(places.get(key, len(columns) - 1))
-        return np.stack(columns, axis=1), whose
+            column_of_fit.append(places.get(key, len(columns) - 1))
+        return np.stack(columns, axis=1), column_of_fit
 
     def _make_tasks(self, fits: Sequence[FoldFit], data: Dataset, folds: Folds) -> dict[int, Task]:
         """The tasks of the fits that can be trained, by their places in the list."""

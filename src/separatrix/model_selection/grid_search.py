@@ -58,7 +58,8 @@ class GridSearchCV(PlainGridSearchCV):
         batch where they share a solver and its precision; with L1 there are up to four, each
         starting from the ones before. A solver that takes over from one that stalled is one more
     n_passes_ : how often the rows of X were read, by products with X and with X^T and by dual
-        ascent. What the coordinate solver reads of single columns is not counted
+        ascent. What the coordinate solver reads of single columns is not counted. Both count
+        what the process does: searches in other threads at the same time are counted, too
 
     With solver="auto" the candidates share a solver where that costs no time, so that a model may
     be solved by another solver, or in another precision, than alone. Both reach `tol`:

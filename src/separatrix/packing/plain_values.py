@@ -51,8 +51,10 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
     def inner(part: Any, name: Any) -> Any:
         return pack(part, f"{where}.{name}", arrays, depth + 1)
 
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in (bool, int):
         return value
+    if isinstance(value, str):  # a message is plain text, too
+        return str(value)
     if type(value) is float:
         return value if math.isfinite(value) else {"$float": str(value)}
     if type(value) is list:

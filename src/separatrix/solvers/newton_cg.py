@@ -40,12 +40,12 @@ def solve_by_conjugate_gradients(
     p, q = out.copy(), z
     for _ in range(min(MOST, gradient.W.size // len(running) + 10)):
         Hq = at.times(q)
-        bent = q.dot(Hq)
-        alpha = np.divide(rz, bent, out=np.zeros_like(rz), where=bent > 0.0)
+        curvature = q.dot(Hq)
+        alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0.0)
         p, r = p.plus(q, alpha), r.plus(Hq, -alpha)
         z = _divide(r, M)
         before, rz = rz, r.dot(z)
-        over = ~(rz > goal) | ~(bent > 0.0)
+        over = ~(rz > goal) | ~(curvature > 0.0)
         beta = np.divide(rz, before, out=np.zeros_like(rz), where=before > 0.0)
         q = z.plus(q, beta)
         if over.any():
