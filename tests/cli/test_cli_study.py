@@ -145,8 +145,8 @@ def test_words_that_are_no_grid_are_refused(options):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--epochs", "0"), "The 'epochs' parameter must be a whole number >= 1"),
-        (("--epochs", "5,0"), "epochs 0: The 'epochs' parameter must be a whole number >= 1"),
+        (("--epochs", "0"), "--epochs must be a whole number >= 1"),
+        (("--epochs", "5,0"), "epochs 0: --epochs must be a whole number >= 1"),
         (("--loss", "nonsense"), "--loss must be one of"),
         (("--learning-rate", "1..0.1/3"), "--learning-rate 1..0.1/3: A range needs 0 < low < high"),
         (("--learning-rate", "0.1..1/1"), "--learning-rate 0.1..1/1: A range needs at least 2"),
