@@ -44,3 +44,4 @@ ONE_VS_REST = [
 FORMS = BINARY + TWO_OUTPUTS + MULTICLASS + ONE_VS_REST
 SMOOTH = [form for form in FORMS if form.loss.smooth]
 CONVEX = [form for form in FORMS if form.loss.convex]
+COMPILED = [form for form in FORMS if form.loss.compiled]

@@ -101,7 +101,9 @@ def make_loss(name: str, margin: float | None = None) -> Loss:
             "Use 'hinge' for a margin."
         )
     if not isinstance(loss, Margin):
-        adjustable = [other.name for other in _ALL if other.margin > 0.0]
+        adjustable = [
+            other.name for other in _ALL if isinstance(other, Margin) and other.margin > 0.0
+        ]
         raise ValueError(
             f"Loss '{name}' has no margin. Got margin={margin!r}. "
             f"Losses with a margin: {_quoted(adjustable)}."
