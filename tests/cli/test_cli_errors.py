@@ -29,6 +29,9 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
     assert "Raise --max-iter" in " ".join(found.stdout.split())
     assert "Warning" not in found.output
     assert load_model("m.sx").estimator.stop_reason_ == "max_iter"
+    shown = " ".join(call("show", "m.sx").stdout.split())
+    assert "stopped at --max-iter 1 with a" in shown
+    assert "Raise --max-iter" in shown
     call("fit", "iris", "--model", "perceptron", "--max-iter", "3", code=3)
     call("fit", "iris", "--C", "inf", code=3)
     call("search", "iris", "--max-iter", "1", "--folds", "2", code=3)

@@ -11,6 +11,7 @@ from separatrix.estimators.calibration import Sigmoids
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
 from separatrix.kernel_methods.low_rank import Factor
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
+from separatrix.packing.messages import MESSAGE
 from separatrix.packing.schemas import (
     COUNT,
     FLOAT,
@@ -153,15 +154,9 @@ DIAGNOSES = list_of(
         Diagnosis,
         {
             "kind": TEXT,
-            "message": TEXT,
-            "remedy": TEXT,
+            "message": MESSAGE,
+            "remedy": MESSAGE,
             "direction": optional(plain("a pair of weights and biases", _is_direction)),
-        },
-        lambda diagnosis: {
-            "kind": diagnosis.kind,
-            "message": str(diagnosis.message),
-            "remedy": str(diagnosis.remedy),
-            "direction": diagnosis.direction,
         },
     )
 )
