@@ -1,15 +1,22 @@
 """Sphinx settings. The pages are Markdown; the API page is made from the docstrings."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "Separatrix"
 author = "Separatrix contributors"
 copyright = "2026, Separatrix contributors"
 version = release = installed_version("separatrix")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml", "offline"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]  # ```math, as on GitHub
+html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -17,7 +24,7 @@ autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "Separatrix"
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["wide.css", "maths.css"]
 
 
 def show_as_written(app, what, name, obj, options, lines):
