@@ -2,13 +2,27 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
-from separatrix import Bundle, LinearSVC, LogisticRegression, load, load_model, save
+from separatrix import (
+    Bundle,
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    load,
+    load_model,
+    save,
+    set_threads,
+)
 from separatrix.errors import Message, OptionError, Parameter, ParameterError, message_of
+from separatrix.features.settings import Settings
+from separatrix.penalty import ElasticNet
+from separatrix.study import Study
 from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions, build_estimator
 
 X, Y = [[0.0], [1.0]], [0, 1]
+ROUGH = GradientDescentClassifier(epochs=1)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +34,20 @@ X, Y = [[0.0], [1.0]], [0, 1]
         (lambda: build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(l1=1.0)), "l1"),
         (lambda: build_estimator(MODEL_FAMILIES["svm"], ModelOptions(loss="log")), "loss"),
         (lambda: load("iris", header=True), "header"),
+        (lambda: load("iris", split=(0.5, 0.6, 0.1)), "split"),
+        (lambda: LogisticRegression(l1_ratio=0.5, solver="newton").fit(X, Y), "solver"),
+        (lambda: LinearSVC(loss="hinge", C=np.inf, l1_ratio=0.5).fit(X, Y), "loss"),
+        (lambda: LinearSVC(probability=True).fit(X, Y), "probability"),
+        (lambda: GradientDescentClassifier("log").fit(X, Y), "loss"),
+        (lambda: GradientDescentClassifier("hinge", margin=-1).fit(X, Y), "margin"),
+        (lambda: GradientDescentClassifier(patience=2).fit(X, Y), "patience"),
+        (lambda: LogisticRegression(class_weight={7: 1.0}).fit(X, Y), "class_weight"),
+        (lambda: set_threads(0), "threads"),
+        (lambda: set_threads(5000), "threads"),
+        (lambda: Settings(ngrams=(2, 1)), "ngrams"),
+        (lambda: ElasticNet(-0.1, 0.0), "l1"),
+        (lambda: Study("s", ROUGH, {"rate": [0.1]}), "rate"),
+        (lambda: Study("s", ROUGH, {"learning_rate": []}), "learning_rate"),
     ],
 )
 def test_an_error_names_its_parameter(work, parameter):

@@ -76,10 +76,11 @@ class ElasticNet:
         object.__setattr__(self, "factors", None if f is None else _frozen(f))
         mixed = np.flatnonzero((self.bias_factor > 0.0) & (self.l1 > 0.0))
         if len(mixed):
-            raise ValueError(
+            raise ParameterError(
                 "A penalised bias needs l1 = 0. Got "
                 f"bias_factor={self.bias_factor[mixed[0]]:g} with l1={self.l1[mixed[0]]:g}. "
-                "Leave the bias free (bias_factor=0), or set l1 to 0."
+                "Leave the bias free (bias_factor=0), or set l1 to 0.",
+                parameter="bias_factor",
             )
 
     def value(self, W: Array) -> Array:
@@ -263,9 +264,10 @@ def _frozen(a: Array) -> NDArray[np.float64]:
 def _strength(name: str, given: ArrayLike) -> NDArray[np.float64]:
     values = _as_floats(name, given)
     if values.ndim > 1:
-        raise ValueError(
+        raise ParameterError(
             f"The '{name}' parameter of ElasticNet must be a number or one number per model. "
-            f"Got an array of shape {values.shape} instead."
+            f"Got an array of shape {values.shape} instead.",
+            parameter=name,
         )
     values = np.atleast_1d(values)
     _require(name, values, np.isfinite(values), "finite")
@@ -276,9 +278,10 @@ def _strength(name: str, given: ArrayLike) -> NDArray[np.float64]:
 def _factors(given: ArrayLike) -> NDArray[np.float64]:
     f = _as_floats("factors", given)
     if f.ndim not in (1, 2):
-        raise ValueError(
+        raise ParameterError(
             "The 'factors' parameter of ElasticNet must be None or of shape (d,) or (d, B). "
-            f"Got shape {f.shape} instead."
+            f"Got shape {f.shape} instead.",
+            parameter="factors",
         )
     _require("factors", f, np.isfinite(f), "finite")
     _require("factors", f, f > 0, "> 0")
@@ -299,6 +302,7 @@ def _as_floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
 def _require(name: str, values: Array, good: Array, rule: str) -> None:
     if not good.all():
         wrong = float(values[~good].flat[0])
-        raise ValueError(
-            f"The '{name}' parameter of ElasticNet must be {rule}. Got {wrong!r} instead."
+        raise ParameterError(
+            f"The '{name}' parameter of ElasticNet must be {rule}. Got {wrong!r} instead.",
+            parameter=name,
         )

@@ -48,7 +48,7 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "iris", "--C", "nan"], 2, "must be a number > 0"),
         (["fit", "iris", "--tol", "-1"], 2, "--tol must be a finite number >= 0"),
         (["fit", "iris", "--l1", "2"], 2, "--l1 must be a finite number >= 0 and <= 1"),
-        (["fit", "iris", "--threads", "10000"], 2, "threads are allowed"),
+        (["fit", "iris", "--threads", "10000"], 2, "--threads must be a whole number from 1 to"),
         (["fit", "people.csv", "--format", "foo"], 2, "--format must be one of svmlight, table"),
         (["fit", "people.csv", "--features", "3"], 2, "is read as table, which has no option"),
         (["fit", "images", "--size", "0x6"], 2, "--size takes width and height"),

@@ -287,8 +287,9 @@ def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
 
 
 def test_a_number_of_threads_below_one_is_refused():
-    refused("threads must be a whole number >= 1. Got 0 instead.", lambda: set_threads(0))
-    refused("At most 1024 threads are allowed. Got 5000 instead.", lambda: set_threads(5000))
+    words = "The 'threads' parameter must be a whole number from 1 to 1024. Got"
+    refused(f"{words} 0 instead.", lambda: set_threads(0))
+    refused(f"{words} 5000 instead.", lambda: set_threads(5000))
 
 
 def test_numbers_given_as_text_are_refused_with_the_way_to_convert_them():

@@ -183,7 +183,7 @@ def test_threads_are_one_per_core_unless_set() -> None:
         assert get_threads() == len(os.sched_getaffinity(0))
     assert 1 <= get_threads() <= (os.cpu_count() or 1)
     for wrong in (0, -1, 2.9, True, "two"):
-        allowed = f"The number of threads must be a whole number >= 1. Got {wrong!r} instead."
+        allowed = f"must be a whole number from 1 to 1024. Got {wrong!r} instead."
         with pytest.raises(ValueError, match=re.escape(allowed)):
             set_threads(wrong)  # type: ignore[arg-type]
 

@@ -53,7 +53,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 def assert_same(a, b, where="model"):
     """The same values, types and shapes, however deep."""
     if isinstance(a, Message):  # what its pieces are called in the template is not saved
-        assert isinstance(b, Message) and name_options(a) == name_options(b), where
+        assert isinstance(b, Message), where
+        assert name_options(a) == name_options(b), where
         return
     assert type(a) is type(b), where
     if isinstance(a, State):  # what a pass over the data finds again is not saved

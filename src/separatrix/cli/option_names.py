@@ -49,6 +49,7 @@ _OTHER_VALUES = {
     ("intercept_scaling", 1.0): "--bias penalised",
     ("fit_intercept", True): "--bias free",
     ("fit_intercept", False): "--bias none",
+    ("split", (0.8, 0.2, 0.0)): "--split 80/20/0",
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.errors import ParameterError
 from separatrix.estimators.validation import in_words, require_number
 from separatrix.matrix import Array
 
@@ -58,9 +59,10 @@ def _is_balanced(given: Any) -> bool:
 
 def _named(given: Any, classes: Array) -> Array:
     if not isinstance(given, Mapping):
-        raise ValueError(
+        raise ParameterError(
             "The 'class_weight' parameter must be None, 'balanced' or a dict from labels to "
-            f"weights. Got {given!r} instead."
+            f"weights. Got {given!r} instead.",
+            parameter="class_weight",
         )
     weights = np.ones(len(classes))
     every_named = all(label in given for label in classes.tolist())
@@ -69,9 +71,10 @@ def _named(given: Any, classes: Array) -> Array:
         if not len(at):
             if every_named:  # of a class that these rows happen not to have
                 continue
-            raise ValueError(
+            raise ParameterError(
                 f"The 'class_weight' parameter names the class {label!r}, which y does not have. "
-                f"Classes of y: {in_words(classes)}. Remove it, or correct the label."
+                f"Classes of y: {in_words(classes)}. Remove it, or correct the label.",
+                parameter="class_weight",
             )
         require_number(f"class_weight[{label!r}]", weight)
         weights[at[0]] = weight

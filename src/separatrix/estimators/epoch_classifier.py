@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.data import Dataset
+from separatrix.errors import ParameterError
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import make_dataset
@@ -170,9 +171,10 @@ def starting_weights(
         if not (fits and np.isfinite(intercept).all()):
             raise ValueError
     except (TypeError, ValueError):
-        raise ValueError(
+        raise ParameterError(
             "The 'init' parameter must be 'zeros', 'random' or a pair (coef, intercept) of finite "
             f"numbers of shapes ({n_outputs}, {n_features}) and ({n_outputs},). "
-            f"Got {init!r} instead."
+            f"Got {init!r} instead.",
+            parameter="init",
         ) from None
     return Model(np.ascontiguousarray(coef.T[:, None, :]), intercept[None].copy())

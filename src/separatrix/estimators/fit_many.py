@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.data import Dataset
+from separatrix.errors import ParameterError
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import (
     make_dataset,
@@ -137,9 +138,10 @@ def _train_group(
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
     """Raise if a model is to wait for a validation set that is not there."""
     if validation is None and any((task.stop.patience >= 0).any() for task in tasks):
-        raise ValueError(
+        raise ParameterError(
             "patience watches a validation set, and none was given. "
-            "Pass X_val and y_val to fit, or set patience=None."
+            "Pass X_val and y_val to fit, or set patience=None.",
+            parameter="patience",
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.data import Dataset
+from separatrix.errors import ParameterError
 from separatrix.estimators.epoch_classifier import EpochClassifier, starting_weights
 from separatrix.estimators.validation import (
     as_seed,
@@ -190,10 +191,11 @@ def choose_loss(
     elif margin is None:
         chosen = loss
     else:
-        raise ValueError(
+        raise ParameterError(
             f"The 'margin' parameter is for a loss given by its name. Got margin={margin!r} with "
             f"the loss '{loss.name}' given as an object. Set the margin in the object, for example "
-            "by make_loss('hinge', margin=2.0), and leave margin=None."
+            "by make_loss('hinge', margin=2.0), and leave margin=None.",
+            parameter="margin",
         )
     if n_classes == 2:
         return chosen, chosen.n_outputs(2)
@@ -201,9 +203,10 @@ def choose_loss(
     if multiclass != "ovr" and outputs is not None:
         return chosen, outputs
     if chosen.n_outputs(2) != 1 or outputs == n_classes - 1:
-        raise ValueError(
+        raise ParameterError(
             f"multiclass='ovr' needs a loss with one output, and '{chosen.name}' has one for "
-            "every class. Use loss='logistic' or another binary loss, or multiclass='auto'."
+            "every class. Use loss='logistic' or another binary loss, or multiclass='auto'.",
+            parameter="multiclass",
         )
     return OneVsRest(chosen), n_classes
 

@@ -214,9 +214,14 @@ class OptimumClassifier(LinearClassifier):
         with np.errstate(over="ignore", divide="ignore"):
             strength = float(np.float64(1.0) / (np.float64(self.C) * weight))
         if not math.isfinite(strength):
-            raise ValueError(
-                f"C={self.C!r} times the sum of the weights, {weight:g}, is too small: the penalty "
-                "would be infinite. Raise C, or scale the weights up."
+            raise ParameterError(
+                Message(
+                    "{C} times the sum of the weights, {weight:g}, is too small: the penalty would "
+                    "be infinite. Raise {larger}, or scale the weights up.",
+                    C=Parameter("C", self.C),
+                    weight=weight,
+                    larger=Parameter("C"),
+                )
             )
         return self.l1_ratio * strength, (1.0 - self.l1_ratio) * strength
 

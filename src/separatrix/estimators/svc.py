@@ -164,10 +164,15 @@ def _require_folds(probability: Any) -> None:
         return
     whole = isinstance(probability, numbers.Integral) and not isinstance(probability, bool)
     if not whole or probability < 2:
-        raise ValueError(
-            "The 'probability' parameter must be False, or the number of folds to calibrate "
-            f"probabilities by, a whole number >= 2. Got {probability!r} instead. Set "
-            "probability=5, which is what scikit-learn's SVC does for True."
+        raise ParameterError(
+            Message(
+                "{probability:subject} must be False, or the number of folds to calibrate "
+                "probabilities by, a whole number >= 2. Got {given!r} instead. Set {usual}, which "
+                "is what scikit-learn's SVC does for True.",
+                probability=Parameter("probability"),
+                given=probability,
+                usual=Parameter("probability", 5),
+            )
         )
 
 
@@ -177,7 +182,7 @@ def _require_rows_for_folds(data: Dataset, folds: int) -> None:
     y, s = (a.reshape(len(a)) for a in (block.y, block.weights))
     counts = np.bincount(y[s > 0.0], minlength=len(data.classes))
     if counts.min() < folds:
-        raise ValueError(
+        raise ParameterError(
             Message(
                 "{probability} holds out rows of every class in {folds} folds, and class {rarest} "
                 "has {rows} rows that count. Use fewer folds, or {none}.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.errors import ParameterError
 from separatrix.estimators.validation import require_number
 from separatrix.matrix import Array
 
@@ -61,9 +62,10 @@ def choose_threshold(
     enough = reached >= aim * (1.0 - 1e-12)
     if not enough.any():
         most = np.nanmax(reached)
-        raise ValueError(
+        raise ParameterError(
             f"No threshold has a {name} of {aim:g} on these rows: the highest is {most:.3g}. "
-            "Ask for less, or train on more or better features."
+            "Ask for less, or train on more or better features.",
+            parameter=name,
         )
     return cuts.best(-np.nan_to_num(other), enough, np.full(len(other), np.nan))
 
@@ -101,8 +103,9 @@ def _costs(cost: Any) -> tuple[float, float]:
         false_positive = false_negative = np.nan
     total = false_positive + false_negative
     if not (min(false_positive, false_negative) >= 0.0 and np.isfinite(total) and total > 0.0):
-        raise ValueError(
+        raise ParameterError(
             "cost must be a pair of numbers >= 0, the cost of a false positive and that of a false "
-            f"negative, not both 0. Got {cost!r} instead."
+            f"negative, not both 0. Got {cost!r} instead.",
+            parameter="cost",
         )
     return false_positive, false_negative

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.features.text_columns import LONGEST_NGRAM, MOST_HASHES, WAYS
 
 Missing = Literal["mean", "median", "refuse"]
@@ -62,4 +63,11 @@ class Settings:
 def _require(name: str, value: Any, good: bool, allowed: Any) -> None:
     if not good:
         allowed = allowed if isinstance(allowed, str) else "one of " + ", ".join(allowed)
-        raise ValueError(f"The setting {name!r} must be {allowed}. Got {value!r} instead.")
+        raise ParameterError(
+            Message(
+                "The setting {setting:quoted} must be {allowed}. Got {given!r} instead.",
+                setting=Parameter(name, of="Settings"),
+                allowed=allowed,
+                given=value,
+            )
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.errors import ParameterError
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.validation import (
@@ -224,7 +225,8 @@ def _require_tails(n_replicates: int, level: float) -> None:
     """Raise if no replicate is expected beyond each end of the intervals."""
     least = math.ceil(2.0 / (1.0 - level) - 1e-9)
     if n_replicates < least:
-        raise ValueError(
+        raise ParameterError(
             f"A level of {level:g} needs at least {least} replicates, so that one lies beyond each "
-            f"end of the intervals. Got n_replicates={n_replicates}."
+            f"end of the intervals. Got n_replicates={n_replicates}.",
+            parameter="n_replicates",
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.errors import ParameterError
 from separatrix.estimators.gradient import choose_loss
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.validation import require_choice, require_count, require_number
@@ -139,9 +140,10 @@ class KernelClassifier(OptimumClassifier):
     def _check_kernel(self) -> None:
         """Raise unless the kernel is positive semidefinite by its parameters, or a function."""
         if not callable(self.kernel) and self.kernel not in KERNELS:
-            raise ValueError(
+            raise ParameterError(
                 f"The 'kernel' parameter must be one of {', '.join(map(repr, KERNELS))}, or a "
-                f"function of two rows. Got {self.kernel!r} instead."
+                f"function of two rows. Got {self.kernel!r} instead.",
+                parameter="kernel",
             )
         require_number("gamma", self.gamma, open_low=True, optional=True)
         require_count("degree", self.degree)

@@ -190,9 +190,10 @@ class KernelRidge(KernelRegressor):
         for alpha in given:
             require_number("alpha", alpha)
         if len(given) not in (1, n_targets):
-            raise ValueError(
+            raise ParameterError(
                 "The 'alpha' parameter must be one number, or one for every column of y, which has "
-                f"{n_targets}. Got {len(given)} numbers. To try several, use KernelRidgeCV."
+                f"{n_targets}. Got {len(given)} numbers. To try several, use KernelRidgeCV.",
+                parameter="alpha",
             )
         return np.broadcast_to(np.array(given, np.float64), (n_targets,))
 

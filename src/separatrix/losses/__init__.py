@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.losses.cross_entropy import CrossEntropy, SigmoidSquared
 from separatrix.losses.margin import CrammerSinger, Margin
 from separatrix.losses.one_vs_rest import OneVsRest
@@ -89,29 +90,37 @@ def make_loss(name: str, margin: float | None = None) -> Loss:
     0.5
     """
     if name not in LOSSES:
-        raise ValueError(
-            f"The 'loss' parameter must be one of {_quoted(LOSSES)}. Got {name!r} instead."
+        raise ParameterError(
+            Message(
+                "{loss:subject} must be one of {known}. Got {given!r} instead.",
+                loss=Parameter("loss"),
+                known=_quoted(LOSSES),
+                given=name,
+            )
         )
     loss = LOSSES[name]
     if margin is None:
         return loss
     if name == "perceptron" and margin != 0:
-        raise ValueError(
+        raise ParameterError(
             f"The 'margin' parameter of loss 'perceptron' must be 0. Got {margin!r} instead. "
-            "Use 'hinge' for a margin."
+            "Use 'hinge' for a margin.",
+            parameter="margin",
         )
     if not isinstance(loss, Margin):
         adjustable = [
             other.name for other in _ALL if isinstance(other, Margin) and other.margin > 0.0
         ]
-        raise ValueError(
+        raise ParameterError(
             f"Loss '{name}' has no margin. Got margin={margin!r}. "
-            f"Losses with a margin: {_quoted(adjustable)}."
+            f"Losses with a margin: {_quoted(adjustable)}.",
+            parameter="margin",
         )
     if name != "perceptron" and not (math.isfinite(margin) and margin > 0):
-        raise ValueError(
+        raise ParameterError(
             f"The 'margin' parameter of loss '{name}' must be finite and > 0. "
-            f"Got {margin!r} instead."
+            f"Got {margin!r} instead.",
+            parameter="margin",
         )
     return replace(loss, margin=float(margin))
 

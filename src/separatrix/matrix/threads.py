@@ -6,7 +6,7 @@ import numbers
 import os
 
 import separatrix._core as _core
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 
 MOST_THREADS = 1024
 
@@ -19,12 +19,15 @@ def set_threads(threads: int | None = None) -> None:
     if threads is None:
         threads = _available_cores()
     whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
-    if not whole or threads < 1:
+    if not whole or not 1 <= threads <= MOST_THREADS:
         raise ParameterError(
-            f"The number of threads must be a whole number >= 1. Got {threads!r} instead."
+            Message(
+                "{threads:subject} must be a whole number from 1 to {most}. Got {given!r} instead.",
+                threads=Parameter("threads"),
+                most=MOST_THREADS,
+                given=threads,
+            )
         )
-    if threads > MOST_THREADS:
-        raise ParameterError(f"At most {MOST_THREADS} threads are allowed. Got {threads} instead.")
     _core.set_threads(int(threads))
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from separatrix.errors import ParameterError
 from separatrix.matrix import Array
 
 PARTS = ("train", "validation", "test")
@@ -110,9 +111,10 @@ def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
     good = len(found) == 3 and all(0 <= share <= 1 for share in found)  # so NaN is not
     if not good or found[0] == 0 or abs(sum(found) - 1) > 1e-6:
         got = shares if isinstance(shares, str) else tuple(shares)
-        raise ValueError(
+        raise ParameterError(
             "The shares of training, validation and test rows must be three numbers >= 0 that add "
-            f"up to 1, the first above 0, as in (0.8, 0.1, 0.1). Got {got!r} instead."
+            f"up to 1, the first above 0, as in (0.8, 0.1, 0.1). Got {got!r} instead.",
+            parameter="split",
         )
     return found
 

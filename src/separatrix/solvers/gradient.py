@@ -25,6 +25,7 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block
+from separatrix.errors import ParameterError
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -79,15 +80,17 @@ class Gradient(Solver):
         for name in ("learning_rate", "momentum", "decay"):
             shape = np.shape(getattr(self, name))
             if shape != (model.n_models,):
-                raise ValueError(
+                raise ParameterError(
                     f"The '{name}' of Gradient must have one entry for each of the "
-                    f"{model.n_models} models. Got shape {shape} instead."
+                    f"{model.n_models} models. Got shape {shape} instead.",
+                    parameter=name,
                 )
         if self.batch_size is not None and objective.bias_curvature(model.n_models).any():
-            raise ValueError(
+            raise ParameterError(
                 "Mini-batches cannot train a penalised bias. Got "
                 f"batch_size={self.batch_size} with a bias_factor > 0. Use all rows "
-                "(batch_size=None), another solver, or leave the bias free."
+                "(batch_size=None), another solver, or leave the bias free.",
+                parameter="batch_size",
             )
         model = model.copy()
         slots: tuple[Model, ...] = ()

@@ -12,6 +12,7 @@ from sqlite3 import Row as StoredRow
 from typing import Any, Literal
 
 from separatrix.display import card
+from separatrix.errors import ParameterError
 from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.study.logs.log import Log, Logs, StudyInfo
@@ -87,7 +88,10 @@ class Study:
         if self.name is not None:
             require_name(self.name)
         if self.memory < 1:
-            raise ValueError(f"memory is a number of bytes, at least 1. Got {self.memory} instead.")
+            raise ParameterError(
+                f"memory is a number of bytes, at least 1. Got {self.memory} instead.",
+                parameter="memory",
+            )
         self.plan = StudyPlan.from_grid(
             self.estimator, self.grid, self.seeds, self.draws, self.seed
         )

@@ -19,7 +19,8 @@ def refuse_illegal(
     others = [name for name in among if not missing_needs(name, loss, l1, l2)]
     raise ParameterError(
         f"Loss '{loss.name}' {penalty_in_words(l1, l2)} cannot be used with solver '{solver}': "
-        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}."
+        f"{solver} needs {missing[0]}. Solvers that accept it: {', '.join(others) or 'none'}.",
+        parameter="solver",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from separatrix.data import Dataset
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS, Newton
@@ -63,9 +63,15 @@ def choose_solver(
         if not missing_needs(name, loss, l1, l2):
             return Choice(name, f"{name}: it accepts this loss and penalty.")
     raise ParameterError(
-        f"No solver brings loss '{loss.name}' {penalty_in_words(l1, l2)} to its optimum: a loss "
-        "with kinks needs l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a "
-        "finite C without L1."
+        Message(
+            "No solver brings loss '{loss}' {penalty} to its optimum: a loss with kinks needs "
+            "l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a finite {C} "
+            "without L1.",
+            loss=loss.name,
+            penalty=penalty_in_words(l1, l2),
+            C=Parameter("C"),
+        ),
+        parameter="loss",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
@@ -20,8 +21,12 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
     X = bundle.transform(source, notes)
     if proba and not hasattr(bundle.estimator, "predict_proba"):
         raise ValueError(
-            f"This {type(bundle.estimator).__name__} has no probabilities. Train a support vector "
-            "machine with --probability 5, or a logistic or softmax model."
+            Message(
+                "This {kind} has no probabilities. Train a support vector machine with "
+                "{probability}, or a logistic or softmax model.",
+                kind=type(bundle.estimator).__name__,
+                probability=Parameter("probability", 5),
+            )
         )
     facts: dict[str, Any] = {
         "rows": len(source),

@@ -88,7 +88,9 @@ def draw_configurations(grid: Grid, count: int, seed: int = 0) -> list[Configura
     (3, True)
     """
     if count < 1:
-        raise ValueError(f"At least 1 configuration must be drawn. Got {count} instead.")
+        raise ParameterError(
+            f"At least 1 configuration must be drawn. Got {count} instead.", parameter="draws"
+        )
     rng = np.random.default_rng(seed)
     out: dict[str, Configuration] = {}
     for _ in range(100 * count):  # a small grid has fewer than were asked for
@@ -110,9 +112,10 @@ def values_by_name(configurations: Sequence[Configuration]) -> dict[str, list[An
 
 def _values(name: str, given: Any) -> list[Any]:
     if isinstance(given, Between):
-        raise ValueError(
+        raise ParameterError(
             f"The grid's {name!r} is a range without a number of values. Use log_range, which has "
-            "one, or draw configurations at random with draws=N."
+            "one, or draw configurations at random with draws=N.",
+            parameter=name,
         )
     if isinstance(given, tuple | set | frozenset):
         raise ParameterError(
@@ -123,7 +126,7 @@ def _values(name: str, given: Any) -> list[Any]:
         )
     listed = _listed(given)
     if not listed:
-        raise ValueError(f"The grid's {name!r} has no values. Give at least one.")
+        raise ParameterError(f"The grid's {name!r} has no values. Give at least one.", name)
     return [_plain(value) for value in listed]
 
 

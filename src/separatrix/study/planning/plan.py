@@ -68,12 +68,16 @@ class StudyPlan:
         known = estimator.get_params(deep=False)
         for name in values_by_name(configurations):
             if name not in known:
-                raise ValueError(
+                raise ParameterError(
                     f"{type(estimator).__name__} has no parameter {name!r}, which the grid varies. "
-                    f"Parameters: {', '.join(known)}."
+                    f"Parameters: {', '.join(known)}.",
+                    parameter=name,
                 )
             if name == "random_state":
-                raise ValueError("A grid does not vary 'random_state': say seeds=N instead.")
+                raise ParameterError(
+                    "A grid does not vary 'random_state': say seeds=N instead.",
+                    parameter="random_state",
+                )
         plan = cls(estimator, configurations, _seeds(seeds, seed))
         for parameters in (*configurations, plan.shared_parameters()):
             _require_plain(parameters)
@@ -125,9 +129,10 @@ def _require_plain(parameters: Mapping[str, Any]) -> None:
         try:
             to_text(value)
         except ValueError:
-            raise ValueError(
+            raise ParameterError(
                 f"A study keeps its parameters as numbers and words. Got {type(value).__name__} "
-                f"for {name!r}: give the name of a loss, or train such models by fit_many."
+                f"for {name!r}: give the name of a loss, or train such models by fit_many.",
+                parameter=name,
             ) from None
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.errors import Message, ParameterError, message_of
+from separatrix.errors import Message, Parameter, ParameterError, message_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.training_data import make_dataset
 from separatrix.study.planning.data import StudyData
@@ -50,9 +50,12 @@ class StudyTasks:
                 raise kind(message) from None
             if data.validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
-                    "patience watches validation rows, and this study has none. Give it some "
-                    "(X_val and y_val, or --split 80/20/0), or leave patience out.",
-                    parameter="patience",
+                    Message(
+                        "{patience} watches validation rows, and this study has none. Give it some "
+                        "(X_val and y_val, or {split}), or leave {patience} out.",
+                        patience=Parameter("patience"),
+                        split=Parameter("split", (0.8, 0.2, 0.0)),
+                    )
                 )
             tasks.append(task)
         return cls(plan, estimators, tasks, training, data.validation)
