@@ -2,6 +2,7 @@
 
 import os
 import re
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -33,49 +34,73 @@ WITH_DATA = {
 }
 
 
-def shown_by(notebook):
-    """All that the cells of a notebook print or show, as text; its pictures as SVG."""
+# Run before the first cell that reads data, and before the cells from there on are run again.
+REMEMBER = "_names = {*globals(), '_names'}"
+FORGET = """\
+for _name in set(globals()) - _names:
+    del globals()[_name]
+import os
+os.environ["SEPARATRIX_DATA"] = {data!r}
+del os
+"""
+
+
+def shown_by(cells):
+    """All that cells print or show, as text; their pictures as SVG."""
     texts = []
-    for cell in notebook.cells:
+    for cell in cells:
         for output in cell.get("outputs", []):
             texts += [output["text"]] if "text" in output else map(str, output.data.values())
             assert output.get("name") != "stderr", output["text"]
     return "\n".join(texts)
 
 
-def run(path, folder):
-    """Run a notebook in a folder, and return what it shows; a cell that fails is an error."""
+def run(path, folder, data):
+    """Run a notebook in a folder; return what it shows without data, and then with the data.
+
+    The cells before the first that reads data are run once. What the others have defined without
+    data is forgotten before they are run again. A cell that fails is an error.
+    """
     notebook = nbformat.read(path, as_version=4)
+    cells, again = notebook.cells, []
+    if data:
+        first = next(k for k, cell in enumerate(cells) if '["here"]' in cell.source)
+        again = deepcopy(cells[first:])
+        forget = nbformat.v4.new_code_cell(FORGET.format(data=data))
+        cells.insert(first, nbformat.v4.new_code_cell(REMEMBER))
+        notebook.cells = [*cells, forget, *again]
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
-    return shown_by(notebook)
+    return shown_by(cells), shown_by(again)
 
 
 def pages():
-    """Every notebook, with the files that it reads, if it is to read some."""
+    """Every notebook, and whether it is also run with the files that it reads."""
     for path in NOTEBOOKS:
-        yield pytest.param(path, SHOWN[path.stem], id=path.stem)
         if path.stem in WITH_DATA:
-            files, more = WITH_DATA[path.stem]
-            marked = pytest.mark.data(*files)
-            yield pytest.param(path, SHOWN[path.stem] + more, id=f"{path.stem}-data", marks=marked)
+            mark = pytest.mark.data(*WITH_DATA[path.stem][0])
+            yield pytest.param(path, True, id=f"{path.stem}-data", marks=mark)
+        if path.stem not in WITH_DATA or not os.environ.get("SEPARATRIX_DATA"):
+            yield pytest.param(path, False, id=path.stem)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("path", "expected"), list(pages()))
-def test_a_notebook_runs_and_shows_what_the_course_prints(
-    path, expected, request, tmp_path, monkeypatch
-):
-    data = os.environ.get("SEPARATRIX_DATA", "")
-    here = request.node.get_closest_marker("data") is not None
-    monkeypatch.setenv("SEPARATRIX_DATA", str(Path(data).resolve()) if here else "")
+@pytest.mark.parametrize(("path", "with_data"), list(pages()))
+def test_a_notebook_runs_and_shows_what_the_course_prints(path, with_data, tmp_path, monkeypatch):
+    data = str(Path(os.environ["SEPARATRIX_DATA"]).resolve()) if with_data else ""
+    monkeypatch.setenv("SEPARATRIX_DATA", "")
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))  # nothing fetched before
     folder = tmp_path / "folder"
     folder.mkdir()
-    shown = run(path, folder)
-    assert [number for number in expected if number not in shown] == []
+    shown, shown_with_data = run(path, folder, data)
+    assert [number for number in SHOWN[path.stem] if number not in shown] == []
     assert "All as claimed." in shown
-    assert ("not here" in shown) is (not here and path.stem in WITH_DATA)
+    assert ("not here" in shown) is (path.stem in WITH_DATA)
+    if with_data:
+        expected = WITH_DATA[path.stem][1]
+        assert [number for number in expected if number not in shown_with_data] == []
+        assert "All as claimed." in shown_with_data
+        assert "not here" not in shown_with_data
     assert list(folder.iterdir()) == []  # a teacher's folder stays as it was
 
 
