@@ -1,7 +1,8 @@
-// What every file of the Python module shares: the types of arrays, the settings, and labels.
+// Shared by all files of the Python module: array types, settings, labels and weights.
 //
-// Shapes are checked by the Python that calls, types by nanobind, which must not convert: it would
-// write results into a copy. Here arrays become pointers, and the GIL is released.
+// The calling Python code checks shapes. nanobind checks types and must never convert an array,
+// because results would then be written to the copy. The functions here turn arrays into pointers
+// and release the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,17 +32,17 @@ auto pointer(const Maybe<Array>& array) {
     return array ? array->data() : nullptr;
 }
 
-// The threads and kernels of one call, as the user has set them.
+// The threads and kernels for one call, as currently set.
 Engine engine();
 
-// The weights of the rows, with a factor of every model.
+// The weights of the rows, with one factor per model.
 Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& weight_column,
                   const double* scale = nullptr);
 
 Labels labels_of(const In<std::int32_t>& y, const Maybe<In<double>>& s, const In<double>& scale,
                  const Maybe<In<std::int32_t>>& weight_column = {});
 
-// Each adds its group of functions and classes to the module.
+// Each function adds one group of functions and classes to the module.
 void bind_settings(nb::module_& m);
 void bind_matrix(nb::module_& m);
 void bind_models(nb::module_& m);

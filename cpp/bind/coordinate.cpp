@@ -1,4 +1,4 @@
-// Steps of the coordinate solver.
+// Binds the coordinate solver's steps.
 #include <vector>
 
 #include "bind/matrix.hpp"
@@ -7,7 +7,7 @@
 namespace sx {
 namespace {
 
-// The state of a batch that the coordinate solver steps from, bound to its arrays.
+// The state of a batch from which the coordinate solver steps. Keeps the arrays alive.
 struct BoundStep {
     CoordinateStep step{};
     std::vector<nb::object> kept;
@@ -38,7 +38,7 @@ struct BoundStep {
         if (factors) kept.push_back(nb::cast(*factors));
     }
 
-    // values (n, models, outputs): see RowValues.
+    // values has shape (n, models, outputs); see RowValues.
     void by_columns(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                     int loss, In<double> values, In<double> least, In<double> origin,
                     Maybe<In<std::int32_t>> weight_column) {
@@ -48,7 +48,7 @@ struct BoundStep {
         step_by_columns(engine(), X.data, from, step, origin.data());
     }
 
-    // H (models, blocks, order, order) is written to.
+    // H has shape (models, blocks, order, order) and is overwritten.
     void by_hessian(Out<double> H) {
         nb::gil_scoped_release release;
         step_by_hessian(engine(), index_t(H.shape(1)), H.data(), step);

@@ -1,4 +1,4 @@
-// The dual solver: its working copy of X, what a step is asked for, and the steps.
+// Binds the dual solver: the working copy of X, the problem, the options and the steps.
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -10,7 +10,7 @@
 namespace sx {
 namespace {
 
-// What the models of a batch minimise, and the arrays it is a view of.
+// The problem that every model of a batch solves. Keeps the arrays alive.
 struct BoundProblem {
     int loss;
     double margin;
@@ -75,8 +75,8 @@ struct BoundCopy {
     }
 };
 
-// Marks the strong features of a sample of rows, given by its squares in float64; returns whether
-// they are few enough to be treated apart.
+// Marks the strong features of a sample of rows, whose squared values are given in float64. Returns
+// whether they are few enough to be treated separately.
 bool strong_features(const Matrix& squares, In<double> steps, Out<bool> strong) {
     nb::gil_scoped_release release;
     const Data& X = squares.data;

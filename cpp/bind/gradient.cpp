@@ -1,4 +1,4 @@
-// Steps of the gradient rules, and the perceptron.
+// Binds the steps of the gradient rules and the perceptron.
 #include <vector>
 
 #include "bind/matrix.hpp"
@@ -8,7 +8,7 @@
 namespace sx {
 namespace {
 
-// Everything a gradient rule needs, bound to the arrays of one batch of models.
+// The state of a gradient rule for one batch of models. Keeps the arrays alive.
 template <class T>
 struct GradientRule {
     RuleState<T> p{};
@@ -62,7 +62,7 @@ struct GradientRule {
     }
 };
 
-// Adds to penalty and norm (models) what the columns of each model amount to.
+// Adds the penalty and the squared gradient norm of each model to penalty and norm (models).
 template <class T>
 void penalty_and_gradient_norm(In<T> W, In<T> G, In<T> gb, In<double> l1, In<double> l2,
                                Maybe<In<T>> factors, bool free_bias, Out<double> penalty,
@@ -70,7 +70,7 @@ void penalty_and_gradient_norm(In<T> W, In<T> G, In<T> gb, In<double> l1, In<dou
     nb::gil_scoped_release release;
     const index_t models = gb.shape(0), outputs = gb.shape(1);
     RuleState<T> p{};
-    p.W = const_cast<T*>(W.data());  // measured, never written
+    p.W = const_cast<T*>(W.data());  // only read
     p.l1 = l1.data();
     p.l2 = l2.data();
     p.factors = factors ? factors->data() : nullptr;

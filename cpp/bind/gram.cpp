@@ -1,4 +1,4 @@
-// Gram matrices and Cholesky factors.
+// Binds Gram matrices and Cholesky factors.
 #include "bind/matrix.hpp"
 #include "gram/cholesky_pass.hpp"
 #include "gram/gram_pass.hpp"

@@ -1,4 +1,4 @@
-// Losses of scores, their conjugates, and duals by pairs of classes.
+// Binds losses of scores, their conjugates, and sums of duals by pairs of classes.
 #include "bind/arrays.hpp"
 #include "engine/buffer.hpp"
 #include "losses/conjugate.hpp"

@@ -1,4 +1,4 @@
-// X, its products with columns, and sums over arrays of its shape.
+// Binds X, its products with many columns, and sums over arrays of the same shape.
 #include "bind/matrix.hpp"
 
 #include <stdexcept>
@@ -26,7 +26,7 @@ Type type_of(const Any& x) {
     throw std::invalid_argument("this element type is not one the kernels read");
 }
 
-// Whether all of some values are 1. Mostly the first tells that they are not.
+// Whether all values are 1. The first value is checked before the rest: it usually settles it.
 bool all_ones(const Any& value) {
     const auto are = [&](auto one) {
         const auto* x = static_cast<const decltype(one)*>(value.data());
@@ -50,7 +50,7 @@ void transpose_times(const Matrix& X, In<T> U, Out<T> G) {
         .transpose_times(U.data(), index_t(U.shape(1) * U.shape(2)), G.data());
 }
 
-// out (width) = the sums of the columns of A (rows, width).
+// Writes the sums of the columns of A (rows, width) to out (width).
 template <class T>
 void bind_column_sums(In<T> A, Out<double> out) {
     nb::gil_scoped_release release;
@@ -63,7 +63,7 @@ double max_abs_of(In<T> x) {
     return max_abs_of_all<T>(engine(), x.data(), index_t(x.size()));
 }
 
-// Memory is touched on all threads, in order: where it is new, that is what takes time.
+// Uses all threads: the first write to newly allocated memory is slow.
 template <class T>
 void fill_zeros(Out<T> out) {
     constexpr index_t piece = 1 << 15;

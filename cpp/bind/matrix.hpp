@@ -1,4 +1,4 @@
-// X as Python holds it: a view, and the arrays it is a view of.
+// X as Python holds it: a view, and the arrays behind it.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ struct Matrix {
     // Whether all entries of a sparse X are known to be 1.
     bool ones() const { return (data.has_samples ? data.by_sample : data.by_feature).ones; }
 
-    // Whether the entries of every row of X by samples are sorted.
+    // Whether the column numbers of every row are sorted, for an X stored by samples.
     bool ordered() const { return !data.sparse || data.by_sample.ordered; }
 
     void set(bool by_feature, Any start, Any index, Any value, bool ordered);

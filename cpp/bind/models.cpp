@@ -1,4 +1,4 @@
-// Models taken out of a batch and put together, and their inner products.
+// Binds splitting, joining and inner products of batched models.
 #include "matrix/models.hpp"
 
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-// The Python module `separatrix._core`. Only the files in this folder know nanobind.
+// The Python module `separatrix._core`. Only this folder uses nanobind.
 #include "bind/arrays.hpp"
 
 NB_MODULE(_core, m) {

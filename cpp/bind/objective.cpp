@@ -1,4 +1,4 @@
-// The value and the gradient of the objective, and products of its Hessian with directions.
+// Binds the value and gradient of the objective, and products of its Hessian with directions.
 #include "bind/matrix.hpp"
 #include "objective/pass.hpp"
 #include "objective/weighted_rows.hpp"
@@ -30,7 +30,7 @@ void hessian_times(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<
                        G.data(), gb.data());
 }
 
-// The second derivatives at Z times V, or times ones, in place of V, for every row alone.
+// Replaces V by d2loss(Z) V for every row. With of_ones, V is first filled with ones.
 template <class T>
 void apply_loss_hessian(int loss, double margin, In<std::int32_t> y, Maybe<In<double>> s,
                         In<double> scale, In<T> Z, Out<T> V, Maybe<In<std::int32_t>> weight_column,
@@ -40,7 +40,7 @@ void apply_loss_hessian(int loss, double margin, In<std::int32_t> y, Maybe<In<do
     const Labels labels = labels_of(y, s, scale, weight_column);
     const LossForm form(loss, margin);
     const Engine machine = engine();
-    constexpr index_t block = 256, cost = 16;  // multiply-adds that an exponential is worth
+    constexpr index_t block = 256, cost = 16;  // multiply-adds that cost as much as one exponential
     const index_t need = hessian_scratch<T>(outputs), N = models * outputs;
     Buffer<T> scratch;
     T* space = scratch.reserve(need * machine.threads);
@@ -74,7 +74,7 @@ void bind_type(nb::module_& m) {
 
 }  // namespace
 
-// The weights of the rows, with a factor of every model.
+// The weights of the rows, with one factor per model.
 Labels weights_of(const Maybe<In<double>>& s, const Maybe<In<std::int32_t>>& weight_column,
                   const double* scale) {
     Labels out{nullptr, 0, 0, nullptr, 0, 0, nullptr, scale};

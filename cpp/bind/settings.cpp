@@ -1,4 +1,4 @@
-// Threads and instruction sets, as the user has set them, and how many rows of X were read.
+// Binds the settings (threads, instruction set) and the counters of rows read.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -14,7 +14,7 @@
 namespace sx {
 namespace {
 
-// Read anew by every call.
+// Every call reads these again, so that a change takes effect immediately.
 struct Settings {
     std::atomic<int> threads{1};
     std::atomic<const KernelSet*> set{runnable_kernels().front()};

@@ -1,4 +1,4 @@
-// Text in the svmlight format.
+// Binds the parser of text in svmlight format.
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace sx {
 namespace {
 
-// A text in the svmlight format, and the array that holds it.
+// A text in svmlight format. Keeps the array that holds it alive.
 class Svmlight {
   public:
     explicit Svmlight(In<std::uint8_t> text) : kept_(std::move(text)) {
@@ -23,8 +23,8 @@ class Svmlight {
     index_t colons() const { return text_->colons(); }
     index_t line_of_row(index_t row) const { return text_->line_of_row(row); }
 
-    // Returns rows, entries, the smallest and the largest index, whether an index does not fit
-    // its type, and the problem, if any: its number, line and word.
+    // Returns the number of rows, the number of entries, the smallest and largest index, whether an
+    // index overflows its type, and the problem found: its code, line and word (code 0: none).
     template <class Index>
     std::tuple<index_t, index_t, std::int64_t, std::int64_t, bool, int, index_t, nb::bytes> read(
         int base, bool zero_allowed, Out<double> labels, Out<Index> starts, Out<Index> indices,

@@ -1,4 +1,4 @@
-// Columns of X and what coordinate descent does with one of them.
+// Columns of X, and the operations of coordinate descent on a single column.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// Zeroed memory for the length of a call.
+// Zero-initialised memory, freed at the end of the scope.
 template <class T>
 class Scratch {
   public:
@@ -28,7 +28,7 @@ class Scratch {
     T* at_;
 };
 
-// Entry e of a column stands in row row(e) and is at(e), seen from the column's origin.
+// A column with the origin subtracted: entry e is in row row(e) and has the value at(e).
 template <class Index, class Value>
 struct ListedColumn {
     const Index* index;
@@ -48,7 +48,7 @@ struct DenseColumn {
     SX_INLINE double at(index_t e) const { return double(value[e]) - origin; }
 };
 
-// What a bias multiplies.
+// The column of ones that belongs to the bias.
 struct OnesColumn {
     index_t count;
     SX_INLINE index_t row(index_t e) const { return e; }
@@ -79,9 +79,9 @@ struct DenseColumns {
     }
 };
 
-constexpr int sums_at_once = 8;  // independent sums, so that an addition need not wait for the last
+constexpr int sums_at_once = 8;  // independent partial sums, so that additions overlap
 
-// The sum of term(e) over the entries of a column, always in the same order.
+// Sums term(e) over the entries of a column, always in the same order.
 template <class Column, class Term>
 SX_INLINE double sum_entries(const Column& column, const Term& term) {
     double sum[sums_at_once] = {};
@@ -93,8 +93,9 @@ SX_INLINE double sum_entries(const Column& column, const Term& term) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-// Some columns of X, seen from their origins, by rows: `number` is a column's place in the list
-// they were taken from. In float32, which is enough to find a way with, each in a unit of its own.
+// A copy of some columns of X by rows, with the origins subtracted. `number` is the position of a
+// column in `list`. Stored in float32, which is precise enough for a search direction. Each column
+// is scaled by a power of two (its unit).
 class ColumnsByRow {
   public:
     template <class Columns>
@@ -145,7 +146,8 @@ class ColumnsByRow {
         }
     }
 
-    // Of which the largest entry has one or two; 1 for a column of zeros.
+    // Returns the power of two that scales the largest entry to between 1 and 2; 1 for a zero
+    // column.
     static double power_of_two(double largest) {
         int exponent = 0;
         __builtin_frexp(largest, &exponent);

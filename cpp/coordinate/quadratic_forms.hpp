@@ -1,7 +1,7 @@
-// The two ways to hold the quadratic g.(x - w) + (x - w)^T H (x - w) / 2 of a subproblem: H applied
-// by the columns of X, for wide data, or written out. Each gives the curvature and the slopes of a
-// block of coordinates, follows their steps, solves a system over a support, and says what a step
-// over a support would do.
+// Two representations of the quadratic g.(x - w) + (x - w)^T H (x - w) / 2 of a subproblem: H
+// applied by the columns of X, for wide data, or H as a matrix. Both compute the curvature and the
+// slopes of a block of coordinates, update the slopes after a step, solve a linear system over a
+// support, and compute how a step over a support changes the quadratic.
 #pragma once
 
 #include "coordinate/row_forms.hpp"
@@ -10,7 +10,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// H = sum_i [x_i; 1] H_i [x_i; 1]^T + ridge. All outputs of a feature are a block.
+// H = sum_i [x_i; 1] H_i [x_i; 1]^T + diag(ridge). All outputs of a feature form a block.
 template <class Columns, class Rows>
 class ColumnForm {
   public:
@@ -29,7 +29,8 @@ class ColumnForm {
     index_t width() const { return Rows::single ? 1 : K_; }
     index_t blocks() const { return p_.features + 1; }
 
-    // The diagonal of H, and a bound on it that allows steps of all outputs of the block at once.
+    // Computes the diagonal of H, and an upper bound on H within the block that makes it safe to
+    // step all outputs at once.
     void curvature(index_t block, double* diagonal, double* bound) const {
         with_column(block, [&](const auto& column) { rows_.diagonal(column, diagonal); });
         for (index_t k = 0; k < width(); ++k) {
@@ -44,8 +45,8 @@ class ColumnForm {
         with_column(block, [&](const auto& column) { rows_.add_slopes(column, out); });
     }
 
-    // Whether a common shift of all outputs of a feature leaves the rows alone, and the slope and
-    // the curvature of the quadratic along such a shift.
+    // Whether adding a constant to all outputs of a feature leaves the losses unchanged; and the
+    // slope and curvature of the quadratic along such a shift.
     bool shift_invariant() const { return shift_invariant_; }
     void shift_slope(index_t block, double* slope, double* curved) const {
         *slope = *curved = 0;
@@ -59,7 +60,7 @@ class ColumnForm {
         with_column(block, [&](const auto& column) { rows_.move(column, delta); });
     }
 
-    // What the step dx over the coordinates `at` would add to the quadratic.
+    // Returns the change of the quadratic for the step dx over the coordinates `at`.
     double quadratic_change(const index_t* at, index_t count, const double* dx) {
         spread(at, count, dx);
         double sum = 0;
@@ -68,11 +69,11 @@ class ColumnForm {
         return sum + rows_.quadratic_change(u_.get());
     }
 
-    // Follows the step that `quadratic_change` has looked at last.
+    // Accepts the step that was last passed to `quadratic_change`.
     void accept() { rows_.accept(u_.get()); }
 
-    // H x = r over the coordinates `at`, x in place of r: by conjugate gradients with the diagonal
-    // as preconditioner, until the residual has fallen to `until` of its first length.
+    // Solves H x = r over the coordinates `at` and writes x to r: conjugate gradients with a
+    // diagonal preconditioner, until the norm of the residual has fallen by the factor `until`.
     void solve(const index_t* at, index_t m, const double* diagonal, double until, index_t steps,
                double* r) {
         if constexpr (Columns::listed) {
@@ -113,10 +114,10 @@ class ColumnForm {
         for (index_t a = 0; a < m; ++a) r[a] = x[a];
     }
 
-    // H over the coordinates `at` as an operator on them. A copy of their columns by rows, which
-    // costs about as much as four products, lets a product read them once instead of twice, and
-    // finds what it needs of p and of the result in the cache where some columns are much longer
-    // than others. Slabs of rows have results of their own, so that threads can share them out.
+    // H restricted to the coordinates `at`, as an operator. It copies their columns by rows, which
+    // costs about as much as four products. A product then reads the entries once instead of twice,
+    // and p and the result stay in the cache even if some columns are much longer than others.
+    // Slabs of rows have separate results, so that threads can work in parallel.
     class RowProduct {
         static constexpr index_t least_rows = 2048, most_slabs = 8;
 
@@ -154,7 +155,7 @@ class ColumnForm {
         }
 
       private:
-        // In which the column of a coordinate is counted; the bias comes last.
+        // The scale of the column of a coordinate. The bias comes last.
         double unit(index_t a) const {
             const index_t number = place_[a] / form_.width();
             return number < n_blocks_ ? rows_.unit(number) : 1.0;
@@ -174,7 +175,7 @@ class ColumnForm {
             }
         }
 
-        // Notes the features of the coordinates, and each one's place among theirs.
+        // Lists the features of the coordinates, and the place of each coordinate in this list.
         index_t list_blocks() {
             index_t found = 0;
             form_.each_block(at_, count_, [&](index_t block, index_t first, index_t last) {
@@ -194,7 +195,7 @@ class ColumnForm {
         Scratch<double> p_, out_, row_;
     };
 
-    // The slope of a coordinate, but for what the rows have to say.
+    // The part of a coordinate's slope that does not depend on the rows: gradient and ridge.
     SX_INLINE double without_rows(index_t c) const {
         return p_.g[c] + ridge_[c] * (p_.x[c] - p_.w[c]);
     }
@@ -221,7 +222,7 @@ class ColumnForm {
         });
     }
 
-    // u = X p
+    // u = X p over the coordinates `at`.
     void spread(const index_t* at, index_t count, const double* p) {
         std::memset(u_.get(), 0, std::size_t(n_ * width()) * sizeof(double));
         each_block(at, count, [&](index_t block, index_t first, index_t last) {
@@ -232,7 +233,8 @@ class ColumnForm {
         });
     }
 
-    // The coordinates are sorted, so that those of a block are neighbours.
+    // Calls run(block, first, last) for every block. The coordinates are sorted, so that those of
+    // one block are adjacent.
     template <class Run>
     SX_INLINE void each_block(const index_t* at, index_t count, const Run& run) const {
         for (index_t first = 0, last; first < count; first = last) {
@@ -251,7 +253,7 @@ class ColumnForm {
     Scratch<double> u_, piece_;
 };
 
-// H written out: every coordinate is a block, and its slope is kept up to date.
+// H as a matrix. Every coordinate is a block, and its slope is kept up to date.
 class HessianForm {
   public:
     HessianForm(double* H, const Subproblem& p)
@@ -289,9 +291,9 @@ class HessianForm {
 
     void accept() { add_multiple(1.0, change_.get(), slope_.get(), m_); }
 
-    // By Cholesky. The diagonal is raised a little: along directions in which H does not bend, as
-    // those of columns that add up to another, the thresholds alone then say where to go, and x
-    // goes far.
+    // Solves by Cholesky factorisation. Raises the diagonal slightly: in directions without
+    // curvature, for example if some columns add up to another, only the thresholds then determine
+    // the step, and x moves far.
     void solve(const index_t* at, index_t m, const double*, double, index_t, double* r) {
         constexpr double raised = 1e-10;
         Scratch<double> A(m * m), space(cholesky_space(m));

@@ -1,8 +1,8 @@
-// The second derivatives of the losses, row by row, as the coordinate solver takes them.
+// Second derivatives of the losses, row by row, in the form that the coordinate solver uses.
 //
-// Of outputs that are apart they are given, by the kernels of `objective/loss_kernels.hpp`. Those
-// of coupled outputs are not written out, but held by numbers c that the gradients U of the losses
-// show: the probabilities of cross-entropies, and which terms of a squared hinge slope at all.
+// For independent outputs, the kernels in `objective/loss_kernels.hpp` compute them. For coupled
+// outputs they are matrices, and only numbers c are stored, which follow from the gradients U of
+// the losses: the probabilities of a cross-entropy, or which terms of a squared hinge are active.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,11 @@ inline OutputCoupling coupling_of(Loss loss) {
     return out;
 }
 
-// Values (rows, models, outputs): second derivatives, weighed, of outputs that are apart, otherwise
-// the gradients of the losses, unweighed; and whose they are. Rows that are as right, or as wrong,
-// as can be have no curvature. Those of coupled outputs are given `least` (models), or a model that
-// starts from there would step to infinity.
+// The values (rows, models, outputs) from which curvatures are computed, with the labels and
+// weights of the rows. For independent outputs they are weighted second derivatives, for coupled
+// ones unweighted gradients of the losses. Rows that are almost certainly right or wrong have
+// almost no curvature. With coupled outputs their curvature is bounded below using `least`
+// (models): otherwise a model could take an infinite step.
 struct RowValues {
     const double *values, *least;
     index_t rows, models, outputs;
@@ -51,10 +52,10 @@ struct RowValues {
           form(form),
           how(coupling_of(form.loss)) {}
 
-    // Whether each output is a subproblem of its own.
+    // Whether each output is a separate subproblem.
     bool apart() const { return outputs == 1 || form.one_vs_rest || how.separable; }
     double weight(index_t i, index_t m) const { return labels.scale[m] * labels.weight(i, m); }
-    // The output of the true class, -1 for the class without one.
+    // The output of the true class; -1 if that class has no output.
     std::int32_t own(index_t i, index_t m) const {
         const std::int32_t y = labels.y[i * labels.y_row + m * labels.y_model];
         return y - how.first_class;
@@ -64,7 +65,7 @@ struct RowValues {
     }
 };
 
-// What RowCurvature says of row i: c (outputs) of a model whose outputs are coupled.
+// Computes c (outputs) of RowCurvature for row i of a model with coupled outputs.
 inline void coupled_curvature(const RowValues& from, index_t i, index_t m, double* c) {
     const index_t K = from.outputs;
     const std::int32_t own = from.own(i, m);
@@ -75,12 +76,12 @@ inline void coupled_curvature(const RowValues& from, index_t i, index_t m, doubl
             c[k] = 0;
         else if (from.how.coupling == HessianCoupling::star)
             c[k] = k == own ? 0.0 : (u > 0 ? 1.0 : least);
-        else  // between the probabilities and the same one for every output
+        else  // between the probabilities and equal probabilities
             c[k] = (1 - least) * std::clamp(u + (k == own), 0.0, 1.0) + least / double(K);
     }
 }
 
-// The rows' curvature of one subproblem, and its memory.
+// The curvature of the rows in one subproblem, with its memory.
 struct OwnedRowCurvature {
     RowCurvature view{};
     std::vector<double> weight, c;

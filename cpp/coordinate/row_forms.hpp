@@ -1,8 +1,8 @@
 // The second derivative of the loss, row by row, applied to columns of X.
 //
-// Both forms hold t (rows, outputs), the product H q of the second derivative with q = X p, p the
-// step made so far. A coordinate's slope is then its slope at the start plus sum_i x_ij t_i, and a
-// step of one coordinate changes t only in the rows that its column has.
+// Both forms store t (rows, outputs) = H q, the product of the second derivative with q = X p,
+// where p is the sum of all steps so far. The slope of a coordinate is then its initial slope plus
+// sum_i x_ij t_i, and a step of one coordinate changes t only in the rows of its column.
 #pragma once
 
 #include "coordinate/columns.hpp"
@@ -17,7 +17,7 @@ class SingleOutput {
     explicit SingleOutput(const RowCurvature& H) : n_(H.rows), c_(H.c), t_(H.rows) {}
 
     static constexpr bool single = true;
-    static constexpr double overlap = 1;  // what a step of all outputs at once must be divided by
+    static constexpr double overlap = 1;  // divisor that makes a step of all outputs at once safe
 
     template <class Column>
     SX_INLINE void diagonal(const Column& column, double* out) const {
@@ -57,10 +57,10 @@ class SingleOutput {
         *out += sum_entries(column, [&](index_t e) { return column.at(e) * u[column.row(e)]; });
     }
 
-    // u = H_i u, for one row; `spare` is room for as many outputs
+    // Replaces u by H_i u for one row; `spare` is scratch for one number per output.
     SX_INLINE void apply_hessian(index_t i, double* u, double*) const { *u *= c_[i]; }
 
-    // u (t + H u / 2), summed: what a step does to the quadratic
+    // Returns sum u (t + H u / 2), the change of the quadratic for the step u.
     double quadratic_change(const double* u) const {
         return sum_entries(OnesColumn{n_},
                            [&](index_t i) { return u[i] * (t_[i] + 0.5 * c_[i] * u[i]); });
@@ -76,8 +76,8 @@ class SingleOutput {
     Scratch<double> t_;
 };
 
-// Several outputs, coupled. H_i is the weighted Laplacian of a graph, or a part of one: no larger
-// than twice its diagonal, by which all outputs of a feature are stepped at once.
+// Several coupled outputs. H_i is the weighted Laplacian of a graph, or a part of one. It is at
+// most twice its diagonal, so a step of all outputs of a feature with twice the diagonal is safe.
 template <HessianCoupling coupling>
 class ManyOutputs {
   public:

@@ -2,7 +2,7 @@
 //
 // Problem    see Subproblem.
 // Given      the quadratic in one of its forms.
-// On return  an x so close to the minimum that the way there is worth a line search.
+// On return  an x near the minimum, precise enough for the outer line search.
 // See        G.-X. Yuan, C.-H. Ho and C.-J. Lin, An improved GLMNET for L1-regularized logistic
 //            regression, JMLR 2012, for the coordinate steps; H. Lee, A. Battle, R. Raina and A.
 //            Ng, Efficient sparse coding algorithms, NIPS 2006, for the steps over a support.
@@ -14,20 +14,20 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// How far each phase goes. A change is a sum of curvature * step^2, about twice what is gained.
+// When each phase ends. A change is a sum of curvature * step^2, about twice the decrease.
 struct SearchLimits {
-    index_t sweeps;      // at most
-    double sweep_until;  // share of the first sweep's change
-    double settled;      // change, relative to the objective, below which the support is solved for
-    index_t rounds;      // of solving and sweeping, at most
-    double round_until;  // share of the change that lay ahead
-    index_t solves;      // in a round, while signs change, at most
-    double solve_until;  // share of the residual's length
+    index_t sweeps;      // maximum number
+    double sweep_until;  // fraction of the first sweep's change
+    double solve_below;  // change, relative to the objective, below which the support is solved
+    index_t rounds;      // maximum number of rounds of solving and sweeping
+    double round_until;  // fraction of the expected change
+    index_t solves;      // maximum number in a round, while signs change
+    double solve_until;  // fraction of the residual's norm
     index_t solve_steps;
 };
 
 constexpr double close_to_threshold = 0.9;
-constexpr double slow = 0.5;  // share of the last sweep's change
+constexpr double slow = 0.5;  // fraction of the last sweep's change
 
 template <class Form>
 class CoordinateSearch {
@@ -43,7 +43,7 @@ class CoordinateSearch {
           slope_(width_),
           delta_(width_),
           residual_(form.blocks() * width_),
-          way_(form.blocks() * width_),
+          direction_(form.blocks() * width_),
           step_(form.blocks() * width_),
           working_(form.blocks()),
           active_(form.blocks()),
@@ -52,15 +52,16 @@ class CoordinateSearch {
     void run() {
         for (index_t c = 0; c < form_.blocks() * width_; ++c) x_[c] = p_.w[c];
         choose_working_set();
-        const double ahead = change_ahead(), small = limits_.settled * p_.value;
-        if (smooth_ || ahead <= small || sweep_until_slow() <= small) solve_and_sweep(ahead);
+        const double expected = expected_change(), small = limits_.solve_below * p_.value;
+        if (smooth_ || expected <= small || sweep_until_slow() <= small) solve_and_sweep(expected);
         p_.decrease = decrease();
     }
 
   private:
     bool is_bias(index_t block) const { return block % (p_.features + 1) == p_.features; }
 
-    // The support, and the coordinates whose slope exceeds their threshold; all where they are few.
+    // Chooses the support and the coordinates whose slope exceeds their threshold, or all
+    // coordinates if H is a matrix.
     void choose_working_set() {
         for (index_t block = 0; block < form_.blocks(); ++block) {
             if (is_bias(block) && !p_.free_bias) continue;
@@ -77,8 +78,8 @@ class CoordinateSearch {
         }
     }
 
-    // What a sweep would change if no step changed the slopes of others.
-    double change_ahead() const {
+    // The change that a sweep would make if the steps did not affect each other.
+    double expected_change() const {
         double change = 0;
         for (index_t a = 0; a < n_working_; ++a)
             for (index_t c = working_[a] * width_; c < (working_[a] + 1) * width_; ++c) {
@@ -88,7 +89,7 @@ class CoordinateSearch {
         return change;
     }
 
-    // The minimum along one coordinate. Without curvature only the threshold acts.
+    // Returns the minimiser along one coordinate. Without curvature only the threshold counts.
     double minimum(index_t c, double slope) const {
         const double h = bound_[c], threshold = p_.threshold[c];
         if (!(h > 0)) return threshold > 0 && __builtin_fabs(slope) <= threshold ? 0.0 : x_[c];
@@ -96,8 +97,8 @@ class CoordinateSearch {
         return u > threshold ? (u - threshold) / h : u < -threshold ? (u + threshold) / h : 0.0;
     }
 
-    // Sweeps, over fewer and fewer blocks, until a sweep over all changes little or sweeps hardly
-    // gain on each other; returns the last change.
+    // Sweeps over a shrinking set of blocks, until a sweep over all blocks changes little or the
+    // sweeps improve too slowly. Returns the last change.
     double sweep_until_slow() {
         double first = 0, last = 0;
         bool all = true;
@@ -113,8 +114,8 @@ class CoordinateSearch {
         return last;
     }
 
-    // One step of every block of a list, which may be `active`; leaves in `active` those that are
-    // likely to move again.
+    // Makes one step for every block in `list`, which may be `active`. Leaves in `active` the
+    // blocks that are likely to move again.
     double sweep(const index_t* list, index_t count) {
         double change = 0;
         n_active_ = 0;
@@ -139,48 +140,49 @@ class CoordinateSearch {
         return change;
     }
 
-    // Shifts all outputs of a feature to where their penalty is lowest, and returns whether they
-    // moved. One by one they would get there slowly, each held back by the others.
+    // Shifts all outputs of a feature to the minimum of their penalty. Returns whether they moved.
+    // Steps of single outputs would reach it slowly, because the outputs hold each other back.
     bool shift(index_t block) {
         double slope, curved, tiny = 0;
         form_.shift_slope(block, &slope, &curved);
         const index_t c0 = block * width_, c1 = c0 + width_;
         for (index_t c = c0; c < c1; ++c) tiny += 1e-12 * p_.threshold[c];
         if (tiny == 0 && curved == 0) return false;
-        // The slope at a shift; an output that is 0 there counts as if it were on one side of it.
-        const auto pull = [&](double at, double side) {
+        // The slope at a shift. An output that becomes 0 counts as if it were on the given side.
+        const auto slope_at = [&](double at, double side) {
             double sum = slope + curved * at;
             for (index_t c = c0; c < c1; ++c)
                 sum += p_.threshold[c] * (x_[c] + at == 0 ? side : sign(x_[c] + at));
             return sum;
         };
-        const double side = pull(0, 1) < -tiny ? 1 : pull(0, -1) > tiny ? -1 : 0;
+        const double side = slope_at(0, 1) < -tiny ? 1 : slope_at(0, -1) > tiny ? -1 : 0;
         if (side == 0) return false;
-        double by = 0;  // times `side`, as all distances here
+        double by = 0;  // distance in the direction `side`, as all distances here
         for (index_t k = 0; k <= width_; ++k) {
             double kink = __builtin_inf();
             for (index_t c = c0; c < c1; ++c)
                 if (-side * x_[c] > by && -side * x_[c] < kink) kink = -side * x_[c];
             const double flat =
-                curved > 0 ? by - side * pull(side * by, side) / curved : __builtin_inf();
+                curved > 0 ? by - side * slope_at(side * by, side) / curved : __builtin_inf();
             by = flat < kink ? flat : kink;
-            if (flat <= kink || side * pull(side * by, side) >= -tiny) break;
+            if (flat <= kink || side * slope_at(side * by, side) >= -tiny) break;
         }
         if (!(by < __builtin_inf())) return false;
         for (index_t c = c0; c < c1; ++c) x_[c] += side * by;
         return true;
     }
 
-    // Solves over the support until its signs hold, lets a sweep change the support, and again.
-    void solve_and_sweep(double ahead) {
+    // Alternates between solving over the support until no sign changes and a sweep that can change
+    // the support.
+    void solve_and_sweep(double expected) {
         for (index_t round = 0; round < limits_.rounds; ++round) {
             for (index_t s = 0; s < limits_.solves && solve_on_support();) ++s;
-            if (sweep(working_.get(), n_working_) <= limits_.round_until * ahead) break;
+            if (sweep(working_.get(), n_working_) <= limits_.round_until * expected) break;
         }
     }
 
-    // Goes towards the minimum over the support with the signs as they are; returns whether signs
-    // were in the way.
+    // Steps towards the minimum over the support, assuming that the signs do not change. Returns
+    // whether a sign would change.
     bool solve_on_support() {
         index_t m = 0;
         for (index_t a = 0; a < n_working_; ++a) {
@@ -191,41 +193,41 @@ class CoordinateSearch {
                 if (!slopes) form_.slopes(working_[a], slope_.get());
                 slopes = true;
                 support_[m] = c;
-                way_[m] = residual_[m] = -(slope_[k] + sign(x_[c]) * p_.threshold[c]);
+                direction_[m] = residual_[m] = -(slope_[k] + sign(x_[c]) * p_.threshold[c]);
                 ++m;
             }
         }
         form_.solve(support_.get(), m, diagonal_.get(), limits_.solve_until, limits_.solve_steps,
-                    way_.get());
+                    direction_.get());
         return take_step(m);
     }
 
     static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
-    // Whether the way takes a coordinate with a kink at 0 there or beyond.
+    // Whether a full step takes a coordinate with a threshold to 0 or across it.
     bool crosses(index_t a) const {
         const double x = x_[support_[a]];
-        return p_.threshold[support_[a]] > 0 && (x + way_[a]) * x <= 0;
+        return p_.threshold[support_[a]] > 0 && (x + direction_[a]) * x <= 0;
     }
 
-    // Goes all the way, with coordinates that would change sign stopping at 0; unless that gains
-    // little, and going to the lowest point on the way gains more.
+    // Takes the full step, stopping at 0 the coordinates that would change sign. If that gains
+    // little, takes the minimum along the step instead, provided it is lower.
     bool take_step(index_t m) {
         bool kinks = false;
-        double promised = 0;
+        double predicted = 0;
         for (index_t a = 0; a < m; ++a) {
             kinks |= crosses(a);
-            promised += 0.5 * residual_[a] * way_[a];
-            step_[a] = stopped(a);
+            predicted += 0.5 * residual_[a] * direction_[a];
+            step_[a] = stopped_at_zero(a);
         }
         double best = quadratic_change(m);
-        if (kinks && !(best < -0.5 * promised)) {
-            take_lowest(m);
+        if (kinks && !(best < -0.5 * predicted)) {
+            step_to_lowest(m);
             const double lowest = quadratic_change(m);
             if (lowest < best) {
                 best = lowest;
             } else {
-                for (index_t a = 0; a < m; ++a) step_[a] = stopped(a);
+                for (index_t a = 0; a < m; ++a) step_[a] = stopped_at_zero(a);
                 quadratic_change(m);
             }
         }
@@ -235,9 +237,11 @@ class CoordinateSearch {
         return kinks;
     }
 
-    double stopped(index_t a) const { return crosses(a) ? -x_[support_[a]] : way_[a]; }
+    double stopped_at_zero(index_t a) const {
+        return crosses(a) ? -x_[support_[a]] : direction_[a];
+    }
 
-    // What the step would do to the quadratic and the thresholds' part.
+    // The change of the quadratic and of the thresholds' part for this step.
     double quadratic_change(index_t m) {
         double sum = form_.quadratic_change(support_.get(), m, step_.get());
         for (index_t a = 0; a < m; ++a) {
@@ -247,25 +251,25 @@ class CoordinateSearch {
         return sum;
     }
 
-    // At a share t of the way the slope along it is -residual.way + t curved, plus twice
-    // threshold |way| for every sign that has changed: it is followed from kink to kink.
-    void take_lowest(index_t m) {
+    // Minimises along the step, from kink to kink. At t the slope is -residual.direction + t
+    // curvature, plus 2 threshold |direction| for every coordinate that has changed sign.
+    void step_to_lowest(index_t m) {
         double slope = 0, kept = 0;
         for (index_t a = 0; a < m; ++a) {
             const index_t c = support_[a];
-            slope -= residual_[a] * way_[a];
-            kept += p_.threshold[c] * sign(x_[c]) * way_[a];  // with the signs as they are
+            slope -= residual_[a] * direction_[a];
+            kept += p_.threshold[c] * sign(x_[c]) * direction_[a];  // with the current signs
         }
         const double curved =
-            2 * (form_.quadratic_change(support_.get(), m, way_.get()) + kept - slope);
+            2 * (form_.quadratic_change(support_.get(), m, direction_.get()) + kept - slope);
         double t = 0;
-        index_t at = -1;  // the kink that t lies on
+        index_t at = -1;  // the coordinate whose kink is at t
         for (;;) {
             double next = 1;
             index_t there = -1;
             for (index_t a = 0; a < m; ++a) {
                 if (!crosses(a)) continue;
-                const double kink = -x_[support_[a]] / way_[a];
+                const double kink = -x_[support_[a]] / direction_[a];
                 if (kink < next && (kink > t || (kink == t && a > at))) {
                     next = kink;
                     there = a;
@@ -279,10 +283,10 @@ class CoordinateSearch {
             }
             t = next;
             at = there;
-            slope += 2 * p_.threshold[support_[at]] * __builtin_fabs(way_[at]);
+            slope += 2 * p_.threshold[support_[at]] * __builtin_fabs(direction_[at]);
             if (slope + t * curved >= 0) break;
         }
-        for (index_t a = 0; a < m; ++a) step_[a] = t * way_[a];
+        for (index_t a = 0; a < m; ++a) step_[a] = t * direction_[a];
         if (at >= 0) step_[at] = -x_[support_[at]];
     }
 
@@ -301,7 +305,7 @@ class CoordinateSearch {
     double* x_;
     index_t width_;
     Scratch<double> bound_, diagonal_, slope_, delta_;
-    Scratch<double> residual_, way_, step_;  // over the support
+    Scratch<double> residual_, direction_, step_;  // over the support
     Scratch<index_t> working_, active_, support_;
     index_t n_working_ = 0, n_active_ = 0;
     bool smooth_ = true;  // no thresholds
@@ -312,7 +316,7 @@ void search_by_columns(const Columns& X, const RowCurvature& H, const double* ri
                        Subproblem& p) {
     constexpr SearchLimits limits = {.sweeps = 20,
                                      .sweep_until = 0.05,
-                                     .settled = 2e-3,
+                                     .solve_below = 2e-3,
                                      .rounds = 2,
                                      .round_until = 1e-4,
                                      .solves = 1,
@@ -355,7 +359,7 @@ inline void minimise_by_columns(const ColumnsView& X, const double* origin, cons
 inline void minimise_by_hessian(double* H, Subproblem& p) {
     constexpr SearchLimits limits = {.sweeps = 10,
                                      .sweep_until = 1e-3,
-                                     .settled = 0.03,
+                                     .solve_below = 0.03,
                                      .rounds = 20,
                                      .round_until = 1e-14,
                                      .solves = 100,

@@ -1,4 +1,4 @@
-// The steps of the coordinate solver for a batch of models, one subproblem to a task.
+// The steps of the coordinate solver for a batch of models, one subproblem per task.
 #pragma once
 
 #include "coordinate/row_curvature.hpp"
@@ -7,11 +7,11 @@
 
 namespace sx {
 
-// Where a batch stands: the weights and the gradient of its objective but for the L1 part, W, G, PW
-// (features, models, outputs), b, gb, pb (models, outputs), the rest one for each model; `factors`
-// null, (features) or (features, models * outputs). PW and pb are written: the way to the minimum
-// of the quadratic, and `decrease` (models, outputs), how much the objective changes along it at
-// first.
+// The current point of a batch: the weights, and the gradient of the objective without its L1 part.
+// W, G, PW have shape (features, models, outputs), b, gb, pb (models, outputs), and the other
+// arrays one number per model. `factors` is null, (features) or (features, models * outputs). The
+// step writes PW and pb, the direction to the minimum of the quadratic, and `decrease` (models,
+// outputs), the initial change of the objective along it.
 struct CoordinateStep {
     index_t features, models, outputs;
     const double *W, *b, *G, *gb, *value, *l1, *l2, *bias_ridge;
@@ -20,7 +20,7 @@ struct CoordinateStep {
     double *PW, *pb, *decrease;
 };
 
-// The arrays of one subproblem, outputs [k0, k0 + K) of model m, taken out of those of the batch.
+// The arrays of one subproblem: outputs [k0, k0 + K) of model m, copied from the batch.
 class OwnedSubproblem {
   public:
     OwnedSubproblem(const CoordinateStep& step, index_t m, index_t k0, index_t K, bool by_output)
@@ -56,7 +56,7 @@ class OwnedSubproblem {
 
     void put_back() const {
         each([&](index_t j, index_t c, index_t at, index_t column) {
-            // A weight that shall be 0 goes by exactly -w.
+            // A weight that becomes 0 moves by exactly -w.
             (j == step_.features ? step_.pb[column] : step_.PW[at]) = x_[c] - w_[c];
         });
         step_.decrease[m_ * step_.outputs + k0_] = p.decrease;
@@ -69,8 +69,8 @@ class OwnedSubproblem {
         for (index_t task = 0; task < tasks; ++task) body(of, task);
     }
 
-    // Calls body(j, c, at, column) for every coordinate: its feature and its places here, in W, in
-    // b.
+    // Calls body(j, c, at, column) for every coordinate: its feature, and its index in this
+    // subproblem, in W and in b.
     template <class Body>
     void each(const Body& body) const {
         for (index_t j = 0; j <= p.features; ++j)
@@ -93,8 +93,8 @@ inline void all_threads(const void* engine, index_t tasks, double multiply_adds,
                                              [&](index_t task, int) { body(of, task); });
 }
 
-// Calls solve(subproblem, m, k0) for every model, or for every output where each is a subproblem of
-// its own, one to a task. A task that is the only one may use all threads.
+// Calls solve(subproblem, m, k0) for every model, or for every output if the outputs are separate
+// subproblems, each in its own task. A single task may use all threads.
 template <class Solve>
 void each_subproblem(const Engine& engine, const CoordinateStep& step, index_t parts,
                      bool by_output, double multiply_adds, const Solve& solve) {
@@ -107,8 +107,8 @@ void each_subproblem(const Engine& engine, const CoordinateStep& step, index_t p
     });
 }
 
-// The columns of X where they lie, if a column's rows are neighbours and floats; otherwise of a
-// copy that is kept with X.
+// Returns the columns of X in place if they are contiguous floats, otherwise in a copy that is kept
+// with X.
 inline ColumnsView columns_of(const Engine& engine, const Data& X) {
     if (X.sparse) return {true, X.by_feature, {}};
     const DenseView& from = X.dense;
@@ -139,8 +139,8 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
             })};
 }
 
-// By the columns of X: for wide data. The features are seen from `origin` (features) by models
-// whose bias is free, from zero by the others.
+// Makes the step with H applied by the columns of X, for wide data. `origin` (features) is
+// subtracted from the features for models with a free bias.
 inline void step_by_columns(const Engine& engine, const Data& X, const RowValues& from,
                             const CoordinateStep& step, const double* origin) {
     const std::vector<double> zero(step.features);
@@ -157,7 +157,8 @@ inline void step_by_columns(const Engine& engine, const Data& X, const RowValues
                     });
 }
 
-// By Hessians H (models, blocks, order, order), with the l2 part; a subproblem for each.
+// Makes the step with Hessian matrices H (models, blocks, order, order), including the L2 part; one
+// subproblem each.
 inline void step_by_hessian(const Engine& engine, index_t blocks, double* H,
                             const CoordinateStep& step) {
     const index_t order = (step.features + 1) * step.outputs / blocks;

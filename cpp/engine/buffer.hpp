@@ -1,4 +1,4 @@
-// Memory that is kept from call to call.
+// Memory that is reused from one call to the next.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace sx {
 
-// Memory that grows to what is asked for, and shrinks again from more than 64 MiB.
+// Grows to the size that is requested. A buffer above 64 MiB is freed before the next request.
 template <class T>
 class Buffer {
     static constexpr std::size_t most_kept = std::size_t(1) << 26;

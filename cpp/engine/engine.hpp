@@ -1,4 +1,4 @@
-// The machine that a call runs on: its threads, the kernels of its instruction set, its counters.
+// The environment of a call: threads, the kernels of the instruction set, and counters.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,17 @@
 
 namespace sx {
 
-// How many rows of X the products with X and with X^T have read: what "one pass" is judged by.
+// Counts the rows of X that products with X (forward) and X^T (backward) have read. Tests use it to
+// verify that a computation makes only one pass.
 struct RowsRead {
     std::atomic<std::int64_t> forward{0}, backward{0};
 };
 
-// The threads and kernels of one call: a copy of the settings, which may change meanwhile.
+// The threads and kernels of one call. A copy, because the settings may change during the call.
 struct Engine {
     int threads;
     const KernelSet* set;
-    const KernelSet* narrow;  // of half as many lanes and the same bits; null if there is none
+    const KernelSet* narrow;  // half as many lanes, same rounding; null if there is none
     RowsRead* read;
 
     template <class T>
@@ -36,10 +37,10 @@ struct Engine {
             return *set.dual_f64;
     }
 
-    // Below about 50 microseconds of work, waking a thread costs more than it saves.
+    // With less than about 50 microseconds of work, waking a thread costs more than it saves.
     template <class Body>
     void loop(index_t tasks, double multiply_adds, const Body& body) const {
-        Team::of_process().run(tasks, multiply_adds < 4e5 ? 1 : threads, body);
+        ThreadPool::of_process().run(tasks, multiply_adds < 4e5 ? 1 : threads, body);
     }
 };
 

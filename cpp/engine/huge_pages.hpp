@@ -1,4 +1,4 @@
-// Large arrays that are read at random places: in huge pages where the system has them.
+// Large arrays with random access, stored in huge pages if the system supports them.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace sx {
 
-// Memory for `count` numbers, which are not set to anything.
+// Uninitialised memory for `count` numbers.
 template <class T>
 class HugePages {
   public:

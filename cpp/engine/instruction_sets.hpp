@@ -1,4 +1,4 @@
-// The instruction sets that the kernels were built for, and those that this processor can run.
+// The instruction sets that the kernels were built for, and the ones that this processor can run.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace sx {
 
-// The kernels this processor can run, best first.
+// The kernels that this processor can run, fastest first.
 std::vector<const KernelSet*> runnable_kernels();
 
-// The kernels of half as many lanes that round as those of a set do; null if there are none.
+// The kernels with half as many lanes and the same rounding as `set`; null if there are none.
 const KernelSet* half_width_kernels(const KernelSet* set);
 
 }  // namespace sx

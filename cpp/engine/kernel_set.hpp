@@ -1,5 +1,5 @@
-// The kernels of one instruction set, as a table of functions: the only thing that crosses from the
-// files built for a particular instruction set to the rest.
+// The kernels of one instruction set as a table of functions. Code that is built for a particular
+// instruction set is called only through this table.
 #pragma once
 
 #include "coordinate/kernels.hpp"
@@ -14,10 +14,10 @@ namespace sx {
 
 template <class T>
 struct Kernels {
-    index_t lanes;       // columns of one vector
-    index_t panel;       // columns of one full panel
-    index_t block_rows;  // rows of one call of multiply
-    index_t scratch;     // bytes of scratch for multiply
+    index_t lanes;       // columns in one vector
+    index_t panel;       // columns in one full panel
+    index_t block_rows;  // largest number of rows in one call of multiply
+    index_t scratch;     // bytes of scratch that multiply needs
     void (*pack)(const T* B, index_t ldb, index_t depth, index_t N, index_t c0, index_t c1, T* out);
     void (*multiply)(const DenseOperand& A, index_t i0, index_t i1, index_t depth, const T* panels,
                      index_t N, T* C, index_t ldc, void* scratch);

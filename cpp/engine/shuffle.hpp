@@ -1,4 +1,4 @@
-// Random orders that depend on a key alone.
+// Random permutations that depend only on a key.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sx {
 
-// The next number of a stream (splitmix64, Stafford's variant 13).
+// Returns the next number of a random stream (splitmix64, Stafford's variant 13).
 inline std::uint64_t next_random(std::uint64_t& state) {
     std::uint64_t x = state += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,7 +16,7 @@ inline std::uint64_t next_random(std::uint64_t& state) {
     return x ^ (x >> 31);
 }
 
-// The numbers 0 .. size - 1 in an order drawn from the key.
+// Fills `order` with a random permutation of 0 .. size - 1, determined by the key.
 inline void shuffle(std::uint64_t key, std::vector<std::int32_t>& order) {
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t left = order.size(); left > 1; --left) {

@@ -1,4 +1,4 @@
-// Threads that are woken only for work that is worth it.
+// A thread pool that is used only for loops with enough work.
 #pragma once
 
 #include <unistd.h>
@@ -16,9 +16,9 @@
 
 namespace sx {
 
-// A team of workers that share the tasks of one loop at a time. Which worker takes which task is
-// left to chance: results never depend on it, because every task writes to its own place.
-class Team {
+// Runs one parallel loop at a time. Any worker may take any task: results do not depend on it,
+// because every task writes to its own memory.
+class ThreadPool {
   public:
     // Runs body(task, worker) for every task in [0, tasks), on up to `threads` threads.
     template <class Body>
@@ -26,7 +26,7 @@ class Team {
         const auto call = [](const void* what, std::int64_t task, int worker) {
             (*static_cast<const Body*>(what))(task, worker);
         };
-        // A second Python thread that comes while the team is busy works alone instead of waiting.
+        // If another Python thread is using the pool, run alone instead of waiting.
         std::unique_lock<std::mutex> turn(turn_, std::defer_lock);
         if (threads <= 1 || tasks <= 1 || !turn.try_lock()) {
             for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
@@ -47,26 +47,25 @@ class Team {
         }
         wake_.notify_all();
         work(job_, 0);
-        soon([this] { return active_ == 0; });
+        spin_until([this] { return active_ == 0; });
         std::unique_lock<std::mutex> lock(mutex_);
         done_.wait(lock, [this] { return active_ == 0; });
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
-    // The one team of this process. A forked child has none of its parent's threads: it gets its
-    // own.
-    static Team& of_process() {
+    // The pool of this process. A forked child does not inherit threads, so it gets a new pool.
+    static ThreadPool& of_process() {
         struct Owned {
-            Team team;
+            ThreadPool pool;
             pid_t owner = getpid();
         };
         static std::atomic<Owned*> current{nullptr};
         Owned* mine = current.load();
-        if (mine && mine->owner == getpid()) return mine->team;
+        if (mine && mine->owner == getpid()) return mine->pool;
         Owned* made = new Owned;  // never destroyed: its threads may outlive static objects
-        if (current.compare_exchange_strong(mine, made)) return made->team;
-        delete made;  // another thread was faster
-        return mine->team;
+        if (current.compare_exchange_strong(mine, made)) return made->pool;
+        delete made;  // another thread was first
+        return mine->pool;
     }
 
   private:
@@ -76,16 +75,16 @@ class Team {
         std::int64_t tasks = 0;
     };
 
-    // Waits for what mostly comes soon, giving way to whoever else wants the core. To sleep and be
-    // woken takes longer than a short loop; those who wait in vain go to sleep.
+    // Spins for a short time before the caller goes to sleep: for short loops, sleeping and waking
+    // takes longer than the loop. Yields the core to other threads.
     template <class Ready>
-    static void soon(const Ready& ready) {
+    static void spin_until(const Ready& ready) {
         using clock = std::chrono::steady_clock;
         const auto end = clock::now() + std::chrono::microseconds(patience);
         while (!ready() && clock::now() < end) std::this_thread::yield();
     }
 
-    // A task that fails ends the loop; `run` throws its exception again when all have come home.
+    // An exception in a task ends the loop. `run` throws it again after all workers have finished.
     void work(const Job& job, int worker) {
         try {
             for (std::int64_t task; (task = next_.fetch_add(1)) < job.tasks;)
@@ -101,7 +100,7 @@ class Team {
         std::uint64_t seen = 0;
         for (;;) {
             Job job;
-            soon([&] { return round_ != seen; });
+            spin_until([&] { return round_ != seen; });
             {
                 std::unique_lock<std::mutex> lock(mutex_);
                 wake_.wait(lock, [&] { return round_ != seen; });

@@ -14,8 +14,8 @@ template <class T>
 struct RuleState {
     Rule rule;
     T *W, *b;                                 // (features, N), (N)
-    T *VW, *Vb;                               // momentum's v, nesterov's u, adam's m
-    T *MW, *Mb;                               // adam's s
+    T *VW, *Vb;                               // v (momentum), u (nesterov), m (adam)
+    T *MW, *Mb;                               // s (adam)
     const double *rate, *momentum, *l1, *l2;  // (models)
     const T* factors;                         // null, (features) or (features, N)
     bool factors_per_column;
@@ -45,7 +45,7 @@ class RuleStepper {
         zero_ = spread(nullptr);
     }
 
-    // One step, the `count`-th (from 1), along the gradient of the loss G (features, ldg), gb (N).
+    // Makes step number `count` (from 1), given the gradient G (features, ldg), gb (N) of the loss.
     void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
         RuleStep<T> at = weights(G, ldg);
         at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
@@ -64,7 +64,8 @@ class RuleStepper {
         k_.step(at, 0, 1);
     }
 
-    // Per column: the penalty and the squared norm of the smallest subgradient, bias included.
+    // Computes the penalty and the squared norm of the smallest subgradient of every column, bias
+    // included.
     void measure(const T* G, const T* gb, double* penalty, double* norm) {
         const RuleStep<T> at = weights(G, N_);
         constexpr index_t block = measured_columns;
@@ -106,8 +107,8 @@ class RuleStepper {
     std::vector<T> rate_, momentum_, l1_, l2_, zero_;
 };
 
-// One epoch of mini-batches: for each batch of `order`, the gradient n / (m S) sum s g over its m
-// rows, then a step of the rule. Returns the number of steps made so far.
+// Runs one epoch of mini-batches. Each batch of `order` has m rows, the gradient n / (m S) sum s g,
+// and one step of the rule. Returns the number of steps made so far.
 template <class T>
 std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels& labels,
                            const LossForm& form, const RuleState<T>& p, index_t models,

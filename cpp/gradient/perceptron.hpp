@@ -1,13 +1,13 @@
 // Rosenblatt's perceptron, one example at a time.
 //
-// Problem    find w, b that put every example on its side of the plane.
-// Given      the examples in `order`; labels 0 and 1, or class numbers with an output each.
-// On return  each model has gone once through the examples. One output: a positive example with
-//            w.x + b < 0 is added, a negative one with w.x + b >= 0 subtracted. Several: if another
-//            class scores highest (the first of equals), the example is added to its class and
-//            subtracted from that one. An example of weight 2.5 is shown twice and then by half,
-//            in succession, as long as it is wrong: weights are repetition. `mistakes` counts the
-//            updates.
+// Problem    find w, b such that every example lies on the correct side of the hyperplane.
+// Given      the examples in `order`; labels 0 and 1, or class numbers with one output per class.
+// On return  each model has seen every example once. With one output, a positive example with w.x +
+//            b < 0 is added to w, and a negative one with w.x + b >= 0 is subtracted. With several
+//            outputs, if another class has the highest score (the first one in a tie), the example
+//            is added to the weights of its own class and subtracted from those of the other.
+//            Weights act as repetitions: an example of weight 2.5 is presented twice fully and once
+//            by half, in succession, until it is correct. `mistakes` counts the updates.
 // See        Rosenblatt 1958; Duda and Hart 1973, section 5.12 (Kesler's construction).
 #pragma once
 
@@ -26,7 +26,7 @@ void read_row(const DenseView& X, index_t i, T* out) {
     for (index_t j = 0; j < X.columns; ++j) out[j] = static_cast<T>(from[j * X.column_stride]);
 }
 
-// One example as (index, value) pairs, whatever X is.
+// One example as (index, value) pairs, for dense and sparse X.
 template <class T>
 class Example {
   public:
@@ -83,8 +83,9 @@ void perceptron_model(const Data& X, const Labels& labels, const index_t* order,
         if (free_bias) bias[k] += times;
     };
     const auto score = [&](index_t k) { return example.dot(w.data() + k * d) + bias[k]; };
-    // Shows the example once. Returns whether to show it again: it was wrong and its score moved,
-    // which that of an empty example without a bias never does.
+    // Presents the example once. Returns whether to present it again, which is useful only if the
+    // example was wrong and its score changed. Without a bias, an empty example never changes its
+    // score.
     const auto show = [&](index_t y, T times) {
         if (outputs == 1) {
             const T z = score(0);
@@ -111,7 +112,7 @@ void perceptron_model(const Data& X, const Labels& labels, const index_t* order,
     for (index_t t = 0; t < X.rows; ++t) {
         const index_t i = order[t];
         const index_t y = labels.y[i * labels.y_row + model * labels.y_model];
-        // In double: a float of 2^24 less 1 is itself.
+        // In double: in float, 2^24 + 1 - 1 would not be exact.
         double left = labels.weight(i, model);
         if (left == 0.0) continue;
         example.read(i);
@@ -122,7 +123,7 @@ void perceptron_model(const Data& X, const Labels& labels, const index_t* order,
         for (index_t j = 0; j < d; ++j) W[j * N + model * outputs + k] = w[k * d + j];
 }
 
-// Every model goes through the examples on a thread of its own.
+// Trains each model in its own task.
 template <class T>
 void perceptron_epoch(const Engine& engine, const Data& X, const Labels& labels,
                       const index_t* order, T* W, T* b, index_t models, index_t outputs,

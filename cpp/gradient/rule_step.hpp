@@ -1,11 +1,11 @@
-// What one step of a gradient rule works on; shared by the kernels of all instruction sets.
+// The arguments of one step of a gradient rule, the same for every instruction set.
 #pragma once
 
 #include "matrix/views.hpp"
 
 namespace sx {
 
-// Columns that are measured at a time.
+// Number of columns that are measured together.
 constexpr index_t measured_columns = 16;
 
 enum class Rule : int { plain = 0, momentum = 1, nesterov = 2, adam = 3 };
@@ -15,8 +15,8 @@ struct RuleStep {
     Rule rule;
     index_t columns;  // models x outputs
     T* W;             // (rows, columns)
-    T* V;             // (rows, columns): v, or adam's m; null for plain
-    T* M;             // (rows, columns): adam's s; null for the others
+    T* V;             // (rows, columns): v, or m (adam); null for plain
+    T* M;             // (rows, columns): s (adam); null for the others
     const T* G;       // (rows, ldg): gradient of the loss
     index_t ldg;
     const T *rate, *momentum, *l1, *l2;  // (columns)

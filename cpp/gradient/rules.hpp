@@ -1,16 +1,16 @@
-// One step of a gradient rule for many models, and what a step is judged by.
+// One step of a gradient rule for many models, and the penalty and gradient norm of a step.
 //
-// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, F smooth with gradient g, in
-//            the scaled variables f w (f = 1 without factors), by one of
+// Problem    min over w of F(w) + l1 |f w|_1 + l2/2 |f w|^2, with F smooth and gradient g, in the
+//            scaled variables f w (f = 1 without penalty factors), by one of
 //              plain     u = prox(w - rate g)                      w = u
 //              momentum  u = prox(w + mu v - rate g)  v = u - w    w = u
 //              nesterov  u = prox(w - rate g)         w = u + mu (u - v)   v = u
 //              adam      m = b1 m + (1 - b1) g  s = b2 s + (1 - b2) g^2
 //                        D = rate / (sqrt(s / (1 - b2^t)) + eps)   w = prox_D(w - D m / (1 - b1^t))
-//            with prox the soft threshold at rate l1 (adam: at D l1, its own metric), g including
-//            the gradient of the l2 term. Without l1, momentum is exactly v = mu v - rate g,
-//            w = w + v.
-// Given      per-column parameters, so that every model has its own; a row of W is a feature.
+//            with rate the learning rate, mu the momentum, prox the soft threshold at rate l1
+//            (adam: at D l1, in the metric of D), and g including the gradient of the L2 term.
+//            Without l1, momentum is exactly v = mu v - rate g, w = w + v.
+// Given      parameters per column, so that every model has its own. A row of W is a feature.
 // See        Polyak 1964; Nesterov 1983; Beck and Teboulle 2009; Kingma and Ba 2015.
 #pragma once
 
@@ -23,7 +23,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// sign(x) max(|x| - t, 0). NaN comes through: a model that has diverged must not look like zeros.
+// Returns sign(x) max(|x| - t, 0), and NaN for NaN: a diverged model must not look like zeros.
 template <class T>
 SX_INLINE vec<T> soft_threshold(vec<T> x, vec<T> t) {
     return select(x > t, x - t, select(x < -t, x + t, x - x));
@@ -35,7 +35,8 @@ SX_INLINE vec<T> square_root(vec<T> x) {
     return x;
 }
 
-// The lanes are neighbouring columns of one row or, of a single column (`lone`), neighbouring rows.
+// The lanes are neighbouring columns of one row or, for a single column (`lone`), neighbouring
+// rows.
 template <bool lone, class T>
 SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const T* g_at,
                           const T* f_at, index_t c, int count) {
@@ -86,7 +87,7 @@ SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const
     }
 }
 
-// Steps rows [j0, j1) of W, in place.
+// Makes the step for rows [j0, j1) of W, in place.
 template <class T>
 void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
     const auto step = [&]<bool lone>(index_t j, index_t c, index_t left) {
@@ -105,11 +106,11 @@ void rule_block(const RuleStep<T>& p, index_t j0, index_t j1) {
             step.template operator()<false>(j, c, p.columns - c);
 }
 
-// Adds, per column, the penalty and the squared norm of the smallest subgradient, in double:
-//   penalty += l1 f |w| + l2/2 f^2 w^2, NaN where w is not finite even without a penalty: such a
-//              model has diverged
-//   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or the part of |g| above l1 f where w = 0
-// At most measured_columns columns at a time: their sums stay in registers.
+// Adds the penalty and the squared norm of the smallest subgradient of every column, in double:
+//   penalty += l1 f |w| + l2/2 f^2 w^2; NaN if w is not finite, even without a penalty, because
+//              such a model has diverged
+//   norm    += (g + l2 f^2 w + l1 f sign(w))^2, or max(|g| - l1 f, 0)^2 if w = 0
+// Handles at most measured_columns columns, so that their sums stay in registers.
 template <class T>
 void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                      double* norm) {
@@ -129,7 +130,8 @@ void measure_columns(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1,
             const double w = W[c], m1 = l1[c] * f, m2 = l2[c] * f * f;
             const double slope = double(G[c]) + m2 * w;
             const double outside = std::fabs(slope) - m1;
-            // Written without branches, so that it becomes vector code; NaN is not below 0.
+            // Written without branches so that the compiler can vectorise it. NaN passes the
+            // comparison.
             const double inside = outside <= 0 ? 0.0 : outside;
             const double least = w > 0 ? slope + m1 : (w < 0 ? slope - m1 : inside);
             strength[c] += m1 * std::fabs(w) + 0.5 * m2 * w * w;

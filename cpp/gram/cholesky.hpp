@@ -1,8 +1,8 @@
-// Cholesky factors of small symmetric systems that may be singular.
+// Cholesky factors of small symmetric matrices that may be singular.
 //
-// Problem    A = L L^T, and A x = g, for A positive semidefinite of order m, some hundreds.
-// Promise    The order of every sum depends on m alone. A library's factor may depend on its
-//            threads.
+// Problem    A = L L^T and A x = g, for A positive semidefinite of order m, up to some hundreds.
+// Promise    The order of every sum depends only on m. The result of a library may depend on the
+//            number of threads.
 // See        Golub and Van Loan, Matrix Computations, section 4.2 (by blocks of columns).
 #pragma once
 
@@ -16,7 +16,7 @@ namespace sx {
 inline namespace SX_ISA {
 
 constexpr index_t cholesky_block = 48;  // columns: whole panels in every instruction set
-constexpr index_t cholesky_rows = 8;    // below the diagonal, at a time
+constexpr index_t cholesky_rows = 8;    // rows below the diagonal, processed together
 
 inline index_t cholesky_space(index_t m) {
     return cholesky_block * m + cholesky_block * cholesky_block + m;
@@ -38,7 +38,7 @@ SX_INLINE double dot(const double* a, const double* b, index_t count) {
     return total;
 }
 
-// y += f x.
+// y += f x
 SX_INLINE void add_multiple(double f, const double* x, double* y, index_t count) {
     constexpr index_t step = lanes<double>;
     index_t i = 0;
@@ -54,7 +54,7 @@ SX_INLINE void add_multiple(double f, const double* x, double* y, index_t count)
 #endif
 }
 
-// Lays minus the transpose of rows [j0, j0 + width) of L, columns [0, j0), out in panels.
+// Packs minus the transpose of rows [j0, j0 + width), columns [0, j0) of L into panels.
 inline void pack_negative(const double* L, index_t m, index_t j0, index_t width, double* packed) {
     constexpr index_t wide = tile * lanes<double>;
     const index_t padded = packed_columns<double>(width);
@@ -67,15 +67,15 @@ inline void pack_negative(const double* L, index_t m, index_t j0, index_t width,
     }
 }
 
-// Problem    the lower triangle of A = L L^T.
-// Given      the lower triangle of A, C order; space for cholesky_space(m) doubles.
-// On return  L in its place; what stood above the diagonal is lost. A pivot that rounding could
-//            have made of a 0 is taken for one: its column of L becomes 0, and the solutions 0
-//            there. They solve A x = g for every g in the range of A.
+// Problem    the Cholesky factor L of A = L L^T.
+// Given      the lower triangle of A in C order; space for cholesky_space(m) doubles.
+// On return  L in place of A; what was above the diagonal is overwritten. A pivot that may be 0 up
+//            to rounding is treated as 0: its column of L becomes 0, and so does the solution
+//            there. The solutions satisfy A x = g for every g in the range of A.
 inline void cholesky_factor(double* A, index_t m, double* space, void* scratch) {
     const double rounding = double(m) * 0x1p-52;
     double* panels = space;
-    double* across = panels + cholesky_block * m;  // the block on the diagonal, transposed
+    double* across = panels + cholesky_block * m;  // the diagonal block, transposed
     double* diagonal = across + cholesky_block * cholesky_block;
     for (index_t j = 0; j < m; ++j) diagonal[j] = A[j * m + j];
     const DenseOperand left = {{A, Type::f64, m, m, m, 1}, nullptr, 0, false};
@@ -88,8 +88,8 @@ inline void cholesky_factor(double* A, index_t m, double* space, void* scratch) 
                 multiply_rows<double, double>(left, i0, i1, j0, panels, width, A + j0, m, scratch);
             }
         }
-        // Column by column, for rows that do not wait for each other: first those of the block on
-        // the diagonal, then some at a time of those below.
+        // Column by column, for independent rows at the same time: first the rows of the diagonal
+        // block, then several rows below it at a time.
         double inverse[cholesky_block];
         double* corner = A + j0 * m + j0;
         for (index_t c = 0; c < width; ++c) {
@@ -114,8 +114,8 @@ inline void cholesky_factor(double* A, index_t m, double* space, void* scratch) 
 }
 
 // Problem    L L^T x = g.
-// Given      what `factor` left, g in x.
-// On return  x; 0 where the pivot was taken for 0.
+// Given      L from cholesky_factor, and g in x.
+// On return  x; 0 where the pivot was treated as 0.
 inline void cholesky_solve(const double* L, index_t m, double* x) {
     for (index_t i = 0; i < m; ++i) {
         const double pivot = L[i * m + i];

@@ -1,4 +1,4 @@
-// Many symmetric systems at once, each on one thread.
+// Cholesky factors and solutions of many systems in parallel, one thread per system.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace sx {
 
-// The lower triangles of A (count, m, m) become their Cholesky factors.
+// Replaces the lower triangles of A (count, m, m) by their Cholesky factors.
 inline void cholesky_factor_all(const Engine& engine, double* A, index_t count, index_t m) {
     const CholeskyKernels& k = *engine.set->cholesky;
     struct Space {
@@ -22,7 +22,7 @@ inline void cholesky_factor_all(const Engine& engine, double* A, index_t count, 
     });
 }
 
-// x (count, m) becomes the solutions of L L^T x = x.
+// Replaces the right-hand sides x (count, m) by the solutions of L L^T y = x.
 inline void cholesky_solve_all(const Engine& engine, const double* L, index_t count, index_t m,
                                double* x) {
     engine.loop(count, double(count) * m * m,

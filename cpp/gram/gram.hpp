@@ -1,9 +1,10 @@
-// Weighted Gram matrices: sum_i h_ip [x_i; 1] [x_i; 1]^T for many columns p of h.
+// Weighted Gram matrices for many columns of weights h.
 //
-// Problem    H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, lower triangle.
-// Given      X by samples, or dense; h (n, P). With an origin, x_i is taken from there.
-// On return  every entry has been summed over the rows of X in their order, by the same
-//            instructions in every lane: neither threads nor neighbouring columns change a bit.
+// Problem    H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, lower triangle, for every column p of h.
+// Given      X by samples, or dense; h (n, P). An origin, if given, is subtracted from every x_i.
+// On return  every entry has been summed over the rows of X in their order, with the same
+//            instructions in every lane: the bits depend neither on the number of threads nor on
+//            the neighbouring columns.
 #pragma once
 
 #include "gram/gram_kernels.hpp"
@@ -104,8 +105,8 @@ inline void gram_sparse(const CompressedView& X, const GramTile& tile) {
     });
 }
 
-// Lays h [X - origin, 1] of rows [first, first + count), with the first `features` columns of X,
-// out in the panels of a product: [X - origin]^T times them is a strip of the Gram matrix.
+// Packs h [X - origin, 1] for rows [first, first + count) and the first `features` columns of X
+// into panels. [X - origin]^T times these panels is a strip of the Gram matrix.
 inline void weigh_panels(const DenseView& X, index_t first, index_t count, const double* h,
                          index_t step, const double* origin, index_t features, double* panels) {
     constexpr index_t wide = tile * lanes<double>;
@@ -122,7 +123,7 @@ inline void weigh_panels(const DenseView& X, index_t first, index_t count, const
                 const auto centred = [&](index_t j, index_t stride) {
                     return weight * (double(row[j * stride]) - origin[c + j]);
                 };
-                if (present == wide && X.column_stride == 1) {  // a loop the compiler unrolls
+                if (present == wide && X.column_stride == 1) {  // the compiler unrolls this loop
                     for (index_t j = 0; j < wide; ++j) out[j] = centred(j, 1);
                 } else {
                     for (index_t j = 0; j < width; ++j)

@@ -1,21 +1,21 @@
-// What the kernels of weighted Gram matrices are given, the same for every instruction set.
+// The arguments of the kernels of weighted Gram matrices, the same for every instruction set.
 #pragma once
 
 #include "matrix/views.hpp"
 
 namespace sx {
 
-// Some columns of h and some rows of the lower triangle. The sums lie as [row][column][lane], rows
-// of the triangle one after the other, with `width` lanes of which the last may be padding.
+// Some columns of h and some rows of the lower triangle. The sums are stored as
+// [row][column][lane], with `width` lanes. The last lanes may be padding.
 struct GramTile {
     const double* h;  // (rows of X, columns)
     index_t columns;
     index_t c;       // first column of the tile
-    index_t width;   // lanes: 1 for a single column, else whole vectors
-    index_t j0, j1;  // rows of the triangle; row d is that of the constant 1
+    index_t width;   // lanes: 1 for a single column, otherwise whole vectors
+    index_t j0, j1;  // rows of the triangle; row d belongs to the constant 1
     double* sums;
-    const double* origin;  // null, or where every feature is seen from
-    double* row;           // space for a row seen from there
+    const double* origin;  // null, or subtracted from every row
+    double* row;           // space for one row minus the origin
 };
 
 struct GramKernels {

@@ -1,4 +1,5 @@
-// The pass that makes weighted Gram matrices. Orchestration only: the arithmetic is in the kernels.
+// The pass that computes weighted Gram matrices. It only distributes work; the arithmetic is in the
+// kernels.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 
 namespace sx {
 
-// H (columns, d + 1, d + 1), H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, whole and symmetric. Where
-// `origin` is not null x_i is taken from there.
+// H (columns, d + 1, d + 1), H_p = sum_i h_ip [x_i; 1] [x_i; 1]^T, as full symmetric matrices. If
+// `origin` is not null, it is subtracted from every x_i.
 class GramPass {
   public:
     GramPass(const Engine& engine, const Data& X, const double* origin)
@@ -28,11 +29,12 @@ class GramPass {
 
   private:
     static constexpr index_t tile_bytes = 1 << 19;  // the sums of a task stay in the cache
-    static constexpr index_t depth = 384;           // rows of a dense chunk, weighed at a time
+    static constexpr index_t depth = 384;  // rows of a dense chunk that are weighted together
 
     index_t order() const { return X_.columns + 1; }
 
-    // Rows of a sparse X that are summed at a time: some slabs of them, whose sums cost little.
+    // Rows of a sparse X that are summed together. Large enough that adding up the slabs costs
+    // little.
     index_t slab() const { return X_.rows <= 16384 ? 2048 : 8192; }
 
     static void put(double* H, index_t order, index_t j, index_t k, double value) {
@@ -46,8 +48,9 @@ class GramPass {
         index_t numbers() const { return (j1 * (j1 + 1) - j0 * (j0 + 1)) / 2 * width; }
     };
 
-    // The columns in tiles as wide as fit, each cut into ranges of rows of the triangle: `shares`
-    // of even work in all, or more where the cache holds no more.
+    // Cuts the columns into tiles as wide as possible, and each tile into ranges of rows of the
+    // triangle: about `shares` ranges of equal work in total, or more if their sums would not fit
+    // the cache.
     std::vector<Task> tasks(index_t columns, index_t shares) const {
         const index_t lanes = engine_.set->f64.lanes, D = order();
         const Data::Bounds work = shares > 1 ? X_.pair_counts() : nullptr;
@@ -72,8 +75,8 @@ class GramPass {
         return out;
     }
 
-    // The rows are summed slab by slab, and the slabs added up in their order. Where there are
-    // tasks enough each is done by one thread; otherwise the slabs of each are shared out.
+    // Sums the rows slab by slab, and adds up the slabs in order. If there are enough tasks, each
+    // runs on one thread; otherwise the slabs of a task are distributed to the threads.
     void sparse(const double* h, index_t columns, double* H) {
         const index_t threads = engine_.threads, D = order();
         std::vector<Task> all = tasks(columns, 1);
@@ -108,12 +111,12 @@ class GramPass {
             return;
         }
         for (const Task& task : all) {
-            const index_t wave = std::min(slabs, threads);
-            for (index_t k = 0; k < wave; ++k) parts[k].reserve(task.numbers());
+            const index_t together = std::min(slabs, threads);
+            for (index_t k = 0; k < together; ++k) parts[k].reserve(task.numbers());
             double* sum = sums[0].reserve(task.numbers());
             std::fill_n(sum, task.numbers(), 0.0);
-            for (index_t first = 0; first < slabs; first += wave) {
-                const index_t here = std::min(wave, slabs - first);
+            for (index_t first = 0; first < slabs; first += together) {
+                const index_t here = std::min(together, slabs - first);
                 engine_.loop(here, pairs * columns, [&](index_t k, int worker) {
                     add(task, first + k, worker, parts[k].reserve(0));
                 });
@@ -133,10 +136,10 @@ class GramPass {
         }
     }
 
-    // X^T (h o [X, 1]) by strips of its rows; a strip needs the columns up to its diagonal only.
-    // With an origin, both X are taken from there, in a copy of the chunk's rows: put right
-    // afterwards, the products would have lost digits. Where most weights are 0, as those of the
-    // rows beyond a margin are, the others' rows are gathered in such a copy.
+    // Computes X^T (h o [X, 1]) by strips of its rows. A strip needs only the columns up to its
+    // diagonal. If there is an origin, it is subtracted from a copy of the chunk's rows: correcting
+    // the products afterwards would lose digits. If most weights of a column are 0, as for rows
+    // beyond a margin, only the other rows are gathered.
     void dense(const double* h, index_t columns, double* H) {
         const Kernels<double>& k = engine_.set->f64;
         const index_t D = order(), d = X_.columns, block = strip_rows(columns);
@@ -148,7 +151,7 @@ class GramPass {
             Buffer<char> scratch;
         };
         std::vector<Space> space(engine_.threads);
-        const Weighed weighed = weighed_rows(h, columns);
+        const WeightedRows weighted = find_weighted_rows(h, columns);
         const double multiply_adds = 0.5 * double(X_.rows) * d * d * columns;
         engine_.loop(strips * columns, multiply_adds, [&](index_t task, int worker) {
             const index_t p = task % columns, j1 = d - task / columns * block;  // long strips first
@@ -159,13 +162,14 @@ class GramPass {
             char* scratch = space[worker].scratch.reserve(k.scratch);
             std::fill_n(sums, block * N, 0.0);
             const index_t width = j1 - j0;
-            const bool few = weighed.few[p];
-            for (index_t first = weighed.start[p]; first < weighed.start[p + 1]; first += depth) {
-                const index_t here = std::min(depth, weighed.start[p + 1] - first);
+            const bool few = weighted.few[p];
+            for (index_t first = weighted.start[p]; first < weighted.start[p + 1]; first += depth) {
+                const index_t here = std::min(depth, weighted.start[p + 1] - first);
                 double* part = space[worker].strip.reserve(depth * j1);
-                gather(weighed.rows.data() + first, here, j1, origin, part);
+                gather(weighted.rows.data() + first, here, j1, origin, part);
                 const DenseView view = {part, Type::f64, here, j1, j1, 1};
-                k_.weigh(view, 0, here, weighed.weights.data() + first, 1, zero.data(), j1, panels);
+                k_.weigh(view, 0, here, weighted.weights.data() + first, 1, zero.data(), j1,
+                         panels);
                 k.multiply({view, nullptr, 0, true}, j0, j1, here, panels, N, sums - j0 * N, N,
                            scratch);
             }
@@ -194,20 +198,21 @@ class GramPass {
             for (index_t p = 0; p < columns; ++p) H[p * D * D + D * D - 1] += h[i * columns + p];
     }
 
-    // The columns of h of which fewer than half are not 0, and their rows and weights, one column
-    // after the other.
-    struct Weighed {
+    // The columns of h in which fewer than half the weights are not 0 (`few`), with the rows and
+    // values of these weights, one column after another.
+    struct WeightedRows {
         std::vector<char> few;
         std::vector<index_t> start, rows;
         std::vector<double> weights;
     };
 
-    // By two sweeps along the rows of h: column by column, each number would be on another page.
-    Weighed weighed_rows(const double* h, index_t columns) const {
+    // Makes two sweeps along the rows of h. Going column by column would touch a new page for every
+    // number.
+    WeightedRows find_weighted_rows(const double* h, index_t columns) const {
         std::vector<index_t> next(columns, 0);
         for (index_t i = 0; i < X_.rows; ++i)
             for (index_t p = 0; p < columns; ++p) next[p] += h[i * columns + p] != 0;
-        Weighed out{std::vector<char>(columns), std::vector<index_t>(columns + 1, 0), {}, {}};
+        WeightedRows out{std::vector<char>(columns), std::vector<index_t>(columns + 1, 0), {}, {}};
         for (index_t p = 0; p < columns; ++p) {
             out.few[p] = next[p] < X_.rows / 2;
             out.start[p + 1] = out.start[p] + (out.few[p] ? next[p] : 0);
@@ -224,7 +229,7 @@ class GramPass {
         return out;
     }
 
-    // The first `width` columns of some rows of X, from the origin.
+    // Copies the first `width` columns of the listed rows of X, minus the origin.
     void gather(const index_t* rows, index_t count, index_t width, const double* origin,
                 double* out) const {
         const DenseView& X = X_.dense;
@@ -238,7 +243,7 @@ class GramPass {
         });
     }
 
-    // Rows [first, first + count) of X, columns [j0, j0 + width), from the origin.
+    // Copies rows [first, first + count), columns [j0, j0 + width) of X, minus the origin.
     void centre(index_t first, index_t count, index_t j0, index_t width, double* out) const {
         const DenseView& X = X_.dense;
         with_element_type(X.type, [&]<class Source>(Source) {
@@ -249,7 +254,8 @@ class GramPass {
         });
     }
 
-    // Rows of a strip: as many as the product packs at once, fewer where threads would idle.
+    // The number of rows of a strip: as many as the product packs together, fewer if threads would
+    // be idle.
     index_t strip_rows(index_t columns) const {
         index_t block = engine_.set->f64.block_rows;
         while (block > 16 && columns * X_.columns < 2 * block * engine_.threads) block /= 2;

@@ -1,5 +1,5 @@
-// Compressed rows: whether they are in order, rising column numbers, each at most once, and how
-// they are brought there.
+// Checks and establishes the canonical order of compressed rows: rising column numbers, each at
+// most once per row.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace sx {
 
 enum class RowOrder { invalid, duplicates, unsorted, sorted };
 
-// Whether a row has a column more than once: every thread marks those of a row, and wipes them out.
+// Whether any row contains a column twice. Each thread marks the columns of a row in a bit set and
+// clears the set afterwards.
 template <class Index>
 bool has_duplicates(const Engine& engine, index_t rows, index_t columns, const Index* start,
                     const Index* index) {
@@ -38,9 +39,9 @@ bool has_duplicates(const Engine& engine, index_t rows, index_t columns, const I
     return std::any_of(found.begin(), found.end(), [](char duplicates) { return duplicates; });
 }
 
-// How the rows of a compressed matrix lie, whose arrays have room for `entries`. Columns that do
-// not rise are counted over all entries, without a look at where rows start, and then there: in
-// order are rows that have no others.
+// Classifies the order of the rows of a compressed matrix whose arrays have room for `entries`.
+// Counts the positions where the column number does not rise, first across all entries, then at row
+// starts only. All rows are sorted if the two counts agree.
 template <class Index>
 RowOrder check_row_order(const Engine& engine, index_t rows, index_t columns, index_t entries,
                          const Index* start, const Index* index) {
@@ -75,8 +76,8 @@ RowOrder check_row_order(const Engine& engine, index_t rows, index_t columns, in
                                                                : RowOrder::unsorted;
 }
 
-// Puts entries of some rows in the order of their rows and columns; equal ones stay as they came.
-// They are shared out by a digit of the number at a time, the lowest first, without a comparison.
+// Sorts the entries of some rows by row and column with a radix sort. Equal entries keep their
+// order.
 template <class Index, class Value>
 class EntrySort {
   public:
@@ -92,13 +93,13 @@ class EntrySort {
 
     void run(index_t columns) {
         for (int shift = 0; shift == 0 || (columns - 1) >> shift > 0; shift += digit)
-            share_out([&](const Entry& e) { return index_t(e.column) >> shift; });
-        share_out([](const Entry& e) { return index_t(e.row); });
+            distribute([&](const Entry& e) { return index_t(e.column) >> shift; });
+        distribute([](const Entry& e) { return index_t(e.row); });
     }
 
   private:
     template <class Number>
-    void share_out(const Number& number) {
+    void distribute(const Number& number) {
         constexpr index_t mask = most_rows - 1;
         std::fill(place_.begin(), place_.end(), 0);
         for (const Entry& e : entries) ++place_[(number(e) & mask) + 1];
@@ -112,15 +113,15 @@ class EntrySort {
     std::vector<index_t> place_ = std::vector<index_t>(most_rows + 1);
 };
 
-// Writes the rows of a compressed matrix with their entries in order, those of the same column
-// added up in the order they came, and returns how many entries there are. There must be room for
-// as many as the rows have.
+// Writes the rows of a compressed matrix with sorted entries. Entries with the same row and column
+// are added up in their order. Returns the number of entries. The output needs as much room as the
+// input.
 template <class Index, class Value>
 index_t sort_rows(const Engine& engine, index_t rows, index_t columns, const Index* start,
                   const Index* index, const Value* value, Index* new_start, Index* new_index,
                   Value* new_value) {
     using Sort = EntrySort<Index, Value>;
-    constexpr index_t at_once = 1 << 15;  // entries that the cache holds
+    constexpr index_t at_once = 1 << 15;  // entries that fit the cache
     const index_t per_row = start[rows] / std::max<index_t>(rows, 1) + 1;
     const index_t piece = std::clamp<index_t>(at_once / per_row, 1, Sort::most_rows);
     const index_t pieces = (rows + piece - 1) / piece;

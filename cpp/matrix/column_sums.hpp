@@ -1,4 +1,4 @@
-// The sums of the columns of a block of rows.
+// The column sums of a block of rows.
 #pragma once
 
 #include "matrix/views.hpp"
@@ -16,7 +16,7 @@ SX_INLINE V sum_of_parts(const V* part) {
            ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-// The first `count` numbers of a row, the other lanes 0.
+// Loads the first `count` numbers of a row as doubles; the other lanes are 0.
 template <class T>
 SX_INLINE vec<double> doubles(const T* from, int count) {
     if constexpr (sizeof(T) == sizeof(double)) {
@@ -29,11 +29,11 @@ SX_INLINE vec<double> doubles(const T* from, int count) {
 }
 
 // Problem    out[c] = the sum of A[i][c] over the rows of A (rows, width).
-// On return  row i has gone to the part i mod 8 of its column: additions to different
-//            parts overlap, and the bits do not depend on the width.
+// On return  row i was added to partial sum i mod 8 of its column. Additions to different partial
+//            sums overlap, and the bits do not depend on the width.
 template <class T>
 void sum_columns(const T* A, index_t rows, index_t width, double* out) {
-    if (width == 1) {  // one row to each part is one run of numbers
+    if (width == 1) {  // adding row i to part i mod 8 reads contiguous numbers
         double part[sum_ways] = {};
         index_t i = 0;
         for (; i + sum_ways <= rows; i += sum_ways)

@@ -1,4 +1,4 @@
-// The data matrix X as a pass over it takes it, and the columns that X is multiplied with.
+// The data matrix X as the passes use it, and the columns that X is multiplied by.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace sx {
 
-// X in memory: dense, or compressed by samples, by features, or both. Scores are made from the
-// samples where they are there, products with X^T over all rows from the features; with the same
-// bits from the others.
+// X in memory: dense, or compressed by samples, by features, or both. Scores use the samples if
+// available, and products with X^T over all rows use the features. The other representation gives
+// the same bits.
 struct Data {
     bool sparse = false;
     DenseView dense{};
@@ -21,13 +21,13 @@ struct Data {
     bool has_samples = false, has_features = false;
     index_t rows = 0, columns = 0;
 
-    static constexpr index_t few_features = 1024;  // of which a thread can keep sums of its own
+    static constexpr index_t few_features = 1024;  // up to here each thread has its own sums
 
     using Bounds = std::shared_ptr<const std::vector<index_t>>;
 
-    // Where, in the list of every feature, the entries of each chunk of rows begin: (chunks + 1,
-    // columns). Found once and kept: searching for them costs as much as a product. A pass holds
-    // on to its own, since another thread may ask for other chunks meanwhile.
+    // The positions, in the list of every feature, at which each chunk of rows begins: (chunks + 1,
+    // columns). Computed once and kept, because searching for them costs as much as a product. A
+    // pass holds its own reference, since another thread may request other chunks.
     Bounds feature_bounds(index_t chunk) const {
         std::lock_guard<std::mutex> lock(kept->guard);
         if (kept->chunk == chunk) return kept->bounds;
@@ -46,16 +46,16 @@ struct Data {
         return kept->bounds;
     }
 
-    // The bounds for a range of rows for each of some threads, and how long the ranges are. They
-    // are fewer where their bounds would take much memory beside X.
+    // The bounds for one range of rows per thread, and the length of the ranges. There are fewer
+    // ranges if their bounds would need much memory compared with X.
     std::pair<Bounds, index_t> row_ranges(int threads) const {
         const index_t entries = by_feature.offset(columns), fit = entries / (4 * columns + 1);
         const index_t range = rows / std::clamp<index_t>(fit, 1, threads) + 1;
         return {feature_bounds(range), range};
     }
 
-    // Where, in every row, the entries of each of `parts` ranges of features begin: (parts + 1,
-    // rows). The ranges hold about as many entries each, by a sample of the rows.
+    // The positions, in every row, at which each of `parts` ranges of features begins: (parts + 1,
+    // rows). The ranges have about equally many entries, estimated from a sample of the rows.
     Bounds range_bounds(index_t parts) const {
         std::lock_guard<std::mutex> lock(kept->guard);
         if (kept->parts == parts) return kept->ranges;
@@ -81,8 +81,9 @@ struct Data {
         return kept->ranges;
     }
 
-    // How many products of two entries of a row, the constant 1 counted as the last entry, have
-    // their later entry in a feature before j: (columns + 2). What a Gram matrix of X costs.
+    // For every j, the number of pairs of entries within a row whose later entry belongs to a
+    // feature before j: (columns + 2). The constant 1 counts as the last entry. This is the cost of
+    // a Gram matrix of X.
     Bounds pair_counts() const {
         std::lock_guard<std::mutex> lock(kept->guard);
         if (kept->pairs) return kept->pairs;
@@ -97,8 +98,8 @@ struct Data {
         return kept->pairs;
     }
 
-    // A dense X with neighbouring rows side by side, made by make(memory, count) when first asked
-    // for and then kept; `count` numbers of `type`.
+    // A copy of a dense X in column-major order, made by make(memory, count) at the first request
+    // and then kept; `count` numbers of `type`.
     template <class Make>
     DenseView column_major_copy(Type type, const Make& make) const {
         std::lock_guard<std::mutex> lock(kept->guard);
@@ -120,7 +121,7 @@ struct Data {
     std::shared_ptr<Kept> kept = std::make_shared<Kept>();
 };
 
-// The weights and biases of many models, a column for every output of every model.
+// The weights and biases of many models, with one column per output and model.
 template <class T>
 struct ModelColumns {
     const T* W;  // (features, N)

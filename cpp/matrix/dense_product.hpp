@@ -1,10 +1,10 @@
-// Products of a dense X and of its transpose with many columns at once.
+// Products of a dense X and of its transpose with many columns.
 //
 // Problem    Z = X W + b and G = X^T R, for W (d, N), R (n, N), N = models x outputs.
-// Promise    Every entry of a result is summed over its terms in one fixed order, by the same
-//            instructions whatever column it stands in: the bits of a model depend neither on the
-//            number of threads nor on the models beside it. A library's matrix product promises
-//            neither, and would copy an integer X to floating point as a whole.
+// Promise    Every entry of a result is summed in one fixed order, with the same instructions in
+//            every column: the bits of a model depend neither on the number of threads nor on the
+//            other models. A library's matrix product guarantees neither, and would first copy an
+//            integer X to floating point as a whole.
 // See        Goto and van de Geijn, Anatomy of high-performance matrix multiplication, 2008.
 #pragma once
 
@@ -16,23 +16,23 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// A register tile is `strip` rows by up to `tile` vectors of columns. 8 x 3 needs 28 of AVX-512's
-// 32 registers, 4 x 3 all 16 of the others.
+// A register tile has `strip` rows and up to `tile` vectors of columns. 8 x 3 uses 28 of the 32
+// registers of AVX-512, and 4 x 3 uses all 16 of the other instruction sets.
 #if defined(__AVX512F__)
 constexpr int strip = 8;
 #else
 constexpr int strip = 4;
 #endif
 constexpr int tile = 3;
-constexpr index_t block_rows = 64;    // rows of the packed block of X: 64 x 384 doubles stay in L2
-constexpr index_t block_depth = 384;  // terms of a sum between two visits to the result
+constexpr index_t block_rows = 64;    // rows of the packed block of X: 64 x 384 doubles fit into L2
+constexpr index_t block_depth = 384;  // terms of a sum between two updates of the result
 
 template <class T>
 index_t packed_columns(index_t columns) {
     return (columns + lanes<T> - 1) / lanes<T> * lanes<T>;
 }
 
-// Lays B (depth, N) out in panels of up to `tile` vectors, zero-padded to whole vectors.
+// Packs B (depth, N) into panels of up to `tile` vectors, zero-padded to whole vectors.
 template <class T>
 void pack_panels(const T* B, index_t ldb, index_t depth, index_t N, index_t first_column,
                  index_t last_column, T* packed) {
@@ -49,14 +49,14 @@ void pack_panels(const T* B, index_t ldb, index_t depth, index_t N, index_t firs
     }
 }
 
-// The lines of one strip: pointers to the first term of each of its rows, short strips padded by
-// repeating their first row (its results are never stored).
+// The lines of one strip: pointers to the first term of each of its rows. Short strips are padded
+// by repeating their first row, whose results are not stored.
 template <class Source>
 struct Lines {
     const Source* line[strip];
-    const index_t* gather;  // the samples that are the terms, when they are listed
-    index_t first, step;    // else term k is sample first + k; `step` elements apart
-    bool side_by_side;      // the rows of the strip are neighbours in memory
+    const index_t* gather;  // the samples that are the terms, if they are listed
+    index_t first, step;    // otherwise term k is sample first + k, `step` elements apart
+    bool side_by_side;      // the rows of the strip are adjacent in memory
 
     Lines(const DenseOperand& A, index_t i0, index_t height) {
         const Source* base = static_cast<const Source*>(A.X.data);
@@ -75,9 +75,9 @@ struct Lines {
     index_t offset(index_t k) const { return (gather ? gather[k] : first + k) * step; }
 };
 
-// Copies one strip of X, terms [k0, k0 + depth), to [term][strip] and drops the terms that are zero
-// in the whole strip: adding zero changes no bit (of finite weights), and mostly-zero data (images)
-// halves its work. Returns the number of terms kept; `kept` has their numbers.
+// Copies terms [k0, k0 + depth) of one strip of X to [term][strip], and drops terms that are zero
+// in the whole strip. Adding zero changes no bit if the weights are finite, and mostly-zero data
+// (images) needs half the work. Returns the number of terms kept; their indices go to `kept`.
 template <class T, class Source>
 index_t pack_strip(const Lines<Source>& X, index_t k0, index_t depth, T* out, std::int32_t* kept) {
     if (X.side_by_side) {
@@ -148,7 +148,7 @@ inline void multiply_packed(index_t terms, const T* X, const std::int32_t* kept,
     add_tile<T, V>(sum, C, ldc, height, present);
 }
 
-// The same straight from X: with one panel there is nobody to share a packed copy with.
+// Does the same directly from X. With only one panel, packing X does not pay.
 template <class T, int V, class Source>
 inline void multiply_direct(const Lines<Source>& X, index_t k0, index_t depth, const T* panel, T* C,
                             index_t ldc, index_t height, index_t present) {
@@ -172,7 +172,7 @@ template <class T>
 constexpr index_t multiply_scratch_bytes =
     block_rows * block_depth * sizeof(T) + (block_rows / strip) * block_depth * 4;
 
-// Rows [i0, i1) of C += A B, with B in panels; at most block_rows rows at a time.
+// Adds rows [i0, i1) of A B to C, with B in panels. Handles at most block_rows rows.
 template <class T, class Source>
 void multiply_rows(const DenseOperand& A, index_t i0, index_t i1, index_t depth, const T* panels,
                    index_t N, T* C, index_t ldc, void* scratch) {

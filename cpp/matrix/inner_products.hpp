@@ -1,4 +1,4 @@
-// Inner products of many models at once.
+// Inner products of many models.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@ namespace sx {
 
 // Problem    out[m] = sum_jk V[j][m][k] W[j][m][k] + sum_k c[m][k] b[m][k], in double.
 // Given      V, W (features, models, outputs) and b, c (models, outputs), C order.
-// On return  entry e of a model has gone to the part e mod 8 of its sum: additions to different
-//            parts overlap, and the bits do not depend on the number of models.
+// On return  entry e of a model was added to partial sum e mod 8. Additions to different partial
+//            sums overlap, and the bits do not depend on the number of models.
 template <class T>
 void inner_products(const T* W, const T* b, const T* V, const T* c, index_t features,
                     index_t models, index_t outputs, double* out) {

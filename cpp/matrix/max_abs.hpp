@@ -1,4 +1,4 @@
-// The largest of many numbers.
+// The largest absolute value.
 #pragma once
 
 #include "matrix/views.hpp"
@@ -7,7 +7,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// Returns the largest |x|, 0 of none, and NaN unless all of them are finite.
+// Returns the largest |x|; 0 if there are no numbers, NaN unless all of them are finite.
 template <class T>
 double max_abs(const T* x, index_t count) {
     constexpr int ways = 4;
@@ -19,7 +19,7 @@ double max_abs(const T* x, index_t count) {
                              : left > 0 ? load_partial<T>(x + i + k * lanes<T>, int(left), T(0))
                                         : vec<T>{};
             most[k] = max(abs<T>(a), most[k]);
-            nothing[k] += a - a;  // NaN for what is not finite
+            nothing[k] += a - a;  // NaN if not finite
         }
     T out = 0;
     for (int k = 0; k < ways; ++k)

@@ -1,7 +1,7 @@
-// Models taken out of a batch, and put together to one.
+// Splits a batch into models, and joins models to a batch.
 //
-// The weights of one of many models lie far apart. A tile of features is read for all models while
-// it is near.
+// The weights of one model are far apart in a batch. A tile of features is therefore read for all
+// models while it is in the cache.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ void for_features(const Engine& engine, index_t features, index_t width, const B
     });
 }
 
-// out[k] (features, outputs) = the weights of model which[k] in W (features, models, outputs).
+// Writes the weights of model which[k] in W (features, models, outputs) to out[k] (features,
+// outputs).
 template <class T>
 void split_models(const Engine& engine, const T* W, index_t features, index_t models,
                   index_t outputs, const index_t* which, const std::vector<T*>& out) {
@@ -34,7 +35,7 @@ void split_models(const Engine& engine, const T* W, index_t features, index_t mo
     });
 }
 
-// W (features, all columns) = the parts (features, width) side by side.
+// Writes the parts (features, width) side by side to W (features, all columns).
 template <class T>
 void join_models(const Engine& engine, const std::vector<const T*>& parts,
                  const std::vector<index_t>& widths, index_t features, T* W) {

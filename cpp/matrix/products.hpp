@@ -1,9 +1,11 @@
-// Products of X and of its transpose with many columns at once, by all threads.
+// Products of X and of its transpose with many columns, on all threads.
 //
 // Problem    Z = X W + b and G += X^T U, for W (features, N), U (rows, N), N = models x outputs.
 // Given      X dense, or compressed by samples, by features, or both.
-// On return  sums whose order depends neither on the number of threads nor on the other columns.
-// See        dense_product.hpp and sparse_product.hpp for the arithmetic; this file shares it out.
+// On return  the sums. Their order depends neither on the number of threads nor on the other
+//            columns.
+// See        dense_product.hpp and sparse_product.hpp for the arithmetic; this file distributes the
+//            work.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +26,8 @@ class MatrixProducts {
         per_row_ = std::max(1.0, double(A.offset(A.rows)) / std::max<index_t>(X.rows, 1));
     }
 
-    // Z[0..count) = x W + b for rows rows[0..count) of X, or [first, first + count).
+    // Computes Z[0..count) = x W + b for rows rows[0..count) of X, or for rows [first, first +
+    // count).
     void scores(const ModelColumns<T>& w, const index_t* rows, index_t first, index_t count, T* Z) {
         if (w.N() == 0) return;
         prepare(w);
@@ -51,14 +54,14 @@ class MatrixProducts {
         }
     }
 
-    // Numbers (rows, N) as the products with X^T read them: where X is sparse, in rows of whole
-    // vectors. `own` is null where they are so already.
+    // Numbers (rows, N) in the layout that products with X^T read: for a sparse X, rows padded to
+    // whole vectors. `own` is null if no padding is needed.
     struct Padding {
         const T* U;
         index_t ldu;
         T* own = nullptr;
 
-        // Rows [i0, i1) of what is padded.
+        // Copies rows [i0, i1) to the padded layout.
         void copy(const T* from, index_t i0, index_t i1, index_t N) const {
             if (!own) return;
             for (index_t i = i0; i < i1; ++i) {
@@ -68,15 +71,15 @@ class MatrixProducts {
         }
     };
 
-    // Room for the padded rows of U (rows, N), which `copy` fills.
+    // Returns a padded layout for the rows of U (rows, N). `copy` fills it.
     Padding padded(const T* U, index_t rows, index_t N) const {
         return X_.sparse ? padded(U, rows, N, space_.gradients) : Padding{U, N};
     }
 
-    // Room for `rows` rows of N numbers.
+    // Returns memory for `rows` rows of N numbers.
     T* rows_of(index_t rows, index_t N) { return space_.Z.reserve(rows * N); }
 
-    // Where X is sparse; a single column stays as it is.
+    // Pads to whole vectors, except a single column.
     Padding padded(const T* U, index_t rows, index_t N, Buffer<T>& buffer) const {
         const index_t ldu = N == 1 ? 1 : k_.padded(N);
         if (ldu == N) return {U, N};
@@ -86,10 +89,10 @@ class MatrixProducts {
 
     index_t blocks_of(index_t rows) const { return (rows + k_.block_rows - 1) / k_.block_rows; }
 
-    // Rows of one chunk, whole blocks. Dense sums are made chunk by chunk, so that the size must
-    // depend on the shape of X alone for the bits not to depend on the number of models. Sparse
-    // sums run on from chunk to chunk: there it is as large as the cache likes, and has enough
-    // entries per feature; all rows where they are not there by samples.
+    // The number of rows of a chunk, in whole blocks. For a dense X, sums are made chunk by chunk:
+    // the size must depend only on the shape of X, so that the bits do not depend on the number of
+    // models. For a sparse X, sums continue from chunk to chunk: the chunk is as large as fits the
+    // cache, with enough entries per feature, and contains all rows if X is not stored by samples.
     index_t chunk(index_t N) const {
         if (!X_.sparse) {
             const index_t cached = (1 << 20) / std::max<index_t>(X_.columns, 1);
@@ -102,31 +105,31 @@ class MatrixProducts {
         return blocks_of(rows) * k_.block_rows;
     }
 
-    // The features are few enough for every thread to keep sums of its own.
+    // Whether there are few enough features for every thread to have its own sums.
     bool by_slabs() const { return X_.has_samples && X_.columns <= Data::few_features; }
 
-    // Rows of the slabs that are under way at a time: as many as there are threads, or more where
+    // The number of rows in the slabs that are processed together: one slab per thread, or more if
     // their sums are small.
-    index_t rows_of_wave(index_t N) const {
+    index_t rows_together(index_t N) const {
         const index_t slabs = (X_.rows + rows_of_slab - 1) / rows_of_slab;
         const index_t fit = few_sums / (X_.columns * k_.padded(N) + 1);
         return rows_of_slab *
                std::min(std::max<index_t>(fit, engine_.threads), std::max<index_t>(slabs, 1));
     }
 
-    // G += X^T U, slab by slab of the rows: fill(first, count, space, number, worker) returns U of
-    // a block of rows, which it may write to `space`, and the block's number since the last
-    // fold(blocks). A slab's sums are made by one thread, from rows that it has just scored, and
-    // then added up in their order.
+    // Computes G += X^T U slab by slab. fill(first, count, space, number, worker) returns U for a
+    // block of rows and may write it to `space`; `number` counts the blocks since the last
+    // fold(blocks). One thread sums a slab, from rows that it has just scored. The slabs are then
+    // added up in order.
     template <class Fold, class Fill>
     void over_slabs(index_t N, T* G, index_t ldg, const Fold& fold, const Fill& fill) {
-        const index_t block = k_.block_rows, wave = rows_of_wave(N), d = X_.columns;
+        const index_t block = k_.block_rows, together = rows_together(N), d = X_.columns;
         T* blocks = space_.Z.reserve(block * N * engine_.threads);
         const Padding room = padded(blocks, block * engine_.threads, N, space_.gradients);
         const index_t ldu = room.ldu;
-        T* sums = space_.sums.reserve(wave / rows_of_slab * d * ldu);
-        for (index_t row = 0; row < X_.rows; row += wave) {
-            const index_t rows = std::min(wave, X_.rows - row);
+        T* sums = space_.sums.reserve(together / rows_of_slab * d * ldu);
+        for (index_t row = 0; row < X_.rows; row += together) {
+            const index_t rows = std::min(together, X_.rows - row);
             const index_t slabs = (rows + rows_of_slab - 1) / rows_of_slab;
             engine_.loop(slabs, work(rows, N), [&](index_t slab, int worker) {
                 T* own = sums + slab * d * ldu;
@@ -156,7 +159,7 @@ class MatrixProducts {
     }
 
     void prepare(const ModelColumns<T>& w) {
-        // Most models start from zero, and X need not be read to know its scores there.
+        // Most models start from zero. Their scores do not require reading X.
         zero_weights_ =
             std::all_of(w.W, w.W + X_.columns * w.N(), [](T weight) { return weight == 0; });
         if (zero_weights_) return;
@@ -170,7 +173,7 @@ class MatrixProducts {
         scratch_ = static_cast<char*>(scratch());
     }
 
-    // Counts rows that were scored; scores of zero weights need no look at X.
+    // Counts the rows that were scored. With zero weights X was not read.
     void count_scored(index_t rows) const {
         if (!zero_weights_) engine_.read->forward += rows;
     }
@@ -188,7 +191,7 @@ class MatrixProducts {
                         scratch_ + worker * k_.scratch);
     }
 
-    // Z = X W + b, and then(i0, i1, worker) for every finished block of rows.
+    // Computes Z = X W + b and calls then(i0, i1, worker) for every finished block of rows.
     template <class Then>
     void forward(const ModelColumns<T>& w, const index_t* rows, index_t first, index_t count, T* Z,
                  const Then& then) {
@@ -213,8 +216,8 @@ class MatrixProducts {
             const index_t vectors = (N + k_.lanes - 1) / k_.lanes;
             const index_t each = (vectors + engine_.threads - 1) / engine_.threads * k_.lanes;
             const index_t groups = (N + each - 1) / each;
-            // Threads that write to the same line of the cache wait for each other: where there is
-            // much to write, every group of columns gets lines of its own.
+            // Threads that write to the same cache line slow each other down. If there is much to
+            // write, every group of columns therefore gets separate lines.
             const bool own = groups > 1 && count * per_row_ > double(X_.columns);
             T* sums = own ? space_.sums.reserve(X_.columns * ldu) : G;
             const index_t lds = own ? ldu : ldg;
@@ -228,8 +231,8 @@ class MatrixProducts {
         } else if (X_.sparse && !X_.has_features) {
             const index_t parts = engine_.threads;
             const Data::Bounds kept = X_.range_bounds(parts);
-            // A sum that ends within a vector is slow to be read again: where they are few, whole
-            // vectors of them are kept.
+            // Reading back a sum that ends within a vector is slow. If there are few sums, they are
+            // padded to whole vectors.
             const bool whole = ldu == ldg || X_.columns * ldu > few_sums;
             T* sums = whole ? G : space_.sums.reserve(X_.columns * ldu);
             if (!whole) copy_rows(G, ldg, sums, ldu, N);
@@ -244,7 +247,7 @@ class MatrixProducts {
             const Data::Bounds kept = all ? nullptr : X_.feature_bounds(chunk(N));
             const index_t* from = all ? nullptr : kept->data() + first / chunk(N) * X_.columns;
             const index_t* to = all ? nullptr : from + X_.columns;
-            // Some features are far more frequent than others: tasks enough to even that out.
+            // Some features are much more frequent than others. Many small tasks even this out.
             const index_t block = std::clamp<index_t>(X_.columns / 32, 4, 256);
             engine_.loop((X_.columns + block - 1) / block, work(count, N), [&](index_t task, int) {
                 const index_t j0 = task * block, j1 = std::min(X_.columns, j0 + block);
@@ -269,7 +272,8 @@ class MatrixProducts {
         return rows * (X_.sparse ? per_row_ : double(X_.columns)) * k_.padded(N);
     }
 
-    // Features of one task, so that the threads get shares as even as strips of 8 allow.
+    // The number of features per task that distributes strips of 8 features most evenly to the
+    // threads.
     index_t even_block() const {
         index_t best = k_.block_rows, least = X_.columns + k_.block_rows;
         for (index_t block = k_.block_rows; block >= 24; block -= 8) {
@@ -283,7 +287,7 @@ class MatrixProducts {
         return best;
     }
 
-    // One row of sums for each feature, between rows of different lengths.
+    // Copies one row of sums per feature between arrays with different row lengths.
     void copy_rows(const T* from, index_t from_row, T* to, index_t to_row, index_t N) const {
         for (index_t j = 0; j < X_.columns; ++j)
             std::copy_n(from + j * from_row, N, to + j * to_row);
@@ -301,15 +305,16 @@ class MatrixProducts {
 
     void* scratch() { return space_.scratch.reserve(k_.scratch * engine_.threads); }
 
-    // Rows [i0, i1) of Z = b.
+    // Initialises rows [i0, i1) of Z with b.
     static void begin(const ModelColumns<T>& w, index_t i0, index_t i1, T* Z) {
         const index_t N = w.N();
         for (index_t i = i0; i < i1; ++i)
             for (index_t c = 0; c < N; ++c) Z[i * N + c] = w.b[c] + T(0);  // never -0
     }
 
-    // Z = X W + b for all rows, a range of them for each thread: every score is summed in the order
-    // of the features, as it is from the entries of its row, and has the same bits.
+    // Computes Z = X W + b for all rows, with one range of rows per thread. Every score is summed
+    // in the order of the features, as it would be from the entries of its row, and has the same
+    // bits.
     void score_by_feature(const ModelColumns<T>& w, T* Z) {
         const index_t N = w.N();
         const auto [kept, range] = X_.row_ranges(engine_.threads);
@@ -324,7 +329,7 @@ class MatrixProducts {
                      });
     }
 
-    static constexpr index_t few_sums = 1 << 16;   // of features times columns
+    static constexpr index_t few_sums = 1 << 16;   // features times columns
     static constexpr index_t rows_of_slab = 2048;  // whole blocks
 
     const Engine engine_;
@@ -335,7 +340,8 @@ class MatrixProducts {
     const T* W_ = nullptr;
     index_t ldw_ = 0;
     char* scratch_ = nullptr;
-    // What a pass works in is kept from call to call: fresh pages cost a twentieth of a pass.
+    // The workspace of a pass is kept from call to call: fresh pages would cost 5 % of the time of
+    // a pass.
     struct Workspace {
         Buffer<T> Z, weights, gradients, sums;
         Buffer<char> scratch;

@@ -1,4 +1,4 @@
-// Sums over rows, block of rows by block, and the largest of all numbers.
+// Sums over rows by blocks, and the largest absolute value of an array.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,22 @@
 
 namespace sx {
 
-// The sums of the columns of A (rows, width). Blocks of a fixed number of rows are summed on their
-// own, by whichever thread has them in its cache, and then added up in their order: the bits do not
-// depend on how many blocks come at a time.
+// The column sums of A (rows, width). Blocks of a fixed number of rows are summed separately, by
+// whichever thread has them in its cache, and then added up in order. The bits do not depend on how
+// many blocks are processed together.
 class BlockedRowSums {
   public:
-    // Up to `blocks` blocks come between two calls of `fold`.
+    // At most `blocks` blocks are added between two calls of `fold`.
     BlockedRowSums(const Engine& engine, index_t width, index_t blocks)
         : engine_(engine), width_(width), parts_(blocks * width), sums_(width, 0.0) {}
 
-    // The rows of one of the blocks.
+    // Sums the rows of one block.
     template <class T>
     void add(index_t block, const T* A, index_t rows) {
         engine_.kernels<T>().sum_columns(A, rows, width_, parts_.data() + block * width_);
     }
 
-    // Adds up the first `blocks` of the blocks.
+    // Adds the first `blocks` blocks to the sums.
     void fold(index_t blocks) {
         for (index_t block = 0; block < blocks; ++block)
             for (index_t c = 0; c < width_; ++c) sums_[c] += parts_[block * width_ + c];
@@ -39,7 +39,7 @@ class BlockedRowSums {
     std::vector<double> parts_, sums_;
 };
 
-// out = the sums of the columns of A (rows, width).
+// out = the column sums of A (rows, width).
 template <class T>
 void column_sums(const Engine& engine, const T* A, index_t rows, index_t width, double* out) {
     const index_t block = engine.kernels<T>().block_rows, blocks = (rows + block - 1) / block;
@@ -53,7 +53,7 @@ void column_sums(const Engine& engine, const T* A, index_t rows, index_t width, 
     sums.put(out);
 }
 
-// Whether all of some numbers are the first of them.
+// Whether all numbers are equal to the first one.
 template <class T>
 bool all_equal(const Engine& engine, const T* x, index_t count) {
     constexpr index_t piece = 1 << 14;
@@ -68,7 +68,7 @@ bool all_equal(const Engine& engine, const T* x, index_t count) {
     return std::none_of(differ.begin(), differ.end(), [](char other) { return other; });
 }
 
-// The largest |x|, NaN unless all are finite.
+// Returns the largest |x|, NaN unless all numbers are finite.
 template <class T>
 double max_abs_of_all(const Engine& engine, const T* x, index_t count) {
     constexpr index_t piece = 1 << 15;

@@ -1,10 +1,10 @@
-// Products of a sparse X and of its transpose with many columns at once.
+// Products of a sparse X and of its transpose with many columns.
 //
 // Problem    C += A B, for a compressed A (X by samples, or X^T by features) and B (., N).
-// Given      B with rows padded to whole vectors (ldb), so that no load needs a mask; N = 1 goes
-//            without vectors and unpadded.
-// On return  every entry of C has been summed over the entries of its row of A in their order:
-//            neither threads nor neighbouring columns change a bit.
+// Given      B with rows padded to whole vectors (ldb), so that no load needs a mask. N = 1 uses
+//            scalars without padding.
+// On return  every entry of C has been summed over the entries of its row of A in their order: the
+//            bits depend neither on the number of threads nor on the neighbouring columns.
 #pragma once
 
 #include <type_traits>
@@ -15,9 +15,9 @@
 namespace sx {
 inline namespace SX_ISA {
 
-constexpr index_t look_ahead = 16;  // entries between the fetch of a row of B and its use
+constexpr index_t look_ahead = 16;  // entries between the prefetch of a row of B and its use
 
-// The type of values that are all 1.
+// Stands for the type of the values if all of them are 1.
 struct One {};
 
 template <class T, class Source>
@@ -28,7 +28,8 @@ SX_INLINE T value_of(const Source* value, index_t k) {
         return static_cast<T>(value[k]);
 }
 
-// How far the entries are those of the rows to come, where one row follows the other; else 0.
+// The end of the entries whose position is known in advance, so that rows of B can be prefetched; 0
+// if the rows of A are not contiguous.
 template <class Index>
 SX_INLINE index_t entries_known(const CompressedOperand& P, const Index* start, index_t rows) {
     return P.list || P.from || P.to ? 0 : index_t(start[P.first + rows]);
@@ -85,8 +86,8 @@ void gather_tile(const CompressedOperand& P, index_t i0, index_t i1, const T* B,
 }
 
 // Columns [c, c + width vectors) of C += A^T B, row by row of A: for the few rows of a mini-batch,
-// or where A is not there by columns. Every entry of C is summed in the order of the rows, as by
-// the gather from A's columns: the bits are the same. Rows of C may end within a vector.
+// or if A is not stored by columns. Every entry of C is summed in the order of the rows, so the
+// bits are the same as with gather from the columns of A. Rows of C may end within a vector.
 template <class T, class V, int width, bool whole, class Index, class Source>
 void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t ldb, index_t c,
                   index_t present, T* C, index_t ldc) {
@@ -126,7 +127,7 @@ void scatter_tile(const CompressedOperand& P, index_t rows, const T* B, index_t 
     }
 }
 
-// As with_types, with values that are all 1 told apart.
+// Like with_types, but passes One if all values are 1.
 template <class Run>
 void with_values(const CompressedView& A, Run run) {
     if (!A.ones)

@@ -1,4 +1,4 @@
-// Views of the data matrix X (samples x features), as the kernels see it. No memory is owned here.
+// Views of the data matrix X (samples x features) for the kernels. They do not own memory.
 #pragma once
 
 #include <cstdint>
@@ -45,16 +45,16 @@ struct DenseView {
     index_t row_stride, column_stride;  // in elements
 };
 
-// One compressed matrix: `rows` lists of (index, value).
-// It holds X by samples (CSR), or the transpose of X by features (CSC).
+// A compressed matrix: `rows` lists of (index, value). It holds X by samples (CSR), or the
+// transpose of X by features (CSC).
 struct CompressedView {
     const void* start;  // (rows + 1) offsets
-    const void* index;  // column numbers, each once in a row
+    const void* index;  // column numbers, at most once per row
     const void* value;
     Type type;  // of the values: f32 or f64
-    bool wide;  // 64-bit offsets and indices, else 32-bit
+    bool wide;  // 64-bit offsets and indices, otherwise 32-bit
     index_t rows, columns;
-    bool ones;     // all values are 1, and need not be read
+    bool ones;     // all values are 1 and need not be read
     bool ordered;  // the column numbers rise within every row
 
     index_t offset(index_t i) const {
@@ -65,7 +65,7 @@ struct CompressedView {
         return wide ? static_cast<const std::int64_t*>(index)[k]
                     : static_cast<const std::int32_t*>(index)[k];
     }
-    // The first of the entries [low, high), which are sorted, whose column is not before `least`.
+    // The first of the sorted entries [low, high) whose column is at least `least`.
     index_t first_from(index_t low, index_t high, index_t least) const {
         while (low < high) {
             const index_t middle = (low + high) / 2;
@@ -76,7 +76,7 @@ struct CompressedView {
         }
         return low;
     }
-    // `count` of the rows, from `first` on.
+    // The `count` rows from `first` on.
     CompressedView rows_from(index_t first, index_t count) const {
         CompressedView part = *this;
         part.start = static_cast<const char*>(start) + first * (wide ? 8 : 4);
@@ -100,16 +100,16 @@ void with_types(const CompressedView& A, Run run) {
         with_index(std::int32_t());
 }
 
-// Which part of X a product reads: rows `rows[0..]` of X if given, else rows from `first`.
+// The part of X that a product reads: rows `rows[0..]` of X if given, otherwise rows from `first`.
 struct DenseOperand {
     DenseView X;
     const index_t* rows;
     index_t first;
-    bool transposed;  // the product is with X^T: result rows are features, terms are samples
+    bool transposed;  // multiply by X^T: result rows are features, terms are samples
 };
 
-// Which rows of A, and which part of each: entries [from[r], to[r]) of row r where given, else all.
-// Row i of C belongs to row list[i] of A where given, else to row first + i.
+// The part of A that a product reads. Row i of C belongs to row list[i] of A if a list is given,
+// otherwise to row first + i. Of row r, entries [from[r], to[r]) are used if given, otherwise all.
 struct CompressedOperand {
     CompressedView A;
     const index_t* list;

@@ -1,4 +1,4 @@
-// The labels and weights of the rows of X, and the loss that judges the scores against them.
+// The labels and weights of the rows of X, as blocks for the loss kernels.
 #pragma once
 
 #include "losses/block.hpp"
@@ -20,8 +20,8 @@ struct Labels {
     }
 };
 
-// `rows` rows from `first` on, with their scores Z (rows, models, outputs), as the kernels of the
-// losses take them; what these are to leave is for the caller to add.
+// Returns the loss block of `rows` rows from `first` on, with scores Z (rows, models, outputs). The
+// caller sets the outputs of the block.
 template <class T>
 LossBlock<T> block_of(const Labels& labels, const LossForm& form, index_t first, index_t rows,
                       index_t models, index_t outputs, T* Z, T* scratch) {

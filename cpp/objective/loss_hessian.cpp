@@ -1,4 +1,4 @@
-// Built once for every instruction set, with SX_ISA naming it.
+// Built once for every instruction set. SX_ISA is its name.
 #include "objective/loss_kernels.hpp"
 
 namespace sx {

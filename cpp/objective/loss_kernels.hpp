@@ -1,10 +1,10 @@
-// Values, gradients and hits of the losses, and products of their Hessians with directions, over
-// many models at once.
+// Values, gradients and hits (correct predictions) of the losses, and products of their Hessians
+// with directions, for many models at once.
 //
-// A lane is one (row, model) pair. The kernels take `loss_tile` lanes at a time, turn their scores
-// into [output][lane] order, work on whole vectors of lanes, and turn the results back. Short tiles
-// are padded with zeros and run the same instructions, so the bits of a lane depend neither on its
-// position nor on its neighbours.
+// A lane is one (row, model) pair. The kernels process `loss_tile` lanes at a time: they transpose
+// the scores to [output][lane] order, work on whole vectors of lanes, and transpose the results
+// back. Short tiles are padded with zeros and run the same instructions, so the bits of a lane
+// depend neither on its position nor on its neighbours.
 #pragma once
 
 #include "losses/dispatch.hpp"
@@ -13,8 +13,8 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// A sample without weight must leave no trace, whatever its scores: inf or NaN times 0 is NaN. Its
-// scores are replaced by 0, and everything that follows is finite.
+// Replaces the scores of samples without weight by 0. Otherwise an infinite or NaN score times 0
+// would give NaN.
 template <class T>
 SX_INLINE void zero_unweighted(const LossTile<T>& tile, std::int64_t outputs, T* scores) {
     T keep[loss_tile];
@@ -33,8 +33,8 @@ SX_INLINE void write_results(const LossTile<T>& tile, std::int64_t count, double
     for (std::int64_t l = 0; l < count; ++l) hit[l] = tile.s[l] * double(tile.hit[l]);
 }
 
-// The rows of a single model as one row of many, which is read faster. Returns the stride of the
-// scale.
+// Treats many rows of a single model as one row of many models, which is read faster. Returns the
+// stride of the scale.
 template <class T>
 SX_INLINE std::int64_t as_one_row(LossBlock<T>& block) {
     if (block.models != 1) return 1;
@@ -56,7 +56,7 @@ void loss_over_tiles(LossBlock<T> block) {
     for (std::int64_t first = 0; first < total; first += loss_tile) {
         const std::int64_t count = total - first < loss_tile ? total - first : loss_tile;
         T* Z = block.Z + first * block.outputs;
-        // Single outputs need no turning, and scores that the gradient replaces need no copy.
+        // Single outputs need no transpose, and scores that the gradient will replace need no copy.
         const bool in_place = binary && block.gradient && count == loss_tile;
         T* scores = in_place ? Z : block.scratch;
         read_labels(block, scale_model, count, next, tile);
@@ -84,9 +84,10 @@ void loss_over_tiles(LossBlock<T> block) {
 }
 
 // Problem    the loss, its gradient and the hits for every (row, model) of a block.
-// Given      a LossBlock; labels within the classes.
-// On return  value, hit and, when asked, the gradient in place of Z. No NaN at scores of +-1e300
-//            (float: +-1e30); inf only where the loss exceeds T. NaN scores give a NaN value.
+// Given      a LossBlock with valid labels.
+// On return  value, hit and, if requested, the gradient in place of Z. No NaN for scores of +-1e300
+//            (float: +-1e30); inf only if the loss exceeds the range of T. NaN scores give a NaN
+//            value.
 template <class T>
 void loss_block(Loss loss, const LossBlock<T>& block) {
     with_loss(loss, [&]<class L>(L) {
@@ -132,8 +133,9 @@ void hessian_over_tiles(LossBlock<T> block, T* V) {
 }
 
 // Problem    s scale d2loss(Z) V for every (row, model) of a block.
-// Given      a LossBlock with Z; V of the same shape; a smooth loss: others are refused before.
-// On return  the products in place of V. No NaN at scores of +-1e300 (float: +-1e30).
+// Given      a LossBlock with Z; V of the same shape. The loss must be smooth: callers refuse
+//            others.
+// On return  the products in place of V. No NaN for scores of +-1e300 (float: +-1e30).
 template <class T>
 void hessian_block(Loss loss, const LossBlock<T>& block, T* V) {
     with_loss(loss, [&]<class L>(L) {

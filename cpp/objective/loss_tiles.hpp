@@ -1,5 +1,5 @@
-// Tiles of scores on their way into and out of the loss kernels: labels and weights gathered,
-// scores turned from (lane, output) to [output][lane] order and back.
+// Tiles of scores for the loss kernels: gathers labels and weights, and transposes scores from
+// (lane, output) to [output][lane] order and back.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// The labels and weights of a tile, and what came out for it.
+// The labels and weights of a tile, and its results.
 template <class T>
 struct LossTile {
     T y[loss_tile], weight[loss_tile], loss[loss_tile], hit[loss_tile];
@@ -30,7 +30,8 @@ SX_INLINE void copy_strided(const From* from, std::int64_t stride, std::int64_t 
     }
 }
 
-// s * scale, and 0 where s is 0 even if the scale is infinite; the stride of scale is 0 or 1.
+// weight = s * scale, and 0 where s is 0 even if the scale is infinite. The stride of scale is 0 or
+// 1.
 template <class T>
 SX_INLINE void weigh(const double* s, const double* scale, std::int64_t stride, std::int64_t count,
                      T* weight) {
@@ -42,12 +43,12 @@ SX_INLINE void weigh(const double* s, const double* scale, std::int64_t stride, 
     }
 }
 
-// Where the next lane stands.
+// The row and model of the next lane.
 struct LossCursor {
     std::int64_t row, model;
 };
 
-// Fills y, s and weight for the next `count` lanes; the lanes beyond them get weight 0.
+// Fills y, s and weight for the next `count` lanes. The lanes after them get weight 0.
 template <class T>
 SX_INLINE void read_labels(const LossBlock<T>& block, std::int64_t scale_model, std::int64_t count,
                            LossCursor& next, LossTile<T>& tile) {
@@ -76,17 +77,18 @@ SX_INLINE void read_labels(const LossBlock<T>& block, std::int64_t scale_model, 
     }
 }
 
-// Up to lanes<T> outputs, from k on, of a vector of lanes between Z (count, outputs) and the
-// scratch.
+// A square part of the transpose: lanes<T> lanes by up to lanes<T> outputs, from output k on,
+// between Z (count, outputs) and the scratch.
 template <class T>
 struct TileCorner {
     std::int64_t lane, k, width, count, outputs;
 
     SX_INLINE std::int64_t offset(std::int64_t i) const { return (lane + i) * outputs + k; }
-    // A whole vector may run into the lanes that follow, but never out of the tile.
+    // Whether a whole vector fits into Z. It may extend into the following lanes, but not past the
+    // tile.
     SX_INLINE bool whole(std::int64_t i) const { return offset(i) + lanes<T> <= count * outputs; }
-    // A transpose of fewer columns than half a square costs more than moving the numbers one by
-    // one.
+    // Whether a vector transpose pays: for fewer columns than half a vector, moving the numbers one
+    // by one is faster.
     SX_INLINE bool worth() const { return 2 * width >= lanes<T> && lane + lanes<T> <= count; }
 
     SX_INLINE void in(const T* Z, T* scores) const {
@@ -135,7 +137,7 @@ SX_INLINE void copy_tile(const T* from, std::int64_t count, T* to) {
         for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) store<T>(to + l, load<T>(from + l));
 }
 
-// Z (count, outputs) to scores (outputs, loss_tile), the missing lanes 0.
+// Transposes Z (count, outputs) to scores (outputs, loss_tile). Missing lanes become 0.
 template <class T>
 void transpose_in(const T* Z, std::int64_t count, std::int64_t outputs, T* scores) {
     if (outputs == 1) {
@@ -149,8 +151,8 @@ void transpose_in(const T* Z, std::int64_t count, std::int64_t outputs, T* score
     }
 }
 
-// The last outputs first and the lanes in order: what a whole vector spills into the following
-// lanes is overwritten by their own numbers.
+// Starts with the last outputs and goes through the lanes in order: a whole vector also writes to
+// the following lanes, whose numbers are then written over it.
 template <class T>
 void transpose_out(const T* scores, std::int64_t count, std::int64_t outputs, T* Z) {
     if (outputs == 1) return copy_tile(scores, count, Z);

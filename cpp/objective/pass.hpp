@@ -1,5 +1,5 @@
-// Passes over X that judge scores: the value and the gradient of the objective, and products of its
-// Hessian with directions. Orchestration only: the arithmetic is in the kernels.
+// Passes over X that compute the value and the gradient of the objective, and products of its
+// Hessian with directions. They only distribute work; the arithmetic is in the kernels.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace sx {
 
-// What a pass adds to: value[m] += sum of s loss, hits[m] += sum of s over rows predicted right
-// and, where G is given, G += X^T U, gb += sum of U, with U = s scale dloss/dz. Where `scores`
-// (rows, N) is given they are left there.
+// The sums that a pass adds to: value[m] += sum of s loss, hits[m] += sum of s over correctly
+// predicted rows and, if G is given, G += X^T U, gb += sum of U, with U = s scale dloss/dz. If
+// `scores` (rows, N) is given, the scores are stored there.
 template <class T>
 struct ObjectiveSums {
     double *value, *hits;  // (models)
@@ -22,8 +22,8 @@ struct ObjectiveSums {
     T* scores = nullptr;
 };
 
-// One pass over rows of X, chunk by chunk: scores, then losses and their gradient while the scores
-// are in the cache, then the product with X^T.
+// One pass over the rows of X. For each chunk it computes the scores, then the losses and their
+// gradient while the scores are in the cache, then the product with X^T.
 template <class T>
 class ObjectivePass {
     using Padding = typename MatrixProducts<T>::Padding;
@@ -32,7 +32,7 @@ class ObjectivePass {
     ObjectivePass(const Engine& engine, const Data& X)
         : engine_(engine), k_(engine.kernels<T>()), X_(X), products_(engine, X) {}
 
-    // Over rows rows[0..count) of X, or all of them.
+    // Uses rows rows[0..count) of X, or all rows if `rows` is null.
     void value_gradient(const ModelColumns<T>& w, const Labels& labels, const LossForm& form,
                         const index_t* rows, index_t count, const ObjectiveSums<T>& out) {
         const index_t N = w.N(), B = w.models, block = k_.block_rows;
@@ -42,16 +42,16 @@ class ObjectivePass {
         const bool slabs = with_gradient && !rows && products_.by_slabs();
         const index_t need = loss_scratch<T>(w.outputs);
         const index_t rows_at_once =
-            slabs ? products_.rows_of_wave(N) : std::min(products_.chunk(N), count);
+            slabs ? products_.rows_together(N) : std::min(products_.chunk(N), count);
         double* values = space_.row_value.reserve(block * B * engine_.threads);
         double* hits_of_rows = space_.row_hit.reserve(block * B * engine_.threads);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
         const index_t blocks = products_.blocks_of(rows_at_once);
         BlockedRowSums all_values(engine_, B, blocks), all_hits(engine_, B, blocks);
         BlockedRowSums biases(engine_, N, blocks);
-        // Rows [first, first + here) of the labels, a block, whose scores are Z.
-        const auto judge = [&](const Labels& near, index_t first, index_t here, T* Z,
-                               index_t number, int worker) {
+        // Processes one block: rows [first, first + here) of the labels, with scores Z.
+        const auto evaluate = [&](const Labels& near, index_t first, index_t here, T* Z,
+                                  index_t number, int worker) {
             if (out.scores) std::copy_n(Z, here * N, out.scores + first * N);
             LossBlock<T> rows_of_block =
                 block_of(near, form, first, here, B, w.outputs, Z, scratch + worker * need);
@@ -73,7 +73,7 @@ class ObjectivePass {
                 N, out.G, out.ldg, fold,
                 [&](index_t first, index_t here, T* Z, index_t number, int worker) {
                     products_.score(w, nullptr, first, 0, here, Z, worker);
-                    judge(labels, first, here, Z, number, worker);
+                    evaluate(labels, first, here, Z, number, worker);
                     return Z;
                 });
             products_.count_scored(count);
@@ -87,7 +87,7 @@ class ObjectivePass {
                 const Labels near = list ? listed(labels, B, list, here) : labels;
                 const index_t origin = list ? 0 : first;
                 products_.forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
-                    judge(near, origin + i0, i1 - i0, Z + i0 * N, i0 / block, worker);
+                    evaluate(near, origin + i0, i1 - i0, Z + i0 * N, i0 / block, worker);
                     if (with_gradient) padding.copy(Z, i0, i1, N);
                 });
                 fold(products_.blocks_of(here));
@@ -100,8 +100,8 @@ class ObjectivePass {
         if (with_gradient) biases.put(out.gb);
     }
 
-    // G += X^T U, gb += sum of U, with U = s scale d2loss(Z) (X V + c), the directions V and c
-    // given as columns and Z (rows, N) the scores at which the Hessian is taken.
+    // G += X^T U, gb += sum of U, with U = s scale d2loss(Z) (X V + c). V and c are the directions
+    // as columns, and Z (rows, N) the scores at which the Hessian is taken.
     void hessian_times(const ModelColumns<T>& v, const Labels& labels, const LossForm& form,
                        const T* Z, T* G, double* gb) {
         const index_t N = v.N();
@@ -110,10 +110,10 @@ class ObjectivePass {
         const index_t need = hessian_scratch<T>(v.outputs), block = k_.block_rows;
         const bool slabs = products_.by_slabs();
         const index_t rows_at_once =
-            slabs ? products_.rows_of_wave(N) : std::min(products_.chunk(N), X_.rows);
+            slabs ? products_.rows_together(N) : std::min(products_.chunk(N), X_.rows);
         T* scratch = space_.loss_scratch.reserve(need * engine_.threads);
         BlockedRowSums biases(engine_, N, products_.blocks_of(rows_at_once));
-        // Rows [first, first + here), a block, whose scores along V are U.
+        // Processes one block: rows [first, first + here), with scores U along V.
         const auto apply = [&](index_t first, index_t here, T* U, index_t number, int worker) {
             T* scores = const_cast<T*>(Z + first * N);  // only read
             apply_loss_hessian(engine_, form.loss,
@@ -148,14 +148,14 @@ class ObjectivePass {
         biases.put(gb);
     }
 
-    // Replaces V by s scale d2loss(Z) V, Z being the scores of the block.
+    // Replaces V by s scale d2loss(Z) V, where Z are the scores of the block.
     static void apply_loss_hessian(const Engine& engine, Loss loss, const LossBlock<T>& block,
                                    T* V) {
         engine.set->hessian->times(loss, block, V);
     }
 
   private:
-    // The labels and weights of listed rows, brought together.
+    // Gathers the labels and weights of the listed rows.
     Labels listed(const Labels& from, index_t models, const index_t* list, index_t count) {
         Labels out = from;
         const index_t y_width = from.y_model ? models : 1;
@@ -180,7 +180,7 @@ class ObjectivePass {
     const Kernels<T>& k_;
     const Data& X_;
     MatrixProducts<T> products_;
-    // Kept from call to call, as that of the products is.
+    // Kept from call to call, like the workspace of the products.
     struct Workspace {
         Buffer<T> loss_scratch;
         Buffer<double> row_value, row_hit, listed_s;

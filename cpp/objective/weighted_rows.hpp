@@ -1,4 +1,4 @@
-// Duals and gradients of the rows, (rows, models, outputs), together with the weights of the rows.
+// Duals and gradients of the rows (rows, models, outputs), combined with the weights of the rows.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace sx {
 
-// out = U (rows, models, outputs) times the weight of the row and a factor of the model; 0 in rows
-// without weight, whatever U is there.
+// out = U (rows, models, outputs) times the weight of the row and the factor of the model. Rows
+// without weight give 0, even if U is not finite there.
 inline void multiply_weights(const Engine& engine, const Labels& labels, const double* U,
                              index_t rows, index_t models, index_t outputs, double* out) {
     const index_t width = models * outputs, block = engine.kernels<double>().block_rows;
@@ -28,8 +28,8 @@ inline void multiply_weights(const Engine& engine, const Labels& labels, const d
     });
 }
 
-// out (models, outputs) = the sums over the rows of s U, or of s |U|; rows without weight count for
-// nothing, whatever U is there.
+// out (models, outputs) = the sums over the rows of s U, or of s |U| if `sizes`. Rows without
+// weight are skipped, even if U is not finite there.
 inline void weighted_sums(const Engine& engine, const Labels& labels, const double* U, index_t rows,
                           index_t models, index_t outputs, bool sizes, double* out) {
     const index_t width = models * outputs, block = engine.kernels<double>().block_rows;

@@ -1,4 +1,4 @@
-// Between the lanes of a vector and the bits of a word, and sums over lanes.
+// Conversions between the lanes of a mask and the bits of a word, and sums over lanes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ SX_INLINE vec<T> lane_numbers() {
     return x;
 }
 
-// Lane l is true where bit l of the word is set.
+// Returns a mask in which lane l is true if bit l of the word is set.
 template <class T>
 SX_INLINE mask<T> lanes_of(std::uint32_t word) {
     using Bits = typename Format<T>::Bits;
@@ -34,7 +34,7 @@ SX_INLINE mask<T> lanes_of(std::uint32_t word) {
     return (mask<T>)((own & (Bits(word) - bits<T>{})) != 0);
 }
 
-// Bit l of the word is set where lane l is true.
+// Returns a word in which bit l is set if lane l is true.
 template <class T>
 SX_INLINE std::uint32_t bits_of(mask<T> m) {
 #if defined(__AVX512F__)
@@ -69,7 +69,7 @@ SX_INLINE T fold_lanes(vec<T> x, Join join, std::integer_sequence<int, j...> all
         return joined[0];
 }
 
-// Over all lanes, halves upon halves.
+// Reduces all lanes by repeatedly adding the upper half to the lower half.
 template <class T>
 SX_INLINE T sum_lanes(vec<T> x) {
     return fold_lanes<T, lanes<T> / 2>(

@@ -1,4 +1,4 @@
-// The same text for a vector of columns and for a column that stands alone: V is vec<T> or T.
+// Functions for both a vector of columns and a single column: V is vec<T> or T.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ SX_INLINE V broadcast_as(T x) {
         return broadcast<T>(x);
 }
 
-// Bit l of the word is set where lane l is true.
+// Returns a word in which bit l is set if lane l is true.
 template <class T, class V>
 SX_INLINE std::uint32_t word_of(mask_of<V> m) {
     if constexpr (is_scalar<T, V>)

@@ -1,6 +1,6 @@
-// Vectors of floating-point numbers, as wide as the instruction set allows, and the elementary
-// functions over them. Written with the vector extensions of GCC and Clang: one text for every
-// architecture, and every lane is computed by the same instructions.
+// Vectors of floating-point numbers, as wide as the instruction set allows, and elementary
+// functions on them. Written with the vector extensions of GCC and Clang: the same source serves
+// every architecture, and all lanes are computed by the same instructions.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 #define SX_INLINE inline __attribute__((always_inline))
 
-// Everything that takes a vector is inlined, so no vector is ever passed by a calling convention.
+// All functions that take vectors are inlined, so no vector is ever passed in a call.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -83,9 +83,9 @@ SX_INLINE void store_masked(float* to, __mmask16 m, vec<float> x) {
 }
 #endif
 
-// The first `count` lanes from memory, `rest` in the others; nothing beyond `count` is read. With
-// few columns nearly every access is a partial one: AVX-512's masks make a stochastic step with ten
-// outputs twice as fast as copies of a length known only at run time.
+// Loads the first `count` lanes and sets the others to `rest`. Does not read beyond `count`. With
+// few columns nearly every access is partial: with AVX-512 masks a stochastic step with ten outputs
+// takes half as long as with copies of variable length.
 template <class T>
 SX_INLINE vec<T> load_partial(const T* from, int count, T rest) {
 #if defined(__AVX512F__)
@@ -111,8 +111,8 @@ SX_INLINE V select(M where, V yes, V no) {
     return where ? yes : no;
 }
 
-// sum + a b, rounded once where the instruction set can. Said by name for single numbers: what the
-// compiler makes of an unrolled loop of them may be rounded twice.
+// Returns sum + a b, rounded once if the instruction set has FMA. Scalars need the explicit
+// builtins: in an unrolled loop the compiler may round twice.
 template <class V>
 SX_INLINE V add_product(V sum, V a, V b) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -122,8 +122,8 @@ SX_INLINE V add_product(V sum, V a, V b) {
     return sum + a * b;
 }
 
-// x, a product, rounded before it is added to anything: whether the compiler would round twice
-// depends on what else x is for.
+// Forces the product x to be rounded before it is added to anything. Otherwise the compiler may or
+// may not use FMA, depending on how else x is used.
 template <class V>
 SX_INLINE V rounded(V x) {
 #if defined(__AVX512F__)
@@ -136,7 +136,7 @@ SX_INLINE V rounded(V x) {
     return x;
 }
 
-// Of a NaN and a number, max and min return the second argument.
+// If either argument is NaN, max and min return the second argument.
 template <class V>
 SX_INLINE V max(V a, V b) {
     return a > b ? a : b;
@@ -147,7 +147,7 @@ SX_INLINE V min(V a, V b) {
     return a < b ? a : b;
 }
 
-// Two rows of a square of numbers exchange the off-diagonal blocks of `half` lanes.
+// Exchanges the off-diagonal blocks of `half` lanes between two rows of a square matrix.
 template <int half, class T, int... j>
 SX_INLINE void exchange_blocks(vec<T>& a, vec<T>& b, std::integer_sequence<int, j...>) {
     constexpr int V = lanes<T>;
@@ -156,7 +156,8 @@ SX_INLINE void exchange_blocks(vec<T>& a, vec<T>& b, std::integer_sequence<int, 
     a = first;
 }
 
-// Transposes a square of lanes x lanes numbers: 2 x 2 blocks by their quarters, recursively.
+// Transposes a matrix of lanes x lanes numbers by exchanging the quarters of 2 x 2 blocks,
+// recursively.
 template <class T, int half = lanes<T> / 2>
 SX_INLINE void transpose(vec<T> (&row)[lanes<T>]) {
 #pragma GCC unroll 16
@@ -167,7 +168,7 @@ SX_INLINE void transpose(vec<T> (&row)[lanes<T>]) {
     if constexpr (half > 1) transpose<T, half / 2>(row);
 }
 
-// How a type is laid out in memory, and the constants of the functions below in its precision.
+// The memory layout of a type, and the constants of the functions below in its precision.
 template <class T>
 struct Format;
 
@@ -176,7 +177,7 @@ struct Format<double> {
     using Bits = std::uint64_t;
     static constexpr int digits = 52, bias = 1023;
     static constexpr Bits one = 0x3ff0000000000000u, sqrt_half = 0x3fe6a09e667f3bcdu;
-    static constexpr double integers = 0x1p52;  // from here on to its double, the spacing is 1
+    static constexpr double integers = 0x1p52;  // the spacing of doubles is 1 from here on
     static constexpr double log2_e = 1.4426950408889634;
     static constexpr double ln2_high =
         6.93147180369123816490e-01;  // 32 bits: n * ln2_high is exact
@@ -205,8 +206,8 @@ SX_INLINE vec<T> abs(vec<T> x) {
     return (vec<T>)((bits<T>)x & ~(sign << (8 * sizeof(T) - 1)));
 }
 
-// p x^k + q x^(k-1) + next x^(k-2) + ..., the even and the odd powers by Horner's rule each: the
-// chain of dependent operations is half as long as that of a single rule, and it is what costs.
+// Evaluates p x^k + q x^(k-1) + next x^(k-2) + ... Even and odd powers are summed separately by
+// Horner's rule. This halves the chain of dependent operations, which determines the time.
 template <class T>
 SX_INLINE vec<T> polynomial(vec<T> x, vec<T>, vec<T> p, vec<T> q) {
     return p * x + q;
@@ -220,15 +221,15 @@ SX_INLINE vec<T> polynomial(vec<T> x, vec<T> square, vec<T> p, vec<T> q, T next,
 // exp(x) = 2^n exp(r), r = x - n ln 2, |r| <= ln(2) / 2.
 //
 // Given      any x.
-// On return  within 1.1 ulp; 0 where the result is below 1.5 times the smallest normal number, inf
-//            where it is too large, NaN for NaN.
+// On return  exp(x) within 1.1 ulp; 0 if the result is below 1.5 times the smallest normal number,
+//            inf if it is too large, NaN for NaN.
 // See        Cody and Waite, Software manual for the elementary functions, 1980, chapter 6. The
-//            polynomial interpolates (exp(r) - 1 - r) / r^2 at Chebyshev's points; relative error
-//            of exp(r) 2e-17 (double), 1e-8 (float).
+//            polynomial interpolates (exp(r) - 1 - r) / r^2 at the Chebyshev points. The relative
+//            error of exp(r) is 2e-17 (double) or 1e-8 (float).
 template <class T>
 SX_INLINE vec<T> exp(vec<T> x) {
     using F = Format<T>;
-    constexpr T round = T(1.5) * F::integers;  // adding it leaves n in the low bits
+    constexpr T round = T(1.5) * F::integers;  // adding it puts n into the low bits
     const vec<T> shifted = x * F::log2_e + round;
     const vec<T> n = shifted - round;
     const vec<T> r = (x - n * F::ln2_high) - n * F::ln2_low;
@@ -247,12 +248,13 @@ SX_INLINE vec<T> exp(vec<T> x) {
     const vec<T> power = (square * tail + r) + T(1);
     const vec<T> scaled = (vec<T>)((bits<T>)power + ((bits<T>)shifted << F::digits));
     const vec<T> bounded = select(x < F::exp_lowest, vec<T>{}, scaled);
-    // x + inf is inf for an x too large and NaN for NaN, the two cases left.
+    // The remaining cases: x + inf is inf if x is too large, and NaN if x is NaN.
     return select(x <= F::exp_highest, bounded, x + T(__builtin_inf()));
 }
 
-// k ln 2 + log(1 + f) for sqrt(1/2) <= 1 + f < sqrt(2); full relative accuracy in f when k = 0.
-// See fdlibm, e_log.c: with s = f / (2 + f), log(1 + f) = 2 artanh(s) = f - f^2/2 + s (f^2/2 + R).
+// Returns k ln 2 + log(1 + f) for sqrt(1/2) <= 1 + f < sqrt(2), with full relative accuracy if
+// k = 0. See fdlibm, e_log.c: with s = f / (2 + f),
+//     log(1 + f) = 2 artanh(s) = f - f^2/2 + s (f^2/2 + R).
 template <class T>
 SX_INLINE vec<T> log_near_one(vec<T> f, vec<T> k) {
     using F = Format<T>;
@@ -285,17 +287,17 @@ SX_INLINE Split<T> split(vec<T> x) {
     constexpr typename F::Bits fraction = (typename F::Bits(1) << F::digits) - 1;
     const bits<T> moved = (bits<T>)x + (F::one - F::sqrt_half);
     const bits<T> biased = moved >> F::digits;  // k + bias
-    // A small integer put into the low bits of 2^digits is that number plus 2^digits: no conversion
-    // from integers is needed, which not every instruction set has.
+    // Writing a small integer into the low bits of 2^digits gives 2^digits plus that integer. This
+    // avoids a conversion from integers, which not every instruction set has.
     const vec<T> counted = (vec<T>)(biased | (bits<T>)broadcast<T>(F::integers));
     return {(vec<T>)((moved & fraction) + F::sqrt_half), counted - (F::integers + T(F::bias)),
             (vec<T>)((typename F::Bits(2 * F::bias) - biased) << F::digits)};
 }
 
 // Given      x >= 0 and finite, or NaN.
-// On return  log(1 + x) within 2 ulp however small x is, NaN for NaN.
-// See        fdlibm, s_log1p.c. What the sum 1 + x rounds away is put back into f, so that f is x
-//            itself while 1 + x < sqrt(2).
+// On return  log(1 + x) within 2 ulp for every x, however small; NaN for NaN.
+// See        fdlibm, s_log1p.c. The rounding error of 1 + x is added to f, so that f equals x while
+//            1 + x < sqrt(2).
 template <class T>
 SX_INLINE vec<T> log1p(vec<T> x) {
     const vec<T> sum = x + T(1);

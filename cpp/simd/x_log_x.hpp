@@ -1,4 +1,4 @@
-// x log x of many numbers: what a cross-entropy's duals cost.
+// x log x of many numbers. It dominates the cost of the conjugates of cross-entropies.
 #pragma once
 
 #include "matrix/views.hpp"
@@ -8,7 +8,7 @@ namespace sx {
 inline namespace SX_ISA {
 
 // Given      x in [0, 1].
-// On return  x log x in its place, within some ulp; 0 for what is too small to count.
+// On return  x log x in place, within a few ulp; 0 if x is below `smallest`.
 template <class T>
 void x_log_x(T* x, index_t count) {
     constexpr T smallest = sizeof(T) == 8 ? T(1e-300) : T(1e-35f);

@@ -1,4 +1,4 @@
-// Numbers written in decimal, read to the nearest double, as Python's float() does.
+// Reads decimal numbers to the nearest double, like Python's float().
 #pragma once
 
 #include <charconv>
@@ -17,21 +17,21 @@ inline bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
 }
 
-// What may follow a number: a blank, the end of the line or a comment.
+// Whether c may follow a number: a blank, the end of the line or a comment.
 inline bool ends_word(char c) {
     return is_blank(c) || c == '\n' || c == '#';
 }
 
 namespace decimal {
 
-// Does [p, end) spell `word`, in capitals or not?
+// Whether [p, end) spells `word`, ignoring case.
 inline bool spells(const char* p, const char* end, const char* word) {
     for (; p != end && *word; ++p, ++word)
         if ((*p | 32) != *word) return false;
     return p == end && !*word;
 }
 
-// inf, infinity or nan, with or without a sign.
+// Parses inf, infinity or nan, with or without a sign.
 inline bool special(const char* p, const char* end, double* value) {
     const bool negative = p != end && *p == '-';
     if (p != end && (*p == '-' || *p == '+')) ++p;
@@ -46,8 +46,8 @@ inline bool special(const char* p, const char* end, double* value) {
     return true;
 }
 
-// Is the number too large for a double, or too small? One of the two is known: the place of its
-// first digit decides.
+// Whether an out-of-range number is too large (true) or too small (false). The position of its
+// first non-zero digit decides.
 inline bool too_large(const char* p, const char* end, std::int64_t exponent) {
     bool point = false, seen = false;
     for (; p != end && (*p | 32) != 'e'; ++p) {
@@ -62,7 +62,7 @@ inline bool too_large(const char* p, const char* end, std::int64_t exponent) {
     return seen && exponent > 0;
 }
 
-// Numbers of many digits or far from 1; the grammar was checked before.
+// Parses numbers that have many digits or are far from 1. The syntax was checked before.
 inline void slow(const char* p, const char* end, std::int64_t exponent, double* value) {
     if (*p == '+') ++p;
     if (std::from_chars(p, end, *value).ec != std::errc::result_out_of_range) return;
@@ -72,17 +72,17 @@ inline void slow(const char* p, const char* end, std::int64_t exponent, double* 
 
 }  // namespace decimal
 
-// Given: text at p that has an end of line somewhere.
-// On return: where the number ended, or null where there is none that ends a word.
+// Given      text at p that contains an end of line.
+// On return  the end of the number, or null if there is no number followed by a word end.
 //
-// A mantissa below 2^53 and a power of ten up to 10^22 are doubles, so one product or quotient of
-// them is the nearest double (Clinger 1990); all others go to std::from_chars.
+// A mantissa below 2^53 and a power of ten up to 10^22 are exact doubles, so one multiplication or
+// division gives the nearest double (Clinger 1990). std::from_chars parses all other numbers.
 inline const char* read_number(const char* p, double* value) {
     static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                         1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     constexpr std::uint64_t most_exact = std::uint64_t(1) << 53;
-    constexpr std::int64_t far = 1 << 20;  // beyond any exponent; more digits are not added up
+    constexpr std::int64_t far = 1 << 20;  // beyond any exponent: further digits are not added up
     const char* const start = p;
     const bool negative = *p == '-';
     if (*p == '-' || *p == '+') ++p;

@@ -1,4 +1,4 @@
-// Text in the svmlight format, `label [qid:number] index:value ...  # comment`, as a CSR matrix.
+// Parses text in svmlight format, `label [qid:number] index:value ... # comment`, to a CSR matrix.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,31 @@ namespace sx::svmlight {
 
 enum class Problem : int { none, label, entry, order, zero, large, qid, no_qid };
 
-// Where the rows go: room for as many lines and colons as the text has.
+// Output arrays, with room for as many rows as the text has lines and as many entries as it has
+// colons.
 template <class Index>
 struct Rows {
     double* labels;
-    Index* starts;  // one more than lines
+    Index* starts;  // lines + 1
     Index* indices;
     double* values;
-    std::int64_t* qids;  // or null: not wanted
+    std::int64_t* qids;  // null if not wanted
 };
 
 struct Found {
     index_t rows = 0, entries = 0;
-    std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = -1;  // as written
-    bool wide = false;  // an index does not fit the type of the indices
+    // The smallest and largest index, as written in the file.
+    std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = -1;
+    bool wide = false;  // an index does not fit the index type
     Problem problem = Problem::none;
     index_t line = 0;  // of the problem, from 1
-    std::string word;  // at which it was found
+    std::string word;  // the word that caused the problem
 };
 
-// Whole lines, which one task reads; all before it is known by its upper bounds.
+// Whole lines that one task parses. first_line and first_colon count what comes before them.
 struct Slab {
     const char* begin;
-    const char* end;  // behind the last end of line
+    const char* end;  // after the last end of line
     index_t lines = 0, colons = 0;
     index_t first_line = 0, first_colon = 0;
 };
@@ -47,7 +49,7 @@ inline const char* skip_blanks(const char* p) {
     return p;
 }
 
-// Reads one slab into its place. Ends at the first problem.
+// Parses one slab into its part of the output. Stops at the first problem.
 template <class Index>
 class Reader {
   public:
@@ -115,7 +117,8 @@ class Reader {
     const char* read_entries(const char* p) {
         const index_t first = entry_;
         std::int64_t last = -1;
-        index_t entry = entry_;  // kept in a register: stores to `out_` may not alias it
+        // In a register: the compiler cannot prove that stores to `out_` do not alias it.
+        index_t entry = entry_;
         Index* const indices = out_.indices;
         double* const values = out_.values;
         for (; is_digit(*p); p = skip_blanks(p)) {
@@ -142,7 +145,7 @@ class Reader {
         return p;
     }
 
-    // The digits at p as a number; -1 from 10^18 on.
+    // Parses the digits at p as a number; -1 if it has more than 18 digits.
     static const char* read_index(const char* p, std::int64_t* index) {
         constexpr std::ptrdiff_t most_digits = 18;
         const char* const word = p;
@@ -165,17 +168,18 @@ class Reader {
     Found found_;
 };
 
-// A text cut into slabs of whole lines. The cuts depend on the text only; the rows do not even
+// A text cut into slabs of whole lines. The cuts depend only on the text, and the rows do not
 // depend on the cuts.
 class Text {
   public:
     Text(const Engine& engine, const char* text, index_t size) {
         const char* const end = text + size;
-        if (size >= 3 && std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3;  // a mark of UTF-8
-        const char* last = end;  // behind the last end of line
+        if (size >= 3 && std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3;  // UTF-8 BOM
+        const char* last = end;  // after the last end of line
         while (last > text && last[-1] != '\n') --last;
         for (const char* begin = text; begin < last;) {
-            // No cut before the last one: a line of any length is searched for its end once.
+            // Never cut before the last line: the end of a line of any length is searched for only
+            // once.
             const char* const cut = last - begin > slab_size ? begin + slab_size : last - 1;
             const char* const behind =
                 static_cast<const char*>(std::memchr(cut, '\n', last - cut)) + 1;
@@ -202,8 +206,8 @@ class Text {
     index_t lines() const { return lines_; }
     index_t colons() const { return colons_; }
 
-    // Given: room for lines() rows and colons() entries. Indices are stored less `base`.
-    // On return: the rows side by side, or the first problem.
+    // Given      room for lines() rows and colons() entries. `base` is subtracted from the indices.
+    // On return  all rows without gaps, or the first problem.
     template <class Index>
     Found read(const Engine& engine, const Rows<Index>& out, int base, bool zero_allowed) const {
         std::vector<Found> parts(slabs_.size());
@@ -225,7 +229,7 @@ class Text {
         return all;
     }
 
-    // The line, from 1, of the row of this number.
+    // Returns the line number, from 1, of a row.
     index_t line_of_row(index_t row) const {
         index_t line = 0;
         for (const Slab& slab : slabs_)
@@ -242,7 +246,7 @@ class Text {
     static constexpr std::ptrdiff_t slab_size = 1 << 20;
 
     static void count(Slab* slab) {
-        constexpr std::ptrdiff_t block = 255;  // counters of one byte each do not overflow
+        constexpr std::ptrdiff_t block = 255;  // so that one-byte counters do not overflow
         for (const char* p = slab->begin; p < slab->end; p += block) {
             const std::ptrdiff_t size = std::min(block, slab->end - p);
             std::uint8_t lines = 0, colons = 0;
@@ -255,8 +259,8 @@ class Text {
         }
     }
 
-    // Moves the rows of a slab to the end of those before it, over the room that blank lines,
-    // comments and qids have left.
+    // Moves the rows of a slab directly after the rows before it. Blank lines, comments and qids
+    // leave gaps.
     template <class Index>
     static void close_up(const Slab& slab, const Found& part, const Rows<Index>& out, Found* all) {
         const index_t lines = slab.first_line - all->rows;
@@ -278,7 +282,7 @@ class Text {
         all->largest = std::max(all->largest, part.largest);
     }
 
-    std::string rest_;  // the last line, if nothing ends it
+    std::string rest_;  // the last line, if it has no end of line
     std::vector<Slab> slabs_;
     index_t lines_ = 0, colons_ = 0;
 };
