@@ -1,5 +1,6 @@
 """The charts of studies, and charts as files: they show what was computed elsewhere."""
 
+import io
 import re
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from sklearn.datasets import load_iris
 
 from separatrix import GradientDescentClassifier, Study, charts
@@ -318,6 +321,20 @@ def test_the_page_fetches_nothing(iris, tmp_path):
     assert not re.search(r"import\s*[^;]{0,200}from\s*[\"']https?:", page)
     assert not re.search(r"(fetch|importScripts|XMLHttpRequest\(\)\.open)\(\s*[\"']https?:", page)
     assert "cdn.jsdelivr" not in page.split("<script")[1][:200]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_png_has_the_pixels_of_the_svg(facts, theme, tmp_path):
+    for chart in (charts.rates(facts), charts.spy(np.eye(9))):
+        png, svg = (
+            charts.save(chart, tmp_path / f"a.{end}", theme=theme, scale=1)
+            for end in ("png", "svg")
+        )
+        again = vl_convert.svg_to_png(svg.read_text(encoding="utf-8"), scale=1)
+        with Image.open(png) as one, Image.open(io.BytesIO(again)) as other:
+            assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
+            assert len(one.convert("RGB").getcolors(1 << 24)) > 3
 
 
 @pytest.mark.slow
