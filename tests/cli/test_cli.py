@@ -152,7 +152,7 @@ def test_quiet_prints_nothing_and_json_only_json(folder):
 
 
 def test_a_value_that_is_given_twice_is_searched_once(folder):
-    assert len(facts("search", "iris", "--C", "1,1.0,10", "--folds", "2")["trials"]) == 2
+    assert len(facts("search", "iris", "--C", "1,1.0,10", "--folds", "2")["candidates"]) == 2
 
 
 def test_search_prints_the_table_and_the_choice(folder):
@@ -162,9 +162,9 @@ def test_search_prints_the_table_and_the_choice(folder):
     assert "2 x deviation" in text
     found = facts(*words)
     assert found["best"] == {"C": 1.0}
-    assert [trial["parameters"]["C"] for trial in found["trials"]] == [0.01, 1.0, 100.0]
-    for trial in found["trials"]:
-        assert trial["mean"] == pytest.approx(np.mean(trial["scores"]))
+    assert [candidate["parameters"]["C"] for candidate in found["candidates"]] == [0.01, 1.0, 100.0]
+    for candidate in found["candidates"]:
+        assert candidate["mean"] == pytest.approx(np.mean(candidate["scores"]))
     assert load_model("m.sx").estimator.C == 1.0
     assert found["metrics"]["train"]["rows"] == 125
     call("search", "mail.tsv", "--folds", "2", "--scoring", "f1_macro")

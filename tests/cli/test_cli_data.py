@@ -19,8 +19,8 @@ def elsewhere(tmp_path, monkeypatch):
 def test_the_search_of_the_course_gives_its_table(data_dir):
     found = facts("search", "a5a", "--model", "svm", "--bias", "penalised",
                   "--C", "0.01,0.1,1,10,100", "--folds", "3")  # fmt: skip
-    means = [f"{trial['mean']:.5f}" for trial in found["trials"]]
-    spreads = [f"{trial['two_deviations']:.5f}" for trial in found["trials"]]
+    means = [f"{candidate['mean']:.5f}" for candidate in found["candidates"]]
+    spreads = [f"{candidate['two_deviations']:.5f}" for candidate in found["candidates"]]
     assert means == ["0.83957", "0.84222", "0.83801", "0.83645", "0.83630"]
     assert spreads == ["0.01153", "0.01228", "0.00817", "0.00841", "0.00861"]
     assert found["best"] == {"C": 0.1}

@@ -17,7 +17,7 @@ from separatrix import GradientDescentClassifier, Study
 from separatrix.study import Store, StoreError, read_facts
 from separatrix.study.store import database as store_module
 from separatrix.study.store import writer as writer_module
-from separatrix.study.store.database import MIGRATIONS, upgrade
+from separatrix.study.store.database import MIGRATIONS, migrate
 from separatrix.study.store.encoding import from_bytes, to_bytes
 from separatrix.study.store.ownership import process_start
 from separatrix.study.store.writer import claim_study, delete_study
@@ -399,7 +399,7 @@ def test_a_migration_is_made_once_and_keeps_everything(stored, monkeypatch):
 def test_a_migration_that_fails_changes_nothing(stored):
     connection = sqlite3.connect(stored, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError):
-        upgrade(connection, (*MIGRATIONS, "CREATE TABLE extra (a);\nDROP TABLE nowhere;\n"))
+        migrate(connection, (*MIGRATIONS, "CREATE TABLE extra (a);\nDROP TABLE nowhere;\n"))
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)
     assert not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'extra'").fetchall()
     connection.close()

@@ -10,7 +10,7 @@ from separatrix import (
     Study,
 )
 from separatrix.study.results.facts import Row
-from separatrix.study.results.verdict import FinishedConfiguration, compare, judge
+from separatrix.study.results.verdict import FinishedConfiguration, compare_configurations, judge
 from support.studies import iris, two_classes
 
 
@@ -25,7 +25,7 @@ def test_mcnemar_is_exact():
     """Of 10 rows in which two differ, 9 to 1: p = 2 (1 + 10) / 2^10."""
     right = np.array([1] * 9 + [0] + [1] * 20)
     other = np.array([0] * 9 + [1] + [1] * 20)
-    found = compare(judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30)))
+    found = compare_configurations(judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30)))
     assert found.p_accuracy == pytest.approx(2 * 11 / 2**10)
     assert found.by == "accuracy"
 
@@ -35,7 +35,9 @@ def test_a_few_rows_do_not_tell_two_apart():
     for rows, by in ((5, ""), (6, "accuracy")):
         right = np.ones(30)
         other = np.r_[np.zeros(rows), np.ones(30 - rows)]
-        found = compare(judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30)))
+        found = compare_configurations(
+            judged(0, right, np.zeros(30)), judged(1, other, np.zeros(30))
+        )
         assert (found.by, found.p_accuracy) == (by, 2 / 2**rows)
 
 
@@ -45,8 +47,8 @@ def test_equal_accuracies_are_told_apart_by_loss_only_if_the_losses_are():
     worse = judged(1, np.ones(50), base + 0.2 + 0.1 * rng.random(50))
     alike = judged(2, np.ones(50), base + 0.1 * rng.standard_normal(50))
     best = judged(0, np.ones(50), base)
-    assert compare(best, worse).by == "loss"
-    assert compare(best, alike).by == ""
+    assert compare_configurations(best, worse).by == "loss"
+    assert compare_configurations(best, alike).by == ""
 
 
 def test_the_verdict_names_the_edge_and_what_cannot_be_told_apart():

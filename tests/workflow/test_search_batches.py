@@ -50,14 +50,14 @@ def test_scores_are_those_of_folds_that_are_standardised_one_by_one(model):
     prepare = PrepareRows(source, choose_settings(source.table))
     pipeline = Pipeline([("prepare", prepare), ("model", estimator)])
     wanted = GridSearchCV(pipeline, {"model__C": CS}, cv=3).fit(rows[:, None], source.y[rows])
-    means = [trial["mean"] for trial in found["trials"]]
+    means = [candidate["mean"] for candidate in found["candidates"]]
     assert means == pytest.approx(wanted.cv_results_["mean_test_score"].tolist(), abs=1e-12)
 
 
 def test_a_bias_that_is_not_free_is_searched_by_folds():
     facts, batches = batches_of(load("iris"), model="svm", options=ModelOptions(bias="none"))
     assert batches == [[0, 3, 6], [1, 4, 7], [2, 5, 8], [9]]
-    assert all(trial["folds_done"] == 3 for trial in facts["trials"])
+    assert all(candidate["folds_done"] == 3 for candidate in facts["candidates"])
 
 
 def test_log_loss_is_that_of_a_pipeline_of_scikit_learn():
@@ -65,7 +65,7 @@ def test_log_loss_is_that_of_a_pipeline_of_scikit_learn():
     found, _ = batches_of(source, scoring="neg_log_loss")
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
     X, y = np.asarray(source.table)[rows], source.y[rows]
-    for C, trial in zip(CS, found["trials"]):
+    for C, candidate in zip(CS, found["candidates"]):
         plain = make_pipeline(StandardScaler(), LogisticRegression(C=C, tol=1e-10, max_iter=10_000))
         wanted = cross_val_score(plain, X, y, cv=3, scoring="neg_log_loss").mean()
-        assert trial["mean"] == pytest.approx(wanted, rel=1e-3)
+        assert candidate["mean"] == pytest.approx(wanted, rel=1e-3)

@@ -9,7 +9,7 @@ from separatrix import GridSearchCV, LogisticRegression, load
 from separatrix.errors import OptionError
 from separatrix.readers import Columns, Source
 from separatrix.training import Interrupted
-from separatrix.workflow.comparing import BASELINE, compare, families_for, naive_bayes
+from separatrix.workflow.comparing import BASELINE, compare_families, families_for, naive_bayes
 from separatrix.workflow.fitting import fit_source
 from separatrix.workflow.model_families import (
     MODEL_FAMILIES,
@@ -137,7 +137,7 @@ def test_a_search_of_a_sparse_matrix_is_that_of_the_library():
     model = LogisticRegression(multiclass="softmax", tol=1e-6)
     wanted = GridSearchCV(model, {"C": [0.01, 1.0]}, cv=3).fit(S[rows], Y[rows])
     means = wanted.cv_results_["mean_test_score"].tolist()
-    assert [trial["mean"] for trial in found["trials"]] == means
+    assert [candidate["mean"] for candidate in found["candidates"]] == means
 
 
 def test_a_best_value_at_the_end_of_the_grid_is_told():
@@ -161,13 +161,13 @@ def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
     found = search_source(source, Cs=[1e-4, 1e4], folds=3, on_progress=end)
     assert found.bundle is None
     assert found.facts["interrupted"] is True
-    assert 0 < sum(trial["folds_done"] for trial in found.facts["trials"]) < 6
-    for trial, wanted in zip(found.facts["trials"], whole.facts["trials"]):
-        done = [score for score in trial["scores"] if score is not None]
-        assert len(done) == trial["folds_done"]
-        assert trial["mean"] == (pytest.approx(np.mean(done)) if done else None)
-        assert all(a in (None, b) for a, b in zip(trial["scores"], wanted["scores"]))
-    full = [t["parameters"] for t in found.facts["trials"] if t["folds_done"] == 3]
+    assert 0 < sum(candidate["folds_done"] for candidate in found.facts["candidates"]) < 6
+    for candidate, wanted in zip(found.facts["candidates"], whole.facts["candidates"]):
+        done = [score for score in candidate["scores"] if score is not None]
+        assert len(done) == candidate["folds_done"]
+        assert candidate["mean"] == (pytest.approx(np.mean(done)) if done else None)
+        assert all(a in (None, b) for a, b in zip(candidate["scores"], wanted["scores"]))
+    full = [t["parameters"] for t in found.facts["candidates"] if t["folds_done"] == 3]
     assert found.facts["best"] in (full or [None])
 
 
@@ -175,7 +175,7 @@ def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
     two = load((np.arange(40.0)[:, None], np.array(["ham", "spam"] * 20)))
     for scoring in SCORINGS:
         facts = search_source(two, Cs=[1.0], folds=2, scoring=scoring).facts
-        assert np.isfinite(facts["trials"][0]["mean"])
+        assert np.isfinite(facts["candidates"][0]["mean"])
     with pytest.raises(OptionError, match="must be one of accuracy, balanced_accuracy, f1_macro"):
         search_source(two, scoring="r2")
     with pytest.raises(OptionError, match="scoring='f1' is of two classes, and these data have 3"):
@@ -199,7 +199,7 @@ def test_a_class_that_is_too_rare_for_the_folds_is_told_without_a_warning(recwar
 
 def test_l1_is_searched_along_with_c():
     facts = search_source(load("iris"), Cs=[0.1, 1.0], l1s=[0.0, 1.0], folds=3).facts
-    assert len(facts["trials"]) == 4
+    assert len(facts["candidates"]) == 4
     assert set(facts["best"]) == {"C", "l1"}
 
 
@@ -218,7 +218,9 @@ def test_models_are_measured_on_rows_they_have_not_seen():
 def test_families_that_are_the_same_for_two_classes_are_compared_once():
     assert families_for(2) == ["logistic", "svm", "perceptron"]
     found = list(
-        compare(prepare_source(load("iris")), ModelOptions(C=0.5, loss="hinge", bias="penalised"))
+        compare_families(
+            prepare_source(load("iris")), ModelOptions(C=0.5, loss="hinge", bias="penalised")
+        )
     )
     assert [row["model"] for row in found] == [*MODEL_FAMILIES, BASELINE]
 

@@ -61,7 +61,7 @@ class Output:
             from separatrix.text import printable_json
 
             escaped = not _encoding().lower().startswith("utf")
-            text = json_module.dumps(plain(facts), ensure_ascii=escaped, allow_nan=False)
+            text = json_module.dumps(json_value(facts), ensure_ascii=escaped, allow_nan=False)
             print(printable_json(text))
 
     def data(self, text: str) -> None:
@@ -122,18 +122,18 @@ def _encoding() -> str:
     return sys.stdout.encoding or "utf-8"
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value as JSON has it: numbers that are not finite become null.
 
-    >>> plain({"C": float("inf"), "rows": (1, 2)})
+    >>> json_value({"C": float("inf"), "rows": (1, 2)})
     {'C': None, 'rows': [1, 2]}
     """
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

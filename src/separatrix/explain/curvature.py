@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.estimators.validation import require_count
 from separatrix.explain.input_checks import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.steps import classes_of
-from separatrix.explain.text_tables import facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import facts, number, table, to_builtin, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 from separatrix.text import quoted
@@ -112,8 +112,8 @@ def curvature_along(
     # several it is a sum, of which what cancels is known to those of the largest only.
     sizes = found[:, 3] if Z.shape[2] == 1 else np.abs(found[:, 2]).max()
     negative = _below(positions, found[:, 2] < -_LEVEL * sizes, lambda t: at(t)[2])
-    values, slopes, curvatures = (plain(column) for column in found[:, :3].T)
-    return CurvatureAlong(made.name, plain(positions), values, slopes, curvatures, negative)
+    values, slopes, curvatures = (to_builtin(column) for column in found[:, :3].T)
+    return CurvatureAlong(made.name, to_builtin(positions), values, slopes, curvatures, negative)
 
 
 def _below(

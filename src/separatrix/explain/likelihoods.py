@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from separatrix.explain.text_tables import facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import facts, number, table, to_builtin, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array
@@ -170,8 +170,8 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
         cross_entropy=here.cross_entropy,
         loss=seen.loss.name,
         is_loss=is_loss,
-        probabilities=plain(here.probabilities),
-        losses=plain(here.losses),
+        probabilities=to_builtin(here.probabilities),
+        losses=to_builtin(here.losses),
         line=_line(seen, labels, Z),
     )
 
@@ -220,7 +220,7 @@ def _line(seen: Weights, labels: Array, Z: Array) -> LikelihoodAlong | None:
     found = [at(t) for t in positions]
     return LikelihoodAlong(
         rows=len(labels),
-        positions=plain(positions),
+        positions=to_builtin(positions),
         likelihoods=tuple(each.likelihood for each in found),
         log_likelihoods=tuple(each.log_likelihood for each in found),
         cross_entropies=tuple(each.cross_entropy for each in found),

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.explain.computation_graph.nodes import MOST_LINES
 from separatrix.explain.predictions import read_row
 from separatrix.explain.steps import Step, step
-from separatrix.explain.text_tables import plain
+from separatrix.explain.text_tables import to_builtin
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.text import counted
 
@@ -38,7 +38,7 @@ the row is left out: its weights do not move.
     """
     seen = weights_of(model)
     x, _, own = read_row(model, seen, row, [])
-    label = own if label is None else plain(label)
+    label = own if label is None else to_builtin(label)
     if label is None:
         raise ValueError(
             "A step needs the true class of the row, and none was given. Give label=, one of "

@@ -22,7 +22,7 @@ from separatrix.estimators.validation import (
 from separatrix.explain.input_checks import numbers_of
 from separatrix.explain.perceptron_story import PerceptronStory, Plane
 from separatrix.explain.separating_planes import plane_or_none, strictly_apart
-from separatrix.explain.text_tables import plain
+from separatrix.explain.text_tables import to_builtin
 from separatrix.losses import LOSSES
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
@@ -81,11 +81,11 @@ def perceptron(
     return PerceptronStory(
         classes=classes,
         mistakes=tuple(mistakes),
-        path=plain(np.array(kept)),
-        weights=plain(w[:-1]),
+        path=to_builtin(np.array(kept)),
+        weights=to_builtin(w[:-1]),
         bias=float(w[-1]),
         angles=_angles(absorbed, w if fit_intercept else w[:-1]),
-        labels=plain(labels),
+        labels=to_builtin(labels),
         separable=separable,
         radius=radius,
         margin=margin,
@@ -250,7 +250,7 @@ def _plane(name: str, w: Array, X: Array, t: Array) -> Plane:
     scores, length = X @ w[:-1] + w[-1], float(np.linalg.norm(w[:-1]))
     margin = float((t * scores).min()) / length if length else 0.0
     right = float(((scores >= 0.0) == (t > 0.0)).mean())
-    return Plane(name, plain(w[:-1]), float(w[-1]), right, margin)
+    return Plane(name, to_builtin(w[:-1]), float(w[-1]), right, margin)
 
 
 def _absorbed_margin(plane: Plane) -> float:
@@ -262,7 +262,7 @@ def _absorbed_margin(plane: Plane) -> float:
 def _angles(X: Array, w: Array) -> tuple[float, ...]:
     lengths = np.linalg.norm(X, axis=1) * np.linalg.norm(w)
     cosines = np.divide(X @ w, lengths, out=np.zeros(len(X)), where=lengths > 0.0)
-    return plain(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))))
+    return to_builtin(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))))
 
 
 def _ignore_convergence() -> Any:

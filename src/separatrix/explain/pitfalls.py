@@ -15,7 +15,7 @@ from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
 from separatrix.estimators.validation import require_count, require_number
 from separatrix.explain.input_checks import numbers_of
-from separatrix.explain.text_tables import facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import facts, number, table, to_builtin, wrapped
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -81,7 +81,7 @@ def one_at_a_time(
     angles = {way: _angle(-start, path[1]) for way, path in paths.items()}
     apart = float(np.abs(paths["one at a time"] - paths["one at a time, other order"]).max())
     table_rows = tuple(
-        (way, *plain(path[1]), angles[way], _mean_loss(rows, labels, path[-1]))
+        (way, *to_builtin(path[1]), angles[way], _mean_loss(rows, labels, path[-1]))
         for way, path in paths.items()
     )
     off = (
@@ -104,7 +104,7 @@ def one_at_a_time(
             f"Simultaneous updates go exactly along minus the gradient. {off}",
             order,
         ),
-        {"paths": {way: plain(path) for way, path in paths.items()}, "angles": angles},
+        {"paths": {way: to_builtin(path) for way, path in paths.items()}, "angles": angles},
     )
 
 
@@ -147,7 +147,7 @@ def outlier(distance: float = 60.0) -> Demonstration:
             f"error by {number(moved[0])} and that of the logistic loss by {number(moved[1])}.",
             f"{verdict}: it punishes a row for being too right.",
         ),
-        {"x": plain(x), "y": plain(y), "outlier": float(distance), "planes": lines},
+        {"x": to_builtin(x), "y": to_builtin(y), "outlier": float(distance), "planes": lines},
     )
 
 
@@ -170,7 +170,7 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
     }
     paths = {way: _descend(slope, [(0, 1)], 1.0, steps) for way, slope in ways.items()}
     table_rows = tuple(
-        (way, *plain(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
+        (way, *to_builtin(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
         for way, path in paths.items()
     )
     begins = "and training begins"
@@ -186,7 +186,7 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
             "Where a tie is a mistake, the first step is the mean of all examples, each with its "
             f"sign, {begins}.",
         ),
-        {"paths": {way: plain(path) for way, path in paths.items()}},
+        {"paths": {way: to_builtin(path) for way, path in paths.items()}},
     )
 
 
@@ -221,11 +221,11 @@ def large_rate(
     table_rows, losses = [], {}
     for share, model in zip(shares, models):
         curve = model.history_["train_loss"]
-        losses[number(share)] = plain(curve)
+        losses[number(share)] = to_builtin(curve)
         fate = "falls" if curve[-1] <= curve[0] else "diverges"
         if share > 1.0 and fate == "falls":  # what grows is still small beside what shrinks
             fate = "falls, not for long"
-        ends = *plain(curve[[0, -1]]), len(curve)
+        ends = *to_builtin(curve[[0, -1]]), len(curve)
         table_rows.append((float(share * limit), float(share), *ends, fate))
     told = [
         str(diagnosis)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.estimators.validation import require_count
-from separatrix.explain.text_tables import cut, facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import cut, facts, number, table, to_builtin, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
@@ -218,7 +218,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     seen = weights_of(model)
     notes: list[str] = []
     x, raw, own = read_row(model, seen, row, notes)
-    label = own if label is None else plain(label)
+    label = own if label is None else to_builtin(label)
     if label is not None and label not in seen.classes:
         notes.append(f"The label {label!r} is none of the classes of the model.")
         label = None
@@ -241,9 +241,9 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
         margin=margin,
         distance=margin / length if length else math.inf,
         classes=seen.classes,
-        scores=plain(scores),
-        probabilities=None if P is None else plain(P[0]),
-        bias=plain(seen.b),
+        scores=to_builtin(scores),
+        probabilities=None if P is None else to_builtin(P[0]),
+        bias=to_builtin(seen.b),
         contributions=parts,
         bias_towards=float(biases[decided] - biases[rival]) + 0.0,
         hidden=hidden,
@@ -271,7 +271,7 @@ def read_row(
         raise ValueError(f"One row is explained at a time. Got {X.shape[0]} instead.")
     X = X.toarray() if sp.issparse(X) else X
     table = row if source is None else source.table
-    raw = {name: plain(table[name])[0] for name in table} if isinstance(table, Columns) else {}
+    raw = {name: to_builtin(table[name])[0] for name in table} if isinstance(table, Columns) else {}
     return X, raw, None if own is None else own[0]
 
 
@@ -296,8 +296,8 @@ def _contributions(
         Contribution(
             seen.names[j],
             float(x[j]),
-            plain(seen.W[:, j]),
-            plain(x[j] * seen.W[:, j]),
+            to_builtin(seen.W[:, j]),
+            to_builtin(x[j] * seen.W[:, j]),
             float(towards[j]),
             None if raw is None or raw[j] == x[j] else float(raw[j]),
         )
@@ -318,7 +318,7 @@ def _template(seen: Weights, x: Array, ahead: Array) -> Template | None:
     def image(values: Array) -> tuple[tuple[float, ...], ...]:
         out = np.zeros(shape)
         np.add.at(out, (rows, columns), values)
-        return plain(out)
+        return to_builtin(out)
 
     raw = seen.raw(x)
     return Template(image(x if raw is None else raw), image(ahead), image(x * ahead))

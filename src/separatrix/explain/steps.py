@@ -13,7 +13,7 @@ from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.computation_graph.nodes import MOST_LINES, Graph, Node, entries
 from separatrix.explain.input_checks import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.loss_nodes import loss_node
-from separatrix.explain.text_tables import change, facts, number, plain, table, wrapped
+from separatrix.explain.text_tables import change, facts, number, table, to_builtin, wrapped
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.penalty import ElasticNet
@@ -227,7 +227,7 @@ class _Problem:
         x = "x" if self.one_row else "X"
         product = "W x" if self.one_row else "X W'"
         nodes = [
-            Node(x, "", (), plain(self.X[0] if self.one_row else self.X)),
+            Node(x, "", (), to_builtin(self.X[0] if self.one_row else self.X)),
             Node("W", "", (), self.shown_weights(self.W), self.shown_weights(GW), by_weights),
         ]
         made_of: tuple[str, ...] = (x, "W")
@@ -249,7 +249,7 @@ class _Problem:
         formula = f"{self.loss.name}(y, z)" if inner is None else inner.loss
         nodes = []
         if not self.one_row:
-            nodes.append(Node("loss", formula, (before,), plain(losses), (1.0 / n,) * n))
+            nodes.append(Node("loss", formula, (before,), to_builtin(losses), (1.0 / n,) * n))
             before, formula = "loss", f"mean of {n}"
         nodes.append(Node("L", formula, (before,), mean, 1.0))
         if self.l2:
@@ -258,16 +258,16 @@ class _Problem:
         return nodes
 
     def shown_weights(self, W: Array) -> Any:
-        return plain(W[:, 0] if self.one_output else W.T)
+        return to_builtin(W[:, 0] if self.one_output else W.T)
 
     def shown_outputs(self, b: Array) -> Any:
-        return plain(b[0] if self.one_output else b)
+        return to_builtin(b[0] if self.one_output else b)
 
     def shown_scores(self, Z: Array) -> Any:
         return self.shown_rows(Z[:, 0, 0] if self.one_output else Z[:, 0])
 
     def shown_rows(self, a: Array) -> Any:
-        return plain(a[0] if self.one_row else a)
+        return to_builtin(a[0] if self.one_row else a)
 
 
 def _filled(shape: tuple[int, ...], slopes: dict[tuple[int, ...], Slope]) -> Array:

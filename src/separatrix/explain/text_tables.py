@@ -71,12 +71,12 @@ def wrapped(sentence: str, width: int) -> list[str]:
     return textwrap.wrap(printable(sentence), max(width, 20)) or [""]
 
 
-def plain(value: Any) -> Any:
+def to_builtin(value: Any) -> Any:
     """Arrays and numbers of numpy as tuples and numbers of Python."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(plain(item) for item in value)
+        return tuple(to_builtin(item) for item in value)
     return value
 
 
@@ -86,7 +86,7 @@ def facts(value: Any) -> Any:
     >>> facts({"loss": math.inf, "rows": (1, 0.5)})
     {'loss': None, 'rows': (1, 0.5)}
     """
-    value = plain(value)
+    value = to_builtin(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: facts(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):

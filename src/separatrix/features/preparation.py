@@ -28,7 +28,7 @@ from separatrix.features.text_columns import Vectoriser, tell_missing
 from separatrix.features.value_checks import require_values
 from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
-from separatrix.packing.schemas import TRUTH, fields_of, integer, refusal
+from separatrix.packing.schemas import TRUTH, fields_of, integer, schema_error
 from separatrix.readers.columns import KINDS, Columns, Kind, require_column
 from separatrix.readers.data_frames import is_frame
 from separatrix.text import listed
@@ -274,13 +274,13 @@ def _sparse_pays(steps: list[Step]) -> bool:
 def _require_consistent(columns: Mapping[str, Kind] | None, steps: list[Step]) -> None:
     """Every step must find its columns in the table."""
     if not steps:
-        raise refusal("steps", "have a step", [])
+        raise schema_error("steps", "have a step", [])
     for k, step in enumerate(steps):
         if isinstance(step, Constant):
             continue
         if columns is None and not isinstance(step, Numbers):
-            raise refusal(f"steps.{k}", "be of numbers, the columns of a matrix", step.kind)
+            raise schema_error(f"steps.{k}", "be of numbers, the columns of a matrix", step.kind)
         used = step.columns if isinstance(step, Numbers) else [getattr(step, "column", "")]
         lost = [name for name in used if columns is not None and name not in columns]
         if lost:
-            raise refusal(f"steps.{k}", "use columns of the table", lost[0])
+            raise schema_error(f"steps.{k}", "use columns of the table", lost[0])

@@ -29,18 +29,20 @@ from separatrix.packing.schemas import (
     is_text,
     list_of,
     optional,
-    plain,
     record,
-    refusal,
+    schema_error,
+    validated,
 )
 from separatrix.readers.columns import KINDS, Kind
 
-WORDS = plain("a list of words", lambda value: isinstance(value, list) and all(map(is_text, value)))
+WORDS = validated(
+    "a list of words", lambda value: isinstance(value, list) and all(map(is_text, value))
+)
 DIFFERENT_WORDS = WORDS.such_that(
     lambda words: len(set(words)) == len(words), "be a list of different words"
 )
 _VECTOR = optional(
-    plain(
+    validated(
         "finite numbers, float64",
         lambda value: is_array(value, "f", 1, finite=True) and value.dtype == np.float64,
     )
@@ -122,10 +124,10 @@ def pack_steps(steps: Sequence[Step]) -> tuple[list[dict[str, Any]], dict[str, A
 def unpack_steps(value: Any, arrays: Any) -> list[Step]:
     """The steps that `pack_steps` was given."""
     if not isinstance(arrays, Mapping):
-        raise refusal("its arrays", "be a dict", arrays)
+        raise schema_error("its arrays", "be a dict", arrays)
     steps = []
     for place, parts in enumerate(
-        list_of(dict_of(plain("", lambda _: True))).unpack(value, "steps")
+        list_of(dict_of(validated("", lambda _: True))).unpack(value, "steps")
     ):
         where = f"steps.{place}"
         kind = choice(*SCHEMAS).unpack(parts.pop("kind", None), f"{where}.kind")
@@ -138,7 +140,7 @@ def _unpack_columns(value: Any, where: str) -> dict[str, Kind]:
     columns: dict[str, Kind] = {}
     for pair in list_of(WORDS).unpack(value, where):
         if len(pair) != 2 or pair[1] not in KINDS or pair[0] in columns:
-            raise refusal(where, "be pairs of a new name and a kind", pair)
+            raise schema_error(where, "be pairs of a new name and a kind", pair)
         columns[pair[0]] = pair[1]
     return columns
 

@@ -24,9 +24,9 @@ from separatrix.packing.schemas import (
     is_text,
     list_of,
     optional,
-    plain,
     record,
-    refusal,
+    schema_error,
+    validated,
 )
 from separatrix.solver_state import State
 from separatrix.training import History
@@ -46,12 +46,12 @@ def _is_classes(value: Any) -> bool:
         return False
 
 
-CLASSES = plain("an array of two classes or more, in their order", _is_classes)
-INTERCEPT = plain(
+CLASSES = validated("an array of two classes or more, in their order", _is_classes)
+INTERCEPT = validated(
     "an array of finite numbers, float32 or float64",
     lambda value: is_array(value, "f", 1, finite=True) and value.dtype.name in WEIGHT_TYPES,
 )
-NAMES = plain(
+NAMES = validated(
     "an array of text", lambda value: is_array(value, "O", 1) and all(map(is_text, value))
 )
 
@@ -95,7 +95,7 @@ def _unpack_weights(value: Any, where: str) -> Any:
         matrix = sp.csr_array((entries, rows["indices"], rows["indptr"]), shape=shape)
     good = is_array(entries, "f", 1 if sp.issparse(matrix) else 2, finite=True)
     if not good or matrix.dtype.name not in WEIGHT_TYPES:
-        raise refusal(where, "be a matrix of finite numbers, float32 or float64", value)
+        raise schema_error(where, "be a matrix of finite numbers, float32 or float64", value)
     return matrix
 
 
@@ -156,7 +156,7 @@ DIAGNOSES = list_of(
             "kind": TEXT,
             "message": MESSAGE,
             "remedy": MESSAGE,
-            "direction": optional(plain("a pair of weights and biases", _is_direction)),
+            "direction": optional(validated("a pair of weights and biases", _is_direction)),
         },
     )
 )

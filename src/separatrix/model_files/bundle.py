@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
-from separatrix.model_files.container import read, refusal, write
+from separatrix.model_files.container import damaged_file_error, read, write
 from separatrix.model_files.model_state import from_state, require_known, to_state
 from separatrix.packing import pack, unpack
 from separatrix.packing.schemas import fields_of
@@ -122,7 +122,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         return _model_of(content, arrays)
     except ValueError as error:
-        raise refusal(path, str(error)) from None
+        raise damaged_file_error(path, str(error)) from None
 
 
 def _model_of(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier | Bundle:

@@ -87,10 +87,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:
             document = _document(path, file.metadata())
             arrays = {name: _array(path, file, name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise refusal(path, f"{_first_lower(str(error))}.") from None
+        raise damaged_file_error(path, f"{_first_lower(str(error))}.") from None
     content = document["content"]
     if document.get("sha256") != _sum(content, arrays):
-        raise refusal(path, "its contents do not have the sum that was written with them.")
+        raise damaged_file_error(
+            path, "its contents do not have the sum that was written with them."
+        )
     return upgrade(content, arrays, document["format"], UPGRADES, FORMAT)
 
 
@@ -107,7 +109,7 @@ def upgrade(
     return content, arrays
 
 
-def refusal(path: str | os.PathLike[str], reason: str) -> ValueError:
+def damaged_file_error(path: str | os.PathLike[str], reason: str) -> ValueError:
     """The error for a file that is no good model file; a reason may quote all that is in it."""
     if len(reason) > REASON:
         reason = f"{reason[:REASON]} ..."
@@ -121,14 +123,14 @@ def _require_plausible(path: str | os.PathLike[str]) -> None:
     """Raise unless this is a file that begins with the length of a header that it can hold."""
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):  # to open a pipe would be to wait
-        raise refusal(path, "it is a folder, a pipe or a device.")
+        raise damaged_file_error(path, "it is a folder, a pipe or a device.")
     with open(path, "rb") as file:
         start = file.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8:
-        raise refusal(path, f"it has {len(start)} bytes.")
+        raise damaged_file_error(path, f"it has {len(start)} bytes.")
     if length > min(status.st_size - 8, HEADER_LIMIT):
-        raise refusal(
+        raise damaged_file_error(
             path,
             f"it begins with the length of a header of {length} bytes, and has "
             f"{status.st_size - 8} bytes after that.",
@@ -138,23 +140,27 @@ def _require_plausible(path: str | os.PathLike[str]) -> None:
 def _document(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) -> dict[str, Any]:
     text = (metadata or {}).get(KEY)
     if text is None:
-        raise refusal(path, f"it is a safetensors file without the entry '{KEY}' in its metadata.")
+        raise damaged_file_error(
+            path, f"it is a safetensors file without the entry '{KEY}' in its metadata."
+        )
     try:
         document = from_json(text)
     except ValueError as error:
-        raise refusal(path, f"its document is no JSON ({error}).") from None
+        raise damaged_file_error(path, f"its document is no JSON ({error}).") from None
     if not isinstance(document, dict):
-        raise refusal(path, "its document is no JSON object.")
+        raise damaged_file_error(path, "its document is no JSON object.")
     number = document.get("format")
     if type(number) is not int or number < 1:
-        raise refusal(path, f"its format is {quoted(number)}, and should be a number from 1 on.")
+        raise damaged_file_error(
+            path, f"its format is {quoted(number)}, and should be a number from 1 on."
+        )
     if number > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} is a model file of format {number}, written by separatrix "
             f"{_writer(document)}. This version reads formats up to {FORMAT}: install a newer one."
         )
     if not isinstance(document.get("content"), dict):
-        raise refusal(path, "its document has no content.")
+        raise damaged_file_error(path, "its document has no content.")
     return document
 
 
@@ -167,15 +173,15 @@ def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
     part = file.get_slice(name)
     kind, shape = part.get_dtype(), part.get_shape()
     if kind not in TYPES or len(shape) > AXES or max(shape, default=0) > np.iinfo(np.intp).max // 8:
-        raise refusal(
+        raise damaged_file_error(
             path, f"the array {quoted(name)} is of type {kind} and shape {quoted(shape)}."
         )
     try:
         array: Array = np.require(file.get_tensor(name), requirements=["C", "A", "W"])
     except ValueError as error:  # a shape of no entries whose axes are too long
-        raise refusal(path, f"the array {quoted(name)} cannot be: {error}.") from None
+        raise damaged_file_error(path, f"the array {quoted(name)} cannot be: {error}.") from None
     if kind == "BOOL" and (array.view(np.uint8) > 1).any():
-        raise refusal(path, f"the array {quoted(name)} of truth values has others.")
+        raise damaged_file_error(path, f"the array {quoted(name)} of truth values has others.")
     return array
 
 

@@ -36,7 +36,7 @@ from separatrix.model_selection.logistic_cv import LogisticRegressionCV
 from separatrix.model_selection.penalty_cv import PenaltyCV
 from separatrix.model_selection.svc_cv import LinearSVCCV
 from separatrix.packing import Schema, pack, unpack
-from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, fields_of, plain
+from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, fields_of, validated
 from separatrix.training.schemas import CERTIFICATE
 
 # How many slots the state of a run has, by solver and rule.
@@ -65,7 +65,7 @@ LINEAR: dict[str, Schema] = {
     "_state": STATE,
 }
 TRAINED = LINEAR | {
-    "_state_of": plain(
+    "_state_of": validated(
         "a solver, a rule and a number of outputs",
         lambda value: (
             isinstance(value, tuple)

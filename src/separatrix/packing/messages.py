@@ -14,7 +14,7 @@ from string import Formatter
 from typing import Any
 
 from separatrix.errors import NAMING_FORMS, Message, Parameter
-from separatrix.packing.schemas import Schema, is_number, is_text, refusal
+from separatrix.packing.schemas import Schema, is_number, is_text, schema_error
 
 # A template from a file must not be one that reads attributes or fills the memory, so a file holds
 # no template: only these forms of a value.
@@ -59,7 +59,7 @@ def _unpack(value: Any, where: str) -> str:
     if is_text(value):
         return str(value)
     if not isinstance(value, list):
-        raise refusal(where, "be text, or a list of its pieces", value)
+        raise schema_error(where, "be text, or a list of its pieces", value)
     template, parameters = "", {}
     for k, piece in enumerate(value):
         if is_text(piece):
@@ -71,7 +71,7 @@ def _unpack(value: Any, where: str) -> str:
     try:
         return Message(template, **parameters)
     except (TypeError, ValueError) as error:
-        raise refusal(
+        raise schema_error(
             where, f"name parameters in forms that their values have ({error})", value
         ) from None
 
@@ -83,14 +83,14 @@ def _unpacked_parameter(piece: Any, where: str) -> tuple[Parameter, str]:
         "form",
         "of",
     }:
-        raise refusal(where, "be text, or a parameter with its value and form", piece)
+        raise schema_error(where, "be text, or a parameter with its value and form", piece)
     rest = dict(piece)
     name, form, of = rest.pop("parameter"), rest.pop("form", ""), rest.pop("of", "")
     if not all(map(is_text, (name, form, of))) or not _FORM.fullmatch(form):
-        raise refusal(where, "be a parameter with a name, and a form such as 'g'", piece)
+        raise schema_error(where, "be a parameter with a name, and a form such as 'g'", piece)
     value = rest.get("value")
     if value is not None and not (is_text(value) or is_number(value) or isinstance(value, bool)):
-        raise refusal(
+        raise schema_error(
             where, "be a parameter whose value is a number, text, true, false or None", piece
         )
     return Parameter(name, of=of, **rest), form

@@ -45,16 +45,16 @@ class Schema:
         def unpack(value: Any, where: str) -> Any:
             found = self.unpack(value, where)
             if not good(found):
-                raise refusal(where, demand, value)
+                raise schema_error(where, demand, value)
             return found
 
         return replace(self, unpack=unpack)
 
 
-def refusal(where: str, demand: str, got: Any) -> ValueError:
+def schema_error(where: str, demand: str, got: Any) -> ValueError:
     """The error for a value that is not what it must be.
 
-    >>> refusal("coef_", "be a matrix", np.zeros(3))
+    >>> schema_error("coef_", "be a matrix", np.zeros(3))
     ValueError('coef_ must be a matrix. Got an array of shape (3,) and type float64 instead.')
     """
     shown = quoted(got)
@@ -68,7 +68,7 @@ def refusal(where: str, demand: str, got: Any) -> ValueError:
 ANYTHING = Schema(lambda value: value, lambda value, where: value)
 
 
-def plain(what: str, good: Callable[[Any], bool]) -> Schema:
+def validated(what: str, good: Callable[[Any], bool]) -> Schema:
     """A value that is written as it is, and must be `good`."""
     return ANYTHING.such_that(good, f"be {what}")
 
@@ -96,23 +96,25 @@ def is_text(value: Any) -> bool:
 
 
 # A subclass of str, such as a message that knows its parts, is written as its words.
-TEXT = replace(plain("text", is_text), pack=lambda text: str(text) if is_text(text) else text)
-TRUTH = plain("true or false", lambda value: isinstance(value, bool))
-COUNT = plain(
+TEXT = replace(validated("text", is_text), pack=lambda text: str(text) if is_text(text) else text)
+TRUTH = validated("true or false", lambda value: isinstance(value, bool))
+COUNT = validated(
     "a whole number from 0 on", lambda value: is_integer(value, 0, np.iinfo(np.int64).max)
 )
-NUMBER = plain("a number", lambda value: is_number(value) and not math.isnan(value))
-FLOAT = plain("a number or NaN", is_number)
+NUMBER = validated("a number", lambda value: is_number(value) and not math.isnan(value))
+FLOAT = validated("a number or NaN", is_number)
 
 
 def integer(low: int, high: int) -> Schema:
     """An integer from `low` to `high`."""
-    return plain(f"an integer from {low} to {high}", lambda value: is_integer(value, low, high))
+    return validated(f"an integer from {low} to {high}", lambda value: is_integer(value, low, high))
 
 
 def choice(*allowed: str) -> Schema:
     """One of some words."""
-    return plain(f"one of {', '.join(allowed)}", lambda value: is_text(value) and value in allowed)
+    return validated(
+        f"one of {', '.join(allowed)}", lambda value: is_text(value) and value in allowed
+    )
 
 
 def array(kinds: str, ndim: int, *, finite: bool = False) -> Schema:
@@ -120,7 +122,7 @@ def array(kinds: str, ndim: int, *, finite: bool = False) -> Schema:
     words = {"f": "numbers", "i": "whole numbers", "iu": "whole numbers", "b": "truth values"}
     what = f"{'finite ' if finite else ''}{words.get(kinds, 'numbers')}"
     axes = "axis" if ndim == 1 else "axes"
-    return plain(
+    return validated(
         f"an array of {what} with {ndim} {axes}",
         lambda value: is_array(value, kinds, ndim, finite=finite),
     )
@@ -139,7 +141,7 @@ def list_of(schema: Schema) -> Schema:
 
     def unpack(value: Any, where: str) -> list[Any]:
         if not isinstance(value, list):
-            raise refusal(where, "be a list", value)
+            raise schema_error(where, "be a list", value)
         return [schema.unpack(part, f"{where}.{k}") for k, part in enumerate(value)]
 
     return Schema(lambda value: [schema.pack(part) for part in value], unpack)
@@ -150,7 +152,7 @@ def dict_of(schema: Schema) -> Schema:
 
     def unpack(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict) or not all(map(is_text, value)):
-            raise refusal(where, "be a dict with keys of text", value)
+            raise schema_error(where, "be a dict with keys of text", value)
         return {name: schema.unpack(part, f"{where}.{name}") for name, part in value.items()}
 
     return Schema(lambda value: {name: schema.pack(part) for name, part in value.items()}, unpack)
@@ -186,5 +188,5 @@ def record(
 def fields_of(value: Any, where: str, *names: str) -> list[Any]:
     """The values of a dict that has these keys and no others."""
     if not isinstance(value, dict) or set(value) != set(names):
-        raise refusal(where, f"have the parts {', '.join(names)}, and no others", value)
+        raise schema_error(where, f"have the parts {', '.join(names)}, and no others", value)
     return [value[name] for name in names]

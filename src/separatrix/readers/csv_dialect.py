@@ -131,10 +131,10 @@ def _even_rows(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], 
         rows, notes = _without_blanks(_reader(text, delimiter, quoting=csv.QUOTE_NONE))
         if _are_even(rows):
             return rows, [*notes, "Quotation marks do not pair up: they were read as characters."]
-    raise _refusal(path, _reader(text, delimiter, strict=True), delimiter)
+    raise _uneven_rows_error(path, _reader(text, delimiter, strict=True), delimiter)
 
 
-def _refusal(path: Path, reader: Any, delimiter: str) -> ValueError:
+def _uneven_rows_error(path: Path, reader: Any, delimiter: str) -> ValueError:
     """The words for the first row that differs, with the line that it begins at."""
     begins, width, trouble = 1, 0, ""
     try:

@@ -23,7 +23,7 @@ from separatrix.training.schemas import CERTIFICATE, MODEL, STATE
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.gap_schedule import GapRecord
 
-SHOWN = 60  # characters of a setting that is quoted in a refusal
+SHOWN = 60  # characters of a setting that is quoted in an error
 
 
 @dataclass

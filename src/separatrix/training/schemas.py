@@ -18,8 +18,8 @@ from separatrix.packing.schemas import (
     dict_of,
     list_of,
     optional,
-    plain,
     record,
+    validated,
 )
 from separatrix.solver_state import State
 from separatrix.verdict.certificate import Certificate
@@ -99,5 +99,5 @@ def _is_numbers(value: Any) -> bool:
 STATE_OF_WEIGHTS = _state_schema()
 STATE = _state_schema(
     duals=Schema(list, lambda value, where: tuple(list_of(array("f", 3)).unpack(value, where))),
-    memory=dict_of(plain("an array of numbers", _is_numbers)),
+    memory=dict_of(validated("an array of numbers", _is_numbers)),
 )

@@ -30,7 +30,7 @@ def families_for(n_classes: int) -> list[str]:
     return [name for name in MODEL_FAMILIES if name not in same]
 
 
-def compare(
+def compare_families(
     prepared: PreparedSource,
     options: ModelOptions | None = None,
     names: Sequence[str] | None = None,
@@ -42,7 +42,8 @@ def compare(
 
     >>> from separatrix import load
     >>> from separatrix.workflow.preparing import prepare_source
-    >>> found = list(compare(prepare_source(load("iris")), names=["softmax", "naive-bayes"]))
+    >>> iris = prepare_source(load("iris"))
+    >>> found = list(compare_families(iris, names=["softmax", "naive-bayes"]))
     >>> [(row["model"], round(row["metrics"]["test"]["accuracy"], 2)) for row in found]
     [('softmax', 0.88), ('naive-bayes', 0.84)]
     """

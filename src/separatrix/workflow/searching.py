@@ -99,11 +99,12 @@ def search_source(
     The best is trained once more on all these rows, and measured on the test rows.
 
     `on_progress` is called as by `GridSearchCV.fit`; the model on all rows has the number after
-    those of the trials. If it raises `Interrupted`, the facts are those of the trials done so far.
+    those of the candidates. If it raises `Interrupted`, the facts are those of the candidates done
+    so far.
 
     >>> from separatrix import load
     >>> facts = search_source(load("iris"), Cs=[0.01, 1.0], folds=3).facts
-    >>> facts["best"], [round(trial["mean"], 3) for trial in facts["trials"]]
+    >>> facts["best"], [round(candidate["mean"], 3) for candidate in facts["candidates"]]
     ({'C': 1.0}, [0.88, 0.968])
     """
     require_labelled(source)
@@ -130,7 +131,7 @@ def search_source(
         )  # a note says so
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # it counts as 0
         search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_progress)
-    trials = _trials(search, folds)
+    candidates = _candidate_facts(search, folds)
     facts: dict[str, Any] = {
         "source": source_facts(source, preparation, classes),
         "notes": [
@@ -140,18 +141,18 @@ def search_source(
         ],
         "folds": folds,
         "scoring": scoring,
-        "trials": trials,
+        "candidates": candidates,
         "interrupted": search.interrupted_,
         "batches": getattr(search, "n_batches_", None),  # None: by scikit-learn's own search
         "passes": getattr(search, "n_passes_", None),
         "warnings": told,
-        "best": _best(trials, folds),
+        "best": _best(candidates, folds),
     }
     if search.interrupted_:
         about = {"name": family.name, "about": family.about_for(len(classes))}
         return SearchedSource(None, facts | {"model": about})
     best = build_estimator(family, replace(options, **facts["best"]))
-    heard = renumbered(on_progress, [len(trials) * folds])
+    heard = renumbered(on_progress, [len(candidates) * folds])
     with collect_convergence_warnings():  # the verdict says the same
         fit_many([best], prepare.transform(rows), y, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y)}
@@ -267,14 +268,17 @@ def _has_gap(values: Any) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
-def _trials(search: Any, folds: int) -> list[dict[str, Any]]:
+def _candidate_facts(search: Any, folds: int) -> list[dict[str, Any]]:
     """A row for every candidate: its parameters, and its scores on the folds that were done."""
     table = search.cv_results_
     scores: Array = np.array([table[f"split{k}_test_score"] for k in range(folds)])
-    return [_trial(_plain(given), scores[:, c]) for c, given in enumerate(table["params"])]
+    return [
+        _scores_of_candidate(_option_values(given), scores[:, c])
+        for c, given in enumerate(table["params"])
+    ]
 
 
-def _trial(parameters: dict[str, float], scores: Array) -> dict[str, Any]:
+def _scores_of_candidate(parameters: dict[str, float], scores: Array) -> dict[str, Any]:
     done = scores[~np.isnan(scores)]
     spread = float(done.std()) if len(done) else None
     return {
@@ -287,14 +291,14 @@ def _trial(parameters: dict[str, float], scores: Array) -> dict[str, Any]:
     }
 
 
-def _best(trials: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
+def _best(candidates: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
     """The first of the highest mean among those that have all folds."""
-    whole = [trial for trial in trials if trial["folds_done"] == folds]
-    best = max(whole, key=lambda trial: float(trial["mean"]), default=None)
+    whole = [candidate for candidate in candidates if candidate["folds_done"] == folds]
+    best = max(whole, key=lambda candidate: float(candidate["mean"]), default=None)
     return None if best is None else dict(best["parameters"])
 
 
-def _plain(given: dict[str, Any]) -> dict[str, float]:
+def _option_values(given: dict[str, Any]) -> dict[str, float]:
     """Parameters by the names of a user's options."""
     names = {name: name.removeprefix("model__") for name in given}
     return {

@@ -18,18 +18,18 @@ _DIGITS = 6  # of a number in a file: more than a picture shows
 def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
     """Rows of plain values for a chart, numbers at six digits, what is not finite as null."""
     return alt.InlineData(
-        values=[{name: plain(value) for name, value in row.items()} for row in rows]
+        values=[{name: chart_value(value) for name, value in row.items()} for row in rows]
     )
 
 
-def plain(value: Any) -> Any:
+def chart_value(value: Any) -> Any:
     """A value as JSON has it.
 
-    >>> plain([np.float64(1 / 3), np.inf, np.int64(3), "word"])
+    >>> chart_value([np.float64(1 / 3), np.inf, np.int64(3), "word"])
     [0.333333, None, 3, 'word']
     """
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain(each) for each in value]
+        return [chart_value(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

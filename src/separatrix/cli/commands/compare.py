@@ -33,8 +33,7 @@ def compare(
     An option is given to the families that have it; --model names one of them only. The best is
     chosen by the validation rows; Naive Bayes is scikit-learn's.
     """
-    from separatrix.workflow.comparing import BASELINE, families_for
-    from separatrix.workflow.comparing import compare as each
+    from separatrix.workflow.comparing import BASELINE, compare_families, families_for
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.preparing import prepare_source
 
@@ -49,7 +48,7 @@ def compare(
     for name in [*chosen, BASELINE]:
         try:
             with show_fit_progress(output, name, training.tol or DEFAULT_TOL) as progress:
-                done += each(prepared, options, [name], progress)
+                done += compare_families(prepared, options, [name], progress)
             interrupted = progress.asked
         except KeyboardInterrupt:
             interrupted = True

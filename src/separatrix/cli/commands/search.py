@@ -119,7 +119,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     )
     report_metrics(output, facts["metrics"])
     if facts["batches"] is not None:
-        fits = facts["folds"] * len(facts["trials"])
+        fits = facts["folds"] * len(facts["candidates"])
         batches = tables.counted(facts["batches"], "batch", "batches")
         passes = tables.counted(round(facts["passes"]), "pass", "passes")
         output.say(f"The {fits} fits on folds took {batches} and {passes} over the data.\n")
@@ -139,8 +139,8 @@ def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
         output.say(tables.notes(facts["notes"]))
         output.say(tables.named([("Model", facts["model"]["about"])]))
         output.say(_table(facts))
-    done = sum(trial["folds_done"] for trial in facts["trials"])
-    count = facts["folds"] * len(facts["trials"])
+    done = sum(candidate["folds_done"] for candidate in facts["candidates"])
+    count = facts["folds"] * len(facts["candidates"])
     best = "No value has all its folds."
     if facts["best"]:
         best = f"Best so far, of those with all folds: {_words(facts['best'])}."
@@ -151,23 +151,24 @@ def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
 
 
 def _table(facts: dict[str, Any]) -> Any:
-    """The trials; of a search that was interrupted, how many folds were done, too."""
+    """The candidates; of a search that was interrupted, how many folds were done, too."""
     from rich.text import Text
 
     from separatrix.cli import tables
 
-    names = list(facts["trials"][0]["parameters"])
+    names = list(facts["candidates"][0]["parameters"])
     others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
     others += ["folds done"] if facts["interrupted"] else []
     table = tables.plain_table(f"  {names[0]}", others)
-    for trial in facts["trials"]:
-        chosen = trial["parameters"] == facts["best"]
-        first, *rest = (f"{trial['parameters'][name]:g}" for name in names)
+    for candidate in facts["candidates"]:
+        chosen = candidate["parameters"] == facts["best"]
+        first, *rest = (f"{candidate['parameters'][name]:g}" for name in names)
         scores = [
-            "–" if trial[key] is None else f"{trial[key]:.5f}" for key in ("mean", "two_deviations")
+            "–" if candidate[key] is None else f"{candidate[key]:.5f}"
+            for key in ("mean", "two_deviations")
         ]
         if facts["interrupted"]:
-            scores.append(f"{trial['folds_done']} of {facts['folds']}")
+            scores.append(f"{candidate['folds_done']} of {facts['folds']}")
         mark = "●" if chosen else " "
         style = "bold green" if chosen else ""
         table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))

@@ -127,7 +127,7 @@ def _values(name: str, given: Any) -> list[Any]:
     listed = _listed(given)
     if not listed:
         raise ParameterError(f"The grid's {name!r} has no values. Give at least one.", name)
-    return [_plain(value) for value in listed]
+    return [_to_builtin(value) for value in listed]
 
 
 def _draw(name: str, given: Any, rng: np.random.Generator) -> Any:
@@ -141,5 +141,5 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | np.ndarray | range) else [given]
 
 
-def _plain(value: Any) -> Any:
+def _to_builtin(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -71,7 +71,9 @@ def judge(
     by_loss = len({one.loss for one in fit}) == 1
     best = max(fit, key=lambda one: _merit(one, by_loss) or ())
     others = [one for one in fit if one is not best]
-    comparisons = [compare(best, one) for one in others] if best.right is not None else []
+    comparisons = (
+        [compare_configurations(best, one) for one in others] if best.right is not None else []
+    )
     same = {c.number for c in comparisons if not c.by}
     edges = _edges(best, grid)
     sentences = [
@@ -89,7 +91,7 @@ def judge(
     return StudyVerdict(best.row.number, score, sentences, comparisons, edges, diverged, runs)
 
 
-def compare(best: FinishedConfiguration, other: FinishedConfiguration) -> Comparison:
+def compare_configurations(best: FinishedConfiguration, other: FinishedConfiguration) -> Comparison:
     """Whether the validation rows tell the best configuration from another one.
 
     By accuracy: an exact sign test on the rows that one predicts right in more seeds than the other

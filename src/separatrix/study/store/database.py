@@ -61,7 +61,7 @@ class Store:
             try:
                 old = self._check_version()
                 if old and write:
-                    upgrade(self.connection, MIGRATIONS)
+                    migrate(self.connection, MIGRATIONS)
             except BaseException:
                 self.connection.close()
                 raise
@@ -186,7 +186,7 @@ def store_path(path: str | os.PathLike[str] | None) -> Path:
     return Path(path or os.environ.get(VARIABLE) or DEFAULT).expanduser()
 
 
-def upgrade(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
     """Bring a store to the newest version, in one transaction; a second process finds it done."""
     with _transaction(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
