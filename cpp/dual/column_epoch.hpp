@@ -1,12 +1,12 @@
-// Dual coordinate ascent where every column of W is a binary problem of its own.
+// An epoch of dual coordinate ascent if every column of W is a separate binary problem.
 //
 // Problem    per column, with t = +-1, C_i = s_i / (S l2) and alphas a_i (U_i = -t_i a_i),
-//                max over a   -sum_i C_i conjugate(a_i) - |w|^2 / 2,    w = sum_i C_i t_i a_i x_i,
-//            one row at a time: with m = t z and q = C (|x|^2 + the bias's share), a change of a by
-//            d moves m by q d.
-// Given      a DualTask; the rows of each block that have something to do.
-// On return  every such row has been visited once. V is a vector of columns, or T for a column that
-//            stands alone; no column sees another.
+//              max over a   -sum_i C_i conjugate(a_i) - |w|^2 / 2,    w = sum_i C_i t_i a_i x_i,
+//            one row at a time: with m = t z and q = C (|x|^2 + square of the bias), a change of a
+//            by d moves m by q d.
+// Given      a DualTask, with the rows of each block that are to be visited.
+// On return  every such row has been visited once. V is a vector of columns, or T for a single
+//            column; columns do not affect each other.
 // See        Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
 //            large-scale linear SVM, 2008, algorithm 3; Yu, Huang and Lin, Dual coordinate descent
 //            methods for logistic regression and maximum entropy models, 2011.
@@ -27,13 +27,13 @@ SX_INLINE V of_columns(const PerRow<T>& numbers, index_t i, index_t c) {
                             : broadcast<T>(numbers.at[i]);
 }
 
-// What is gathered over the rows of a block, for one vector of columns.
+// Sums over the rows of a block, for one vector of columns.
 template <class V>
 struct ColumnSums {
     V gap = V{}, change = V{};
 };
 
-// A row as one vector of columns sees it, before its scores are known.
+// The data of a row for one vector of columns, before its scores are known.
 template <class Dual, class T, class V>
 struct RowColumns {
     V t, C, share;
@@ -55,7 +55,7 @@ struct RowColumns {
             return {dual, q};
     }
 
-    // Given the scores without the bias; returns the change of W along x_i.
+    // Visits the row, given its scores without the bias. Returns the change of W along x_i.
     SX_INLINE V visit(const DualTask<T>& p, index_t i, index_t c, V z, const EpochResult<T>& found,
                       ColumnSums<V>& sums) const {
         const auto at = [&](const T* numbers)
@@ -75,8 +75,8 @@ struct RowColumns {
         return change;
     }
 
-    // Takes rows out of the working set that lie at a bound and whose slope there is beyond all
-    // projected slopes of the last epoch; else notes the projected slope.
+    // Removes rows from the working set that are at a bound with a slope beyond all projected
+    // slopes of the last epoch. Records the projected slopes of all rows.
     SX_INLINE void shrink(const DualTask<T>& p, index_t i, index_t c, const ColumnStep<V>& x,
                           mask_of<V> here, const EpochResult<T>& found) const {
         const V zero{}, high = load_as<T, V>(p.high + c), low = load_as<T, V>(p.low + c);
@@ -93,7 +93,7 @@ struct RowColumns {
     }
 };
 
-// Visits the rows of a block that have something to do.
+// Visits the active rows of a block.
 template <class Dual, class V, class T>
 SX_INLINE void visit_block(const DualTask<T>& p, index_t block, const EpochResult<T>& found) {
     constexpr index_t step = is_scalar<T, V> ? 1 : lanes<T>;
@@ -111,7 +111,8 @@ SX_INLINE void visit_block(const DualTask<T>& p, index_t block, const EpochResul
             moved |= word_of<T, V>(d != T(0));
         };
         if constexpr (is_scalar<T, V>) {
-            // Begun before the scores are there, which take about as long.
+            // Prepared before the scores, which take about as long: the processor can overlap the
+            // two.
             const RowColumns<Dual, T, V> row(p, i, 0);
             row_scores(p, i, z);
             finish(row, 0);

@@ -1,4 +1,4 @@
-// Dual coordinate ascent where the outputs of a model are coupled: an epoch over the rows.
+// An epoch of dual coordinate ascent if the outputs of a model are coupled.
 #pragma once
 
 #include "dual/row_products.hpp"
@@ -12,7 +12,8 @@ SX_INLINE T of_model(const PerRow<T>& numbers, index_t i, index_t unit) {
     return numbers.at[i * numbers.row + (numbers.each ? unit : 0)];
 }
 
-// What the kernels need besides: scores, new duals and changes of a row, and a rule's own three.
+// Size of the kernel's scratch: scores, new duals and changes of a row, and three arrays for the
+// rule.
 template <class T>
 index_t coupled_scratch(index_t width, index_t outputs) {
     const index_t padded = (outputs + lanes<T> - 1) / lanes<T> * lanes<T>;
@@ -44,9 +45,9 @@ SX_INLINE void visit_model(const DualTask<T>& p, index_t i, index_t unit, Output
     }
 }
 
-// Problem    per model, max over U   -sum_i C_i conjugate(U_i) - |W|^2 / 2,
-//            W = -sum_i C_i x_i U_i, one row at a time.
-// Given      a DualTask; the rows of each block that have something to do.
+// Problem    per model, max over U -sum_i C_i conjugate(U_i) - |W|^2 / 2, W = -sum_i C_i x_i U_i,
+//            one row at a time.
+// Given      a DualTask, with the rows of each block that are to be visited.
 // On return  every such row has been visited once by every model that is active there.
 // See        Keerthi, Sundararajan, Chang, Hsieh and Lin, A sequential dual method for large scale
 //            multi-class linear SVMs, 2008; Yu, Huang and Lin 2011, section 4.
@@ -69,7 +70,7 @@ void coupled_epoch(const DualTask<T>& p, const std::int32_t* order, index_t bloc
             row_scores(p, i, z);
             for (index_t c = 0; c < p.columns; ++c) z[c] += p.bias[c];
             const std::uint32_t here = p.active[i] & p.live;
-            // In their order: a rule writes whole vectors, whose ends the next model writes again.
+            // In order: a rule writes whole vectors, whose ends the next model then overwrites.
             for (index_t unit = 0; unit < p.units; ++unit) {
                 const index_t c = unit * p.outputs;
                 if (here >> unit & 1) {

@@ -18,7 +18,7 @@ void dual_epoch(const DualTask<T>& task, const std::int32_t* order, index_t bloc
     });
 }
 
-// to = f(from), in the type of `to`: whole vectors at a time, and what is left.
+// to = f(from), in the type of `to`: whole vectors first, then the rest.
 template <class To, class From, class F>
 SX_INLINE void apply(const From* from, index_t count, To* to, const F& f) {
     alignas(64) To x[lanes<To>] = {};

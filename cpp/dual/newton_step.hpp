@@ -1,17 +1,16 @@
-// A step of Newton's method on the duals of logistic columns, for those that advance slowly.
+// A Newton step on all duals of logistic columns whose epochs make slow progress.
 //
-// Problem    with the duals u that are kept, a = sigma(-u), h_i = C_i a_i (1 - a_i) and the margins
-//            m = t (x w + b), all duals are at their best where u = m. To first order that asks of
-//            w + p and b + c, where Q is the square of the bias's feature,
-//                (f^2 + X^T h X) p + X^T h c = X^T v,      v_i = -t_i h_i (m_i - u_i),
-//                h^T X p + (sum h + 1 / Q) c = sum v + sum_i C_i t_i a_i - b / Q.
-//            What is slow one row at a time is quick by conjugate gradients, preconditioned by the
-//            diagonal, and the other way round.
-// Given      a DualTask with a sparse copy. V is a vector of columns, or T for one that stands
-//            alone; no column sees another.
-// On return  u has moved towards m + t (x p + c), by no more than `trust_radius`, and W with it;
-// not at
-//            all where that would be next to nothing.
+// Problem    with the stored logits u, a = sigma(-u), h_i = C_i a_i (1 - a_i) and the margins m = t
+//            (x w + b), the duals are optimal if u = m. To first order, the changes p of w and c of
+//            b then satisfy, with Q the square of the bias,
+//              (f^2 + X^T h X) p + X^T h c = X^T v,      v_i = -t_i h_i (m_i - u_i),
+//              h^T X p + (sum h + 1 / Q) c = sum v + sum_i C_i t_i a_i - b / Q.
+//            Solved by conjugate gradients with a diagonal preconditioner, which are fast where
+//            visits of single rows are slow, and the other way round.
+// Given      a DualTask with a sparse copy. V is a vector of columns, or T for a single column;
+//            columns do not affect each other.
+// On return  u has moved towards m + t (x p + c), by at most `trust_radius`, and W with it. Steps
+//            that would be too short are not made.
 #pragma once
 
 #include <cstring>
@@ -26,11 +25,11 @@ template <class T, class V>
 class ColumnNewtonStep {
     static constexpr index_t lane_step = is_scalar<T, V> ? 1 : lanes<T>;
     static constexpr index_t most = is_scalar<T, V> ? 1 : most_units / lane_step;
-    static constexpr index_t chunk = 64;  // terms that are summed in T before they go to a double
+    static constexpr index_t chunk = 64;  // terms summed in T before they are added to a double
     static constexpr index_t most_iterations = 30;  // of the conjugate gradients
-    static constexpr double tolerance = 0.05;     // share of the residual's length that may be left
-    static constexpr double trust_radius = 2.0;   // the farthest that a dual moves: u is a logit
-    static constexpr double least_length = 0.05;  // shorter steps are not worth taking
+    static constexpr double tolerance = 0.05;       // relative residual at which the iteration ends
+    static constexpr double trust_radius = 2.0;   // the largest change of a dual, which is a logit
+    static constexpr double least_length = 0.05;  // shorter steps are not made
 
     using Row = RowColumns<LogisticDual, T, V>;
     using Sums = double[most_units];
@@ -63,13 +62,13 @@ class ColumnNewtonStep {
         std::memset(numbers, 0, std::size_t(count) * sizeof(Number));
     }
 
-    // Calls term(c, v) for the vectors of columns; c is where one begins.
+    // Calls term(c, v) for every vector of columns; c is its first column.
     template <class Term>
     SX_INLINE void each(const Term& term) const {
         for (index_t v = 0; v < vectors_; ++v) term(v * lane_step, v);
     }
 
-    // sums[c] = the sum over the weights of what term(where, where of the pairs, c) returns.
+    // sums[c] = the sum over the weights of term(index, index in the pairs, c).
     template <class Term>
     SX_INLINE void over_weights(double* sums, const Term& term) const {
         clear(sums, p_.width);
@@ -84,9 +83,10 @@ class ColumnNewtonStep {
         }
     }
 
-    // Calls term(i, z, c, one, other) for the rows, z being their products with the columns of
-    // `from` (null: none). What it adds to its last two is summed; what it leaves in change_ is
-    // added to the columns of `to` (null: none), along x_i, if nothing else is done `then`.
+    // Calls term(i, z, c, one, other) for every row, where z is the product of the row with the
+    // columns of `from` (null: none). Sums what term adds to its last two arguments. Unless `then`
+    // replaces this, adds x_i times change_, which term has written, to the columns of `to` (null:
+    // none).
     template <class Term>
     SX_INLINE void over_rows(const DualTask<T>* from, const DualTask<T>* to, double* one,
                              double* other, const Term& term) {
@@ -116,7 +116,7 @@ class ColumnNewtonStep {
         }
     }
 
-    // Brings the weights that rows to come will change closer, as those are that they read.
+    // Prefetches the weights that later rows will change.
     SX_INLINE void fetch_row(index_t i, const T* W, index_t stride) const {
         for (index_t k = p_.X.start[i]; k < p_.X.start[i + 1]; ++k)
             each([&](index_t c, index_t) {
@@ -132,7 +132,7 @@ class ColumnNewtonStep {
         });
     }
 
-    // The task with other weights in the place of W, in their own units.
+    // Returns the task with other weights in place of W, not scaled by the penalty factors.
     DualTask<T> with(T* W, index_t stride) const {
         DualTask<T> task = p_;
         task.W = W;
@@ -150,25 +150,25 @@ class ColumnNewtonStep {
         return p_.inverse_squares ? w / load_as<T, V>(p_.inverse_squares + at) : w;
     }
 
-    // The right-hand sides, the diagonals, and the first direction.
+    // Computes the right-hand sides and the diagonals. The first direction is 0.
     void start() {
         clear(direction_, 2 * features_ * p_.width);
         clear(curvature_, 2 * rows_ * p_.width);
-        Sums pulls, bends, squared;
+        Sums right_sides, curvatures, squared;
         const DualTask<T> residual = with(direction_, stride_);
         const auto start_row = [&](index_t i, V z, index_t c, V& one, V& other) {
             const Row row(p_, i, c);
             const mask_of<V> mine = here(i, c);
             const V h = select(mine, row.C * row.rule.curved, V{});
             const V margin = row.t * (z + load_as<T, V>(p_.bias + c));
-            const V off = select(mine, margin - row.rule.dual, V{}), pull = -row.t * h * off;
+            const V off = select(mine, margin - row.rule.dual, V{}), weighted = -row.t * h * off;
             store_as<T, V>(curvature_ + i * p_.width + c, h);
             store_as<T, V>(off_ + i * p_.width + c, off);
-            store_as<T, V>(change_ + c, pull);
-            one += pull;
+            store_as<T, V>(change_ + c, weighted);
+            one += weighted;
             other += h;
         };
-        over_rows(&p_, &residual, pulls, bends, start_row,
+        over_rows(&p_, &residual, right_sides, curvatures, start_row,
                   [&](index_t i) { add_right_side_and_diagonal(i); });
         over_weights(squared, [&](index_t at, index_t pair, index_t) {
             const V one = broadcast_as<T, V>(1), r = load_as<T, V>(direction_ + pair);
@@ -181,10 +181,10 @@ class ColumnNewtonStep {
         });
         for (index_t c = 0; c < p_.width; ++c) {
             const double diagonal =
-                bends[c] + step_.bias_ridge[c];  // infinite for a bias that stays
+                curvatures[c] + step_.bias_ridge[c];  // infinite for a fixed bias
             bias_preconditioner_[c] = diagonal > 0.0 ? 1.0 / diagonal : 0.0;
             bias_residual_[c] =
-                bias_preconditioner_[c] > 0.0 ? pulls[c] + step_.bias_residual[c] : 0.0;
+                bias_preconditioner_[c] > 0.0 ? right_sides[c] + step_.bias_residual[c] : 0.0;
             bias_direction_[c] = bias_solution_[c] = 0.0;
             share_[c] = T(0);
             size_[c] = squared[c] + bias_residual_[c] * bias_residual_[c] * bias_preconditioner_[c];
@@ -193,8 +193,8 @@ class ColumnNewtonStep {
         }
     }
 
-    // direction_ += x_i (change), of which the right-hand sides are made, and product_ += h x_i^2,
-    // of which the diagonals are.
+    // Adds x_i (change) to direction_, for the right-hand sides, and h x_i^2 to product_, for the
+    // diagonals.
     SX_INLINE void add_right_side_and_diagonal(index_t i) {
         const auto add = [](T* to, V x, V by) __attribute__((always_inline)) {
             store_as<T, V>(to, load_as<T, V>(to) + x * by);
@@ -210,8 +210,8 @@ class ColumnNewtonStep {
         }
     }
 
-    // The next direction of the conjugate gradients, and f^2 times it; `curvature` is that of the
-    // penalty along it.
+    // Computes the next direction of the conjugate gradients, and f^2 times it. `curvature` is the
+    // curvature of the penalty along it.
     void next_direction(double* curvature) {
         over_weights(curvature, [&](index_t at, index_t pair, index_t c) {
             const V z = load_as<T, V>(residual_ + at) * load_as<T, V>(preconditioner_ + at);
@@ -233,25 +233,26 @@ class ColumnNewtonStep {
         const DualTask<T> along = with(direction_, stride_), result = with(product_, stride_);
         alignas(64) T bias[most_units], length[most_units];
         for (index_t number = 0; number < most_iterations && any_open(); ++number) {
-            Sums curvature, pulled, bent, next;
+            Sums curvature, bias_product, row_curvature, next;
             next_direction(curvature);
             for (index_t c = 0; c < p_.width; ++c) bias[c] = T(bias_direction_[c]);
-            over_rows(&along, &result, pulled, bent,
+            over_rows(&along, &result, bias_product, row_curvature,
                       [&](index_t i, V z, index_t c, V& one, V& other) {
                           const V score = z + load_as<T, V>(bias + c);
-                          const V pull = load_as<T, V>(curvature_ + i * p_.width + c) * score;
-                          store_as<T, V>(change_ + c, pull);
-                          one += pull;
-                          other += pull * score;
+                          const V weighted = load_as<T, V>(curvature_ + i * p_.width + c) * score;
+                          store_as<T, V>(change_ + c, weighted);
+                          one += weighted;
+                          other += weighted * score;
                       });
             for (index_t c = 0; c < p_.width; ++c) {
-                curvature[c] += bent[c];
+                curvature[c] += row_curvature[c];
                 open_[c] = open_[c] && curvature[c] > 0.0;
                 length[c] = T(open_[c] ? size_[c] / curvature[c] : 0.0);
                 bias_solution_[c] += double(length[c]) * bias_direction_[c];
                 if (bias_preconditioner_[c] > 0.0)
                     bias_residual_[c] -=
-                        double(length[c]) * (pulled[c] + step_.bias_ridge[c] * bias_direction_[c]);
+                        double(length[c]) *
+                        (bias_product[c] + step_.bias_ridge[c] * bias_direction_[c]);
             }
             over_weights(next, [&](index_t at, index_t pair, index_t c) {
                 const V a = load_as<T, V>(length + c);
@@ -279,7 +280,7 @@ class ColumnNewtonStep {
     void move() {
         const DualTask<T> end = with(solution_, p_.width);
         alignas(64) T bias[most_units], share[most_units], far[most_units] = {},
-                                                           odd[most_units] = {};
+                                                           nonfinite[most_units] = {};
         for (index_t c = 0; c < p_.width; ++c) bias[c] = T(bias_solution_[c]);
         Sums changed, none;
         over_rows(&end, nullptr, none, none, [&](index_t i, V z, index_t c, V&, V&) {
@@ -289,11 +290,12 @@ class ColumnNewtonStep {
             const V moves = select(here(i, c), to, V{});
             store_as<T, V>(off, moves);
             store_as<T, V>(far + c, max(load_as<T, V>(far + c), absolute<T, V>(moves)));
-            store_as<T, V>(odd + c, load_as<T, V>(odd + c) + (moves - moves));  // NaN for good
+            store_as<T, V>(nonfinite + c,
+                           load_as<T, V>(nonfinite + c) + (moves - moves));  // stays NaN
         });
         for (index_t c = 0; c < p_.width; ++c) {
             step_.length[c] = far[c] > trust_radius ? trust_radius / double(far[c]) : 1.0;
-            if (!(odd[c] == T(0)) || step_.length[c] < least_length) step_.length[c] = 0.0;
+            if (!(nonfinite[c] == T(0)) || step_.length[c] < least_length) step_.length[c] = 0.0;
             share[c] = T(step_.length[c]);
         }
         over_rows(nullptr, &p_, changed, none, [&](index_t i, V, index_t c, V& one, V&) {
@@ -317,11 +319,11 @@ class ColumnNewtonStep {
     const DualTask<T>& p_;
     const NewtonStep<T>& step_;
     index_t rows_, features_, vectors_, stride_;
-    T *direction_, *product_;  // (features, width), side by side: rows need both at once
+    T *direction_, *product_;  // (features, width), interleaved: rows need both together
     T *residual_, *solution_, *preconditioner_;  // (features, width)
-    T *curvature_, *off_;                        // (rows, width): h and m - u
+    T *curvature_, *off_;                        // (rows, width): h, and m - u
     alignas(64) T change_[most_units] = {};
-    alignas(64) T share_[most_units];  // of the last direction in the next
+    alignas(64) T share_[most_units];  // fraction of the last direction in the next one
     double bias_direction_[most_units], bias_residual_[most_units], bias_solution_[most_units],
         bias_preconditioner_[most_units], size_[most_units], goal_[most_units];
     bool open_[most_units];

@@ -1,4 +1,4 @@
-// What a task writes back to the arrays of the batch: weights, biases and duals.
+// Writes the weights, biases and duals of a task back to the arrays of the batch.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace sx {
 
-// A sum that takes up again what rounding has taken from it (Kahan).
+// A sum with compensation of rounding errors (Kahan).
 struct CompensatedSum {
     double sum = 0, lost = 0;
 
@@ -19,19 +19,19 @@ struct CompensatedSum {
     }
 };
 
-// Of logistic columns, whose duals are written from logits.
+// Writes the results of logistic columns, whose duals are computed from logits.
 template <class T>
 class LogisticResults {
-    static constexpr index_t rows_at_once = 64;    // whose alphas stay in the cache
-    static constexpr index_t enough_rows = 4096;   // from which on a part of them is enough
-    static constexpr index_t every_of_enough = 8;  // to find how the loss is curved
+    static constexpr index_t rows_at_once = 64;    // rows whose alphas fit the cache
+    static constexpr index_t enough_rows = 4096;   // with as many, a part of them is enough
+    static constexpr index_t every_of_enough = 8;  // uses every 8th row then
 
   public:
     LogisticResults(TaskState<T>& s, const ProximalCentres<T>& centres)
         : s_(s), p_(s.task), centres_(centres) {}
 
-    // In float32 the duals of free biases are balanced: the alphas of one of the two classes
-    // shrink. A proof rests on that, so that no digit of the sums is lost.
+    // In float32 the duals of free biases are balanced by shrinking the alphas of one of the two
+    // classes. The lower bound needs balanced duals, so the sums must be precise.
     void write() {
         std::vector<CompensatedSum> sums(2 * p_.units);
         std::vector<double> by(2 * p_.units, 1.0);
@@ -49,11 +49,12 @@ class LogisticResults {
         std::vector<double> dual_sum(p_.units);  // sum_i s_i U_i
         for (index_t u = 0; u < p_.units; ++u)
             dual_sum[u] = sums[2 * u].sum * by[2 * u] - sums[2 * u + 1].sum * by[2 * u + 1];
-        settle_biases(dual_sum);
+        correct_biases(dual_sum);
     }
 
   private:
-    // Calls take(i, u, alpha) for the rows and units with weight; all are in the working set.
+    // Calls take(i, u, alpha) for the rows and units with weight; all of them are in the working
+    // set.
     template <class Take>
     void for_alphas(const Take& take) const {
         std::vector<double> alpha(rows_at_once * p_.width);
@@ -66,10 +67,10 @@ class LogisticResults {
         }
     }
 
-    // Moves each free bias by a step of Newton's method on it alone: duals near their optimum leave
-    // it farther from its own. Its slope is that of the duals, over all rows, and by how much the
-    // slopes at the scores differ from them, which a part of the rows tells.
-    void settle_biases(const std::vector<double>& dual_sum) {
+    // Moves each free bias by one Newton step on the bias alone, which is less precise than the
+    // duals. The slope of the objective is the sum of the duals, over all rows, plus the difference
+    // between the duals and the slopes at the scores, estimated from a part of the rows.
+    void correct_biases(const std::vector<double>& dual_sum) {
         const index_t every = s_.n >= enough_rows ? every_of_enough : 1;
         std::vector<T> z(s_.padded_width());
         std::vector<double> alpha(p_.width), off(p_.units), curvature(p_.units), seen(p_.units);
@@ -105,7 +106,7 @@ template <class T>
 void write_results(TaskState<T>& s, const ProximalCentres<T>& centres) {
     const DualTask<T>& p = s.task;
     const DualArrays<T>& to = s.step.arrays;
-    // In float32 they are only good to find the duals with, of which better ones are made.
+    // In float32 the weights only serve to find the duals; Python recomputes them in float64.
     for (index_t j = 0; sizeof(T) == 8 && j < s.rows.features; ++j)
         for (index_t c = 0; c < p.columns; ++c)
             to.W[j * s.step.problem.N() + s.first_column + c] = p.W[s.place(j, c)];

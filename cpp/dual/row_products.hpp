@@ -1,10 +1,10 @@
-// Products of one row of the working copy with the columns of a task, and their changes.
+// Products of one row of the working copy with the columns of a task, and updates of the columns.
 //
 // Problem    z = x_i W, and W += x_i (change o inverse_squares).
 // Given      a sparse copy with W (features, width), or a dense one with W (columns, stride).
-// On return  every column has been summed in four parts, by the place of the entry in the row: in
-//            the same order whether it stands alone or among others. The dense copy is summed by
-//            vectors of features, so that a single column is as fast as many.
+// On return  every column has been summed in four parts, assigned by the position of the entry in
+//            the row. The order is the same for a single column and for many. The dense copy is
+//            summed by vectors of features, so that a single column is as fast as many.
 #pragma once
 
 #include "dual/task.hpp"
@@ -13,9 +13,9 @@
 namespace sx {
 inline namespace SX_ISA {
 
-constexpr index_t fetch_ahead = 48;  // entries between the fetch of a row of W and its use
+constexpr index_t fetch_ahead = 48;  // entries between the prefetch of a row of W and its use
 static_assert(fetch_ahead < look_ahead_pad);
-constexpr index_t near_bytes = 768 << 10;  // that the second cache holds: nothing is fetched there
+constexpr index_t near_bytes = 768 << 10;  // fits the L2 cache: no prefetch needed below this size
 constexpr int score_tile = vector_bytes == 64 ? 4 : 2;  // vectors that fit the registers four times
 
 template <int width, class T>
@@ -95,8 +95,8 @@ SX_INLINE void score_dense(const T* x, index_t stride, const T* W, T* z) {
         z[c] = sum_lanes<T>((sum[c][0] + sum[c][1]) + (sum[c][2] + sum[c][3]));
 }
 
-// Brings the rows of a block that will be visited next closer: they lie elsewhere, and what
-// processors fetch by themselves begins with the first miss.
+// Prefetches the rows of a block that will be visited next. They are elsewhere in memory, and the
+// hardware prefetcher only starts after the first cache miss.
 template <class T>
 SX_INLINE void fetch_block(const DualTask<T>& p, index_t block) {
     const WorkingRows<T>& X = p.X;

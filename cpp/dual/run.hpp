@@ -1,8 +1,8 @@
-// One task of a step: epochs over the rows until each of its units has come as far as was asked.
+// Runs one task of a step: epochs over the rows until all of its units meet the stopping criterion.
 //
-// Problem    per unit, max over U   -sum_i C_i conjugate(U_i) - |f W|^2 / 2 - the bias's part.
-// Given      a step, and which of its units the task has.
-// On return  duals whose estimated gap is below the limit, or which have had their epochs.
+// Problem    per unit, max over U -sum_i C_i conjugate(U_i) - |f W|^2 / 2 - the bias's part.
+// Given      a step, and the units of the task.
+// On return  duals whose estimated gap is below the limit, or that have used up their epochs.
 // See        README.md for how the parts work together.
 #pragma once
 
@@ -12,29 +12,30 @@
 
 namespace sx {
 
-// The losses, over l2, of the scores whose slopes the duals are. Those of a cross-entropy tell it:
-// -log(1 - a), a being what the other classes have of a row. A hinge's slopes tell nothing.
+// Estimates the loss, divided by l2, at the scores whose gradients are the duals. It is known for
+// cross-entropies only: -log(1 - a), where a is the sum of the alphas of the other classes. The
+// duals of a hinge do not determine the loss.
 template <class T>
 class LossEstimate {
-    static constexpr index_t every = 8;  // rows: a part of them is enough to judge a share by
-    static constexpr double far = 2.0;   // times too large: the loss will not have changed so much
+    static constexpr index_t every = 8;  // uses every 8th row, which is enough for a comparison
+    static constexpr double far = 2.0;  // tolerance for changes of the loss since the last estimate
     static constexpr double nearly_one = 1.0 - 0x1p-53;
 
   public:
     explicit LossEstimate(const TaskState<T>& s) : s_(s), last_(s.task.units, unknown) {}
 
-    // Forgets the losses of the last epoch.
+    // Discards the losses of the last epoch.
     void forget() { now_.clear(); }
 
-    // Found for all units when it is first asked for after an epoch.
+    // The loss of a unit. Computed for all units at the first call after an epoch.
     double of(index_t u) {
         if (!s_.form.entropy) return unknown;
         if (now_.empty()) find();
         return last_[u] = now_[u];
     }
 
-    // Whether an estimate is at most some share of the loss. That changes little at the end: while
-    // the one it was when it was last asked for is far too small, it is not looked for again.
+    // Whether an estimate is at most a fraction of the loss. Avoids computing the loss if the last
+    // known loss already rules this out: the loss changes little at the end.
     bool is_share(index_t u, double estimate, double share) {
         return estimate <= far * share * last_[u] && estimate <= share * of(u);
     }
@@ -78,15 +79,17 @@ class LossEstimate {
 
 template <class T>
 class DualRun {
-    // Epochs without progress after which a centre waits for the rows, and after which the step of
-    // a cross-entropy ends: hinges come out of longer ones.
+    // Number of epochs without progress after which a centre stops moving until the rows catch up,
+    // and after which the step of a cross-entropy ends. Hinges can make progress again after longer
+    // stalls.
     static constexpr index_t patience = 50, give_up_after = 200;
-    static constexpr double progress = 1e-3;  // share by which an estimate must fall to count
-    static constexpr double quick = 0.3;      // what an epoch leaves of the gap, at most
-    // What an epoch over few rows costs nevertheless: a look at every row's mask.
+    static constexpr double progress = 1e-3;  // relative decrease that counts as progress
+    static constexpr double quick = 0.3;      // pace (new gap / old gap) that needs no caution
+    // The cost of an epoch over few rows: it still reads the mask of every row.
     static constexpr double least_visits = 1.0 / 64.0;
-    // A Newton step pays where so many epochs would be needed at the pace of the last ones, after
-    // the first ones, and if the last step has led to less than this share of the gap.
+    // A unit takes a Newton step if at its current pace it would need at least this many more
+    // epochs, and if the last Newton step has reduced the gap below this fraction. The first epochs
+    // are excluded.
     static constexpr double epochs_of_newton = 8.0, gain_of_newton = 0.5;
     static constexpr index_t newton_after = 5, newton_every = 4;
 
@@ -108,7 +111,8 @@ class DualRun {
             a->assign(w, std::numeric_limits<double>::infinity());
     }
 
-    // Returns how many rows were visited: each is read for its scores and for its update.
+    // Returns the number of rows visited. Each visit reads the row for its scores and for its
+    // update.
     index_t run() {
         DualTask<T>& p = s_.task;
         const DualOptions& options = s_.step.options;
@@ -152,23 +156,23 @@ class DualRun {
     double& estimate(index_t u) { return s_.step.arrays.estimate[s_.first_unit + u]; }
     double limit(index_t u) const { return s_.step.options.limit[s_.first_unit + u]; }
 
-    // The centre, the estimate of the gap and the bounds of the next epoch.
+    // Updates the centre, the estimate of the gap, and the bounds for the next epoch.
     void close_epoch(index_t u, bool first) {
         const double unbalanced = centres_.imbalance(u);
         const double now = gap_[u] + unbalanced;
         const bool better = now < (1.0 - progress) * best_[u];
         stalled_[u] = better || first ? 0 : stalled_[u] + 1;
         if (better && !first) best_[u] = now;
-        // Where the centre and the rows chase each other round, it must wait for the rows.
-        const bool settled = stalled_[u] < patience || gap_[u] <= unbalanced;
-        const double jump = centres_.update(u, settled && !first);
+        // If the centre and the rows oscillate, the centre waits for the rows.
+        const bool may_move = stalled_[u] < patience || gap_[u] <= unbalanced;
+        const double score_change = centres_.update(u, may_move && !first);
         estimate(u) = now;
         s_.active_rows[u] -= double(std::exchange(shrunk_[u], 0));
         const T high = found_high_[u] > T(0) ? found_high_[u] : s_.infinity;
         const T low = found_low_[u] < T(0) ? found_low_[u] : -s_.infinity;
         s_.set_bounds(u, high, low);
-        // Rows stay out of the working set for as long as their slopes stay on their side.
-        drift_[u] += jump;
+        // Rows stay out of the working set while their slopes cannot have changed sign.
+        drift_[u] += score_change;
         if (drift_[u] > double(std::min(high, -low))) {
             s_.unshrink(u);
             drift_[u] = 0.0;
@@ -183,14 +187,14 @@ class DualRun {
         return near || (s_.form.entropy && stalled_[u] >= give_up_after);
     }
 
-    // The estimate was gathered over an epoch: the less that has gained, the less it tells of the
-    // end.
+    // By how much the limit is divided. The estimate is collected over an epoch: the slower the
+    // progress, the less precise it is at the end.
     double caution(double pace) const {
-        if (!s_.form.keeps_logit) return 1.0;  // the shares of the goal allow for that
+        if (!s_.form.keeps_logit) return 1.0;  // the goal already allows for that
         return std::max(1.0, pace * pace / (quick * quick));
     }
 
-    // Whether a unit takes a step of Newton's method after so many epochs.
+    // Whether a unit takes a Newton step after this many epochs.
     bool pays_newton(index_t u, index_t epochs) {
         if (!s_.form.keeps_logit || !s_.rows.start) return false;
         const double now = estimate(u);
@@ -221,7 +225,7 @@ class DualRun {
                              length.data(), newton_scratch_.data()});
         for (index_t u = 0; u < p.units; ++u) {
             if (!(units >> u & 1)) continue;
-            if (length[u] == 0.0) newton_from_[u] = 0.0;  // no further ones
+            if (length[u] == 0.0) newton_from_[u] = 0.0;  // no further Newton steps
             centres_.set_bias(u, bias[u]);
         }
     }
@@ -233,10 +237,10 @@ class DualRun {
     std::vector<index_t> shrunk_, stalled_;
     std::vector<double> gap_;            // of the rows, in the last epoch
     std::vector<double> drift_;          // of the scores, since rows left the working set
-    std::vector<double> best_;           // estimate so far
+    std::vector<double> best_;           // smallest estimate so far
     std::vector<double> last_, before_;  // estimates of the last two epochs
-    std::vector<double> slowest_;        // pace so far: what an epoch left of the estimate
-    std::vector<double> newton_from_;    // the estimate at the last Newton step
+    std::vector<double> slowest_;  // largest (slowest) pace so far: estimate / previous estimate
+    std::vector<double> newton_from_;  // the estimate before the last Newton step
     HugePages<T> newton_scratch_;
 };
 

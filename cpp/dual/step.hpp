@@ -1,4 +1,4 @@
-// A step of the dual solver: its units are shared out to tasks, which run on all threads.
+// A step of the dual solver: distributes its units to tasks, which run on all threads.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,20 @@
 
 namespace sx {
 
-// Units [first, first + units) of a step, and the kernels that they are solved with.
+// Units [first, first + units) of a step, and the kernels that solve them.
 template <class T>
 struct DualShare {
     index_t first, units;
     const DualKernels<T>* kernels;
 };
 
-// A task goes on until its hardest unit is done. Where columns are hard to different degrees, and
-// where there are few for each thread, narrow tasks take less time in all. The last ones come
-// first: where columns are ordered by their strength, it mostly rises.
+// A task runs until its hardest unit is done. If the difficulty of the columns differs, or if there
+// are few columns per thread, narrow tasks take less time in total. The last units start first: if
+// columns are ordered by their strength C, it usually increases.
 template <class T>
 std::vector<DualShare<T>> shares_of(const Engine& engine, const WorkingCopy<T>& X,
                                     const DualProblem& problem) {
-    constexpr double hard = 3.0, differ = 3.0;  // C |x|^2, and how many times that of another
+    constexpr double hard = 3.0, differ = 3.0;  // C |x|^2, and its ratio between columns
     const DualKernels<T>* wide = &Engine::dual_of<T>(*engine.set);
     const DualKernels<T>* narrow = nullptr;
     if (engine.narrow && problem.unit_outputs() == 1 && X.rows().start)
@@ -53,11 +53,11 @@ std::vector<DualShare<T>> shares_of(const Engine& engine, const WorkingCopy<T>& 
     return out;
 }
 
-// Brings every unit closer to its optimum, as far as the step asks.
+// Improves every unit until it meets the step's stopping criterion.
 template <class T>
 void dual_step(const Engine& engine, const WorkingCopy<T>& X, const DualStep<T>& step,
                const DualForm<T>& form) {
-    constexpr double work_of_row = 1e2;  // multiply-adds of a row and column, in all epochs
+    constexpr double work_of_row = 1e2;  // multiply-adds per row and column in all epochs
     const std::vector<DualShare<T>> shares = shares_of(engine, X, step.problem);
     const Strength strength = step.arrays.inverse_squares
                                   ? Strength{}

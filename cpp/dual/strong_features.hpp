@@ -1,14 +1,15 @@
 // Features that dominate the rows of X, such as a length in characters beside the words of a text.
 //
-// Problem    dual coordinate ascent is slow where rows share a strong feature: each visit of a row
-//            undoes what the others have just done. Such a feature is treated as the bias is. Its
-//            weight w is drawn to a centre c by a stronger penalty than its own,
-//                w = c + r g,    g = -sum_i C_i x_i U_i,    r < Q = 1 / f^2,
+// Problem    dual coordinate ascent is slow if rows share a strong feature: each visit of a row
+//            undoes what the visits of other rows have achieved. Such a feature is treated like the
+//            bias: its weight w is penalised by the distance from a centre c, with a stronger
+//            penalty than its own,
+//              w = c + r g,    g = -sum_i C_i x_i U_i,    r < Q = 1 / f^2,
 //            and after each epoch the centre moves to (1 - r / Q) w. At the end w = Q g.
 // Given      the copy of X, and the step Q of each feature.
-// On return  which features are strong, and how large the rows are without them. Both are read off
-//            a sample of the rows and from shares of each row's square, so that a few rows of other
-//            sizes do not count for more than they are.
+// On return  the strong features, and the typical square of a row without them. Both are estimated
+//            from a sample of the rows, using relative squares within each row, so that a few rows
+//            of unusual size have little influence.
 // See        R. T. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J.
 //            Control Optim. 1976.
 #pragma once
@@ -23,8 +24,8 @@ namespace sx {
 
 struct StrongFeature {
     index_t at;      // its place in the copy
-    double square;   // a typical squared value, with its step
-    double largest;  // absolute value
+    double square;   // a typical squared value, multiplied by its step
+    double largest;  // largest absolute value
 };
 
 struct Strength {
@@ -50,20 +51,21 @@ inline double median(std::vector<double>& numbers) {
     return *middle;
 }
 
-// Which features are strong, from the squares of a sample of rows.
+// Finds the strong features from the squares of a sample of rows.
 struct StrongSet {
-    // The share of the squares of the rows that have a feature, the share of the rows that do, and
-    // how many times as large as a typical entry's its squares are.
+    // A feature is strong if its mean share of the squares of the rows that contain it is above
+    // `strong`, if more than a fraction `often` of the rows contain it, and if its squares are more
+    // than `large` times a typical entry's.
     static constexpr double strong = 0.3, often = 0.02, large = 10.0;
-    static constexpr index_t rounds = 8;  // without the strongest features others may be strong
-    static constexpr index_t most = 32;   // more, and the data is in mixed units
+    static constexpr index_t rounds = 8;  // without the strongest features, others may be strong
+    static constexpr index_t most = 32;   // more than this: the data has features in mixed units
 
-    std::vector<index_t> list;  // in the order they were found
+    std::vector<index_t> list;  // in the order in which they were found
     std::vector<char> is_strong;
-    bool few = false;  // whether they are few enough to be treated apart
+    bool few = false;  // whether there are few enough to be treated separately
 
-    // squares(i, f) calls f(feature, square) for the entries of row i of the sample; step(feature)
-    // is 1 / f^2 of a feature; a typical entry is found from every `median_every`-th row.
+    // squares(i, f) calls f(feature, square) for the entries of row i of the sample, and
+    // step(feature) is 1 / f^2. A typical entry is the median over every `median_every`-th row.
     template <class Squares, class Step>
     StrongSet(index_t rows, index_t features, const Squares& squares, const Step& step,
               index_t median_every)
@@ -109,7 +111,7 @@ struct StrongSet {
 // `step(place)` is 1 / f^2 of a feature.
 template <class T, class Step>
 Strength find_strong(const WorkingRows<T>& X, const Step& step) {
-    constexpr index_t sample = 256, median_every = 4;  // rows; enough to tell what is typical
+    constexpr index_t sample = 256, median_every = 4;  // rows of the sample, and of the median
     const index_t every = std::max<index_t>(1, X.rows / sample);
     const index_t rows = (X.rows + every - 1) / every;
     const auto squares = [&](index_t i, const auto& take) {

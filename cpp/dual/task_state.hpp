@@ -1,5 +1,4 @@
-// The arrays of one task: some units of a step, read from those of the batch in the order and the
-// units that the kernels work in.
+// The arrays of one task: some units of a step, copied from the batch in the layout of the kernels.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +12,12 @@
 
 namespace sx {
 
-// The weight of a strong feature in a unit, which is drawn to a centre; see proximal_centres.hpp.
+// The weight of a strong feature in one unit. It has a centre, see proximal_centres.hpp.
 struct StrongWeight {
     index_t at, unit;
-    double step;                 // r, that is made of it
+    double step;                 // r, the square used in place of Q
     double own_step;             // Q = 1 / f^2
-    double largest;              // absolute value of the feature
+    double largest;              // largest absolute value of the feature
     std::vector<double> centre;  // (outputs)
 };
 
@@ -36,9 +35,9 @@ struct TaskState {
     DualTask<T> task{};
     std::vector<index_t> model;       // of each unit
     std::vector<double> weight_sum;   // of each unit, over its rows
-    std::vector<double> active_rows;  // of each unit, in its working set
-    std::vector<double> rows_of;      // of each unit, with weight
-    std::vector<double> dual_sums;    // (width): sum_i C_i U_i, kept up to date by the kernels
+    std::vector<double> active_rows;  // of each unit: rows in its working set
+    std::vector<double> rows_of;      // of each unit: rows with weight
+    std::vector<double> dual_sums;    // (width): sum_i C_i U_i, updated by the kernels
 
     TaskState(const DualKernels<T>& kernels, const WorkingCopy<T>& copy, const DualStep<T>& step,
               const DualForm<T>& form, index_t first, index_t units)
@@ -76,19 +75,19 @@ struct TaskState {
     double weight(index_t i, index_t unit) const {
         return step.problem.labels.weight(X.order()[i], model[unit]);
     }
-    // The same from the task's own arrays, where these have all its digits: they lie in order.
+    // The same from the task's arrays if these are exact: they are contiguous.
     double near_weight(index_t i, index_t unit) const {
         return exact_weights_ ? double(task.s.at[i * task.s.row + (task.s.each ? unit : 0)])
                               : weight(i, unit);
     }
-    // The output of the true class among those of the unit, -1 if it has none.
+    // The output of the true class among the outputs of the unit, -1 if there is none.
     index_t own_output(index_t i, index_t unit) const {
         const Labels& l = step.problem.labels;
         const std::int32_t y = l.y[X.order()[i] * l.y_row + model[unit] * l.y_model];
         if (form.coupled) return y - form.first_class;
         return y == std::int32_t(positive_class_[unit]) ? 0 : -1;
     }
-    // The same of a single output, from the task's own arrays.
+    // Whether the true class is the positive class of a single output, from the task's arrays.
     bool is_positive(index_t i, index_t u) const {
         return task.y.at[i * task.y.row + (task.y.each ? u : 0)] == positive_class_[u];
     }
@@ -99,14 +98,14 @@ struct TaskState {
         return step.arrays.U + X.order()[i] * step.problem.N() + first_column;
     }
 
-    // The feature at a place of the copy, and 1 / f^2 of it.
+    // The feature at a place of the copy, and its 1 / f^2.
     index_t feature(index_t at) const { return rows.start ? X.feature()[at] : at; }
     double own_step(index_t at, index_t unit) const {
         if (!step.arrays.inverse_squares) return 1.0;
         return double(step.arrays.inverse_squares[feature(at) * step.problem.N() + first_column +
                                                   unit * task.outputs]);
     }
-    // Where the weight at a place of the copy and of a column of the task lies.
+    // The index in the task's W of a weight: of a place in the copy and a column of the task.
     index_t spot(index_t at, index_t c) const {
         return rows.start ? at * task.width + c : c * rows.stride + at;
     }
@@ -120,18 +119,19 @@ struct TaskState {
         low_[u] = low;
     }
 
-    // What depends on which features are strong: the squared norms of the rows, and the weights.
+    // Reads the data that depend on the strong features: the squared norms of the rows, and the
+    // weights.
     void read_features(const std::vector<StrongWeight>& strong) {
         read_squares(strong);
         read_weights(strong);
     }
 
-    // The duals, as the loss keeps them, and their sums.
+    // Reads the duals, in the form that the loss stores, and computes their sums.
     void read_duals() {
         duals_ = HugePages<T>(n * task.width + 2 * k.lanes);
         task.duals = duals_.data();
         std::fill_n(task.duals, n * task.width + 2 * k.lanes, T(0));
-        T unmoved = 0;  // what is kept of a column's 0, whatever the label
+        T unmoved = 0;  // the stored form of U = 0, the same for every label
         const double zero = 0.0;
         if (!form.coupled) form.encode(0, 1, &zero, &unmoved);
         const auto is_unmoved = [&](const double* row) {
@@ -159,7 +159,7 @@ struct TaskState {
         k.alphas(task.duals, n * task.width, task.alphas);
     }
 
-    // The rows of each block that are in the working set of a unit that is worked on.
+    // Marks the rows of each block that are in the working set of a live unit.
     void mark_blocks() {
         for (index_t b = 0; b < index_t(blocks_.size()); ++b) {
             unsigned word = 0;
@@ -179,7 +179,7 @@ struct TaskState {
     }
 
   private:
-    // Numbers of the rows, one each or one for every unit.
+    // Copies numbers of the rows, one per row or one per row and unit.
     template <class Number>
     PerRow<T> spread(bool each, std::vector<T>& to, const Number& number) {
         const index_t stride = each ? (form.coupled ? task.units : task.width) : 1;
@@ -282,7 +282,7 @@ struct TaskState {
         task.inverse_squares = steps;
     }
 
-    bool exact_weights_ = true;  // whether the weights of the rows are T
+    bool exact_weights_ = true;  // whether T represents all weights of the rows exactly
     std::vector<T> y_, s_, square_, strength_, bias_square_, positive_class_, bias_, high_, low_;
     std::vector<std::uint32_t> active_;
     std::vector<std::uint8_t> blocks_;

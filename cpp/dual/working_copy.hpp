@@ -1,9 +1,9 @@
-// The working copy of X that dual coordinate ascent runs over.
+// The working copy of X for dual coordinate ascent.
 //
-// Rows that follow each other in X are often alike (sorted by class, say), which makes the method
-// stall: the copy has them in random order, so that an epoch can still read memory a few neighbours
-// at a time. Features of a sparse X are numbered by falling frequency: most entries then lie in a
-// part of W that stays in the cache. A dense X with few entries that are not 0 becomes sparse.
+// Consecutive rows of X are often similar (sorted by class, for example), which makes the method
+// stall. The copy has the rows in random order, so that an epoch can still read memory in blocks of
+// neighbouring rows. Features of a sparse X are numbered by decreasing frequency: most entries then
+// refer to a part of W that stays in the cache. A dense X with few non-zero entries becomes sparse.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void read_rows(const DenseView& X, index_t first, index_t count, T* out) {
     });
 }
 
-// How many entries of a row of a dense X are not 0 as a T.
+// Returns the number of entries in a row of a dense X that are not 0 as a T.
 template <class T>
 index_t count_filled(const DenseView& X, index_t i) {
     index_t filled = 0;
@@ -54,15 +54,15 @@ index_t count_filled(const DenseView& X, index_t i) {
 
 template <class T>
 class WorkingCopy {
-    static constexpr double sparse_below = 0.25;  // share of entries that are not 0
-    static constexpr index_t sample = 256;        // rows that tell how many entries are 0
+    static constexpr double sparse_below = 0.25;  // fraction of non-zero entries
+    static constexpr index_t sample = 256;        // rows from which the fraction is estimated
     static constexpr index_t slab = 64;           // rows of one task
-    static constexpr double work_of_row = 1e3;    // multiply-adds that copying a row is worth
+    static constexpr double work_of_row = 1e3;  // multiply-adds that cost as much as copying a row
 
   public:
-    // `order` holds, for every row of the copy, its place in the parts one after the other;
-    // `origin` (features), or null, is taken from the entries: it is 0 for features of a sparse X
-    // that some rows do not have.
+    // `order` gives, for every row of the copy, its index in the concatenated parts. `origin`
+    // (features), or null, is subtracted from the entries. It is 0 for features of a sparse X that
+    // are missing in some rows.
     WorkingCopy(const Engine& engine, const std::vector<const Data*>& parts, const index_t* order,
                 index_t rows, const double* origin)
         : features_(parts.front()->columns), order_(order, order + rows), squares_(rows) {
@@ -95,12 +95,12 @@ class WorkingCopy {
     const std::vector<index_t>& order() const { return order_; }
     const std::vector<std::int32_t>& place() const { return place_; }      // of each feature
     const std::vector<std::int32_t>& feature() const { return feature_; }  // at each place
-    const std::vector<double>& squares() const { return squares_; }        // norms of the rows
+    const std::vector<double>& squares() const { return squares_; }  // squared norms of the rows
 
   private:
     using Parts = std::vector<const Data*>;
 
-    // By a sample of the rows, where X is dense.
+    // Estimated from a sample of the rows if X is dense.
     bool is_dense(const Parts& parts) const {
         index_t seen = 0, filled = 0;
         for (const Data* part : parts) {
@@ -113,7 +113,7 @@ class WorkingCopy {
         return double(filled) >= sparse_below * double(seen);
     }
 
-    // Calls rows(part, first row, count, its row in all parts) for some rows at a time.
+    // Calls rows(part, first row, count, row number over all parts) for slabs of rows.
     template <class Rows>
     void for_slabs(const Engine& engine, const Parts& parts, const Rows& rows) const {
         index_t before = 0;
@@ -127,7 +127,7 @@ class WorkingCopy {
         }
     }
 
-    // Calls row(its row in all parts, the features) for the rows of a dense part.
+    // Calls row(row number over all parts, features) for the rows of a dense part.
     template <class Row>
     void for_dense(const Data& part, index_t first, index_t count, index_t at,
                    const Row& row) const {
@@ -150,7 +150,7 @@ class WorkingCopy {
         });
     }
 
-    // Puts the number of entries of row i into start[i + 1], and numbers the features.
+    // Writes the number of entries of row i to start[i + 1], and numbers the features.
     void count_entries(const Engine& engine, const Parts& parts, const std::vector<index_t>& to) {
         bool all_sparse = true;
         for (const Data* part : parts) all_sparse &= part->sparse;
@@ -191,7 +191,7 @@ class WorkingCopy {
             else
                 for (index_t j = 0; j < features_; ++j) count[j] += A.offset(j + 1) - A.offset(j);
         }
-        // A count is at most the number of rows: sort by counting counts, the highest first.
+        // A count is at most the number of rows: counting sort, highest count first.
         std::vector<index_t> first(order_.size() + 2);
         for (index_t c : count) ++first[order_.size() - c + 1];
         for (std::size_t c = 1; c < first.size(); ++c) first[c] += first[c - 1];
@@ -213,7 +213,8 @@ class WorkingCopy {
                 for (index_t i = 0; i < count; ++i) copy_row(part.by_sample, first + i, to[at + i]);
                 return;
             }
-            // A little beyond the end, so that nothing hangs on whether an entry is 0.
+            // Entries are written unconditionally and kept if not 0, so there is no branch. This
+            // needs room for one more.
             std::vector<std::int32_t> index(features_ + 1);
             std::vector<T> value(features_ + 1);
             for_dense(part, first, count, at, [&](index_t i, const double* x) {
@@ -232,7 +233,7 @@ class WorkingCopy {
         });
     }
 
-    // The rows of a part, a range of them for each thread, `to` being where they go.
+    // Copies the rows of a part to rows `to`, with one range of rows per thread.
     void fill_by_feature(const Engine& engine, const Data& part, const index_t* to) {
         const CompressedView& A = part.by_feature;
         const auto [kept, range] = part.row_ranges(engine.threads);

@@ -1,4 +1,4 @@
-// What the kernels of the losses are given, the same for every instruction set.
+// The arguments of the loss kernels, the same for every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace sx {
 
-// Lanes, that is (row, model) pairs, that the kernel works on at a time.
+// Number of lanes, that is (row, model) pairs, that a kernel processes together.
 constexpr std::int64_t loss_tile = 64;
 
-// How many T the kernel needs as scratch.
+// Numbers of type T that the kernel needs as scratch.
 template <class T>
 constexpr std::int64_t loss_scratch(std::int64_t outputs) {
     return outputs * loss_tile;
 }
 
 // The scores of some rows, Z (rows, models, outputs), C-contiguous, with their labels and weights.
-// The kernel reads Z and, when `gradient`, leaves s_i * scale_b * dloss/dz in its place.
+// The kernel reads Z and, if `gradient`, replaces it by s_i * scale_b * dloss/dz.
 template <class T>
 struct LossBlock {
     std::int64_t rows, models, outputs;
     const std::int32_t* y;
-    std::int64_t y_row, y_model;  // strides in elements; y_model = 0 when all models share y
+    std::int64_t y_row, y_model;  // strides in elements; y_model = 0 if all models share y
     const double* s;              // nullptr: all ones
     std::int64_t s_row, s_model;
     const std::int32_t*
@@ -30,10 +30,10 @@ struct LossBlock {
     const double* scale;  // (models)
     double margin;
     T* Z;
-    double* value;  // (rows, models): s * loss; 0 where s == 0, even when the loss is inf
-    double* hit;    // (rows, models): s where the predicted class is y, else 0
+    double* value;  // (rows, models): s * loss; 0 where s == 0, even if the loss is inf
+    double* hit;    // (rows, models): s if the predicted class is y, otherwise 0
     bool gradient;
-    bool one_vs_rest;  // several outputs: each tells its class from the rest
+    bool one_vs_rest;  // several outputs: each separates its class from the rest
     T* scratch;        // loss_scratch<T>(outputs) elements, not shared between threads
 };
 
@@ -46,14 +46,14 @@ struct LossKernels {
     void evaluate(Loss loss, const LossBlock<double>& block) const { f64(loss, block); }
 };
 
-// How many T the kernel needs as scratch: scores and directions.
+// Numbers of type T that the kernel needs as scratch: scores and directions.
 template <class T>
 constexpr std::int64_t hessian_scratch(std::int64_t outputs) {
     return 2 * loss_scratch<T>(outputs);
 }
 
-// Replaces the directions V (rows, models, outputs) by s scale d2loss(Z) V. Of the block, value,
-// hit and gradient are not used, Z is only read, and the scratch is as above.
+// Replaces the directions V (rows, models, outputs) by s scale d2loss(Z) V. Only reads Z, and
+// ignores value, hit and gradient of the block.
 struct HessianKernels {
     void (*f32)(Loss loss, const LossBlock<float>& block, float* V);
     void (*f64)(Loss loss, const LossBlock<double>& block, double* V);

@@ -1,8 +1,8 @@
-// Duals of the losses that see the scores through their differences only, by pairs of classes.
+// Sums of duals by pairs of classes, for losses that depend only on differences of scores.
 //
 // Such a dual U (rows, models, outputs) has an alpha_j >= 0 for every wrong class j: U_j = alpha_j,
-// and U_y = -sum_j alpha_j for the true class y. A lifted form has one class more than outputs:
-// class 0, whose score is fixed at 0 and whose dual is minus the sum of the others.
+// and U_y = -sum_j alpha_j for the true class y. In the lifted form there is one class more than
+// outputs: the score of class 0 is fixed at 0, and its dual is minus the sum of the others.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Duals {
     index_t label(index_t i, index_t m) const { return y[i * y_row + m * y_model]; }
     const double* row(index_t i, index_t m) const { return U + (i * models + m) * outputs; }
 
-    // The duals of all classes of one row and model, true class included.
+    // Writes the duals of all classes of one row and model, true class included, to out (C).
     template <class Count>
     void spread(index_t i, index_t m, Count C, double* out) const {
         const double* u = row(i, m);
@@ -37,7 +37,7 @@ struct Duals {
     }
 };
 
-// Calls run with the number of classes, known at compile time where there are two.
+// Calls run with the number of classes, which is a compile-time constant if there are two.
 template <class Run>
 void with_classes(const Duals& p, const Run& run) {
     if (p.classes() == 2)
@@ -46,7 +46,7 @@ void with_classes(const Duals& p, const Run& run) {
         run(p.classes());
 }
 
-// Calls body(slab, first, last) for slabs of rows, which depend on the number of rows alone.
+// Calls body(slab, first, last) for slabs of rows. They depend only on the number of rows.
 constexpr index_t slab_rows = 1024;
 
 inline index_t slabs_of(index_t rows) {
@@ -77,13 +77,13 @@ void for_alphas(const Duals& p, Count C, const double* s, index_t s_row, index_t
         }
 }
 
-// The power of two that brings a number close to 1.
+// Returns the power of two that scales a number close to 1.
 inline double to_unit(double largest) {
     return largest > 0.0 ? std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1022, 1022)) : 1.0;
 }
 
-// A[m][c][j] += the sum of s alpha_j over the rows of class c, for each model in a unit of its own:
-// its largest weight times its largest alpha, so that no sum overflows.
+// A[m][c][j] += the sum of s alpha_j over the rows of class c. For each model the sum is divided by
+// its largest weight times its largest alpha (rounded to powers of two), so that no sum overflows.
 inline void class_pair_sums(const Engine& engine, const Duals& p, const double* s, index_t s_row,
                             index_t s_model, double* A) {
     const index_t B = p.models, size = B * p.classes() * p.classes(), slabs = slabs_of(p.rows);
@@ -119,7 +119,7 @@ inline void class_pair_sums(const Engine& engine, const Duals& p, const double* 
     for (index_t k = 0; k < slabs * size; ++k) A[k % size] += sums[k];
 }
 
-// out = the duals with the alpha_j of every row of class c times F[m][c][j].
+// out = the duals with the alpha_j of every row of class c multiplied by F[m][c][j].
 inline void scale_class_pairs(const Engine& engine, const Duals& p, const double* F, double* out) {
     const index_t B = p.models, K = p.outputs;
     const double work = 4.0 * p.rows * B * p.classes();

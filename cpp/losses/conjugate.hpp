@@ -1,10 +1,9 @@
-// Conjugates of the losses that see the scores through their differences only.
+// Conjugates of the losses that depend only on differences of scores.
 //
-// Problem    conjugate(U) = sup over z of U.z - loss(z), for every row and model; with the alphas
-// of
-//            U, a sum over them, a function of their sum, or an entropy.
-// Given      duals that rounding may have led out of the domain by `tolerance`.
-// On return  the conjugates, infinity outside the domain.
+// Problem    conjugate(U) = sup over z of U.z - loss(z), for every row and model. In terms of the
+//            alphas of U it is a sum over them, a function of their sum, or an entropy.
+// Given      duals that rounding may have moved out of the domain by `tolerance`.
+// On return  the conjugates; infinity outside the domain.
 #pragma once
 
 #include <stdexcept>
@@ -14,8 +13,9 @@
 
 namespace sx {
 
-// The conjugate at the duals u (C) of one row of class c. The cost of an entropy is left to the
-// caller: u becomes the alphas and, at the true class, what they leave of 1, short of it by `lost`.
+// Returns the conjugate at the duals u (C) of one row of class c. For an entropy the caller adds x
+// log x of u: u is replaced by the alphas and, at the true class, 1 minus their sum, from which
+// rounding has removed `lost`.
 template <class L, class Count>
 double conjugate_of_row(double margin, double tolerance, index_t c, Count C, double* u,
                         double& lost) {
@@ -61,8 +61,8 @@ void conjugates_of(const Engine& engine, const Duals& p, double margin, double t
                     if (++m == B) m = 0, ++i;
                 }
                 if (!L::entropy) continue;
-                // The slope of x log x, next to x = 1, times what rounding has taken from x: small
-                // alphas cost little else.
+                // The rounding error of 1 - total, times the slope of x log x near x = 1. Small
+                // alphas need it.
                 for (index_t k = 0; k < here; ++k) value[pair + k] += lost[k];
                 engine.kernels<double>().x_log_x(u.data(), here * C);
                 for (index_t k = 0; k < here; ++k)

@@ -8,11 +8,11 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// Problem    the worst wrong output, max(0, m + z_j - z_y). The best alphas are
-//            a_j = max(0, c_j - theta) / q with c_j = m + z_j - z_y + q (a_j + sum a) before, where
-//            theta solves sum_j a_j = min(theta / q, 1).
+// Problem    the worst wrong output, max(0, m + z_j - z_y). With c_j = m + z_j - z_y + q (a_j + sum
+//            a) from the old alphas, the best alphas are a_j = max(0, c_j - theta) / q, where theta
+//            solves sum_j a_j = min(theta / q, 1).
 // Given      kept: the alphas, whose sum is at most 1.
-// On return  the new ones: a projection on the simplex. The left side is convex in theta, so that
+// On return  the new alphas: a projection on the simplex. The left side is convex in theta, so
 //            Newton's method from the left never overshoots.
 // See        Crammer and Singer, On the algorithmic implementation of multiclass kernel-based
 //            vector machines, 2001.
@@ -35,27 +35,27 @@ struct CrammerSingerDual : MarginDualTraits {
         const T q = row.q > least ? row.q : least;
         T* c = row.scratch;
         vec<T> paid = {}, worst = {}, best = lowest, second = lowest, used = {};
-        vec<T> lazy = broadcast<T>(T(huge_term));
-        for_outputs(row,
-                    [&](index_t k, mask<T> present, mask<T> own) __attribute__((always_inline)) {
-                        const mask<T> wrong = present & ~own;
-                        const vec<T> a = select(wrong, load<T>(row.kept + k), zero);
-                        const vec<T> term =
-                            select(wrong, row.margin + (load<T>(row.z + k) - before.label), lowest);
-                        const mask<T> carries = a > T(0);
-                        paid += select(carries, a * term, zero);
-                        worst = max(term, worst);
-                        lazy = min(select(carries, term, broadcast<T>(T(huge_term))), lazy);
-                        best = max(term, best);
-                        second = max(select(carries, lowest, term), second);
-                        used += select(carries, broadcast<T>(1), zero);
-                        store<T>(c + k, select(wrong, term + q * (a + before.total), lowest));
-                    });
-        const T top = max_lanes<T>(worst), least_used = -max_lanes<T>(-lazy);
+        vec<T> lowest_carrier = broadcast<T>(T(huge_term));
+        for_outputs(row, [&](index_t k, mask<T> present,
+                             mask<T> own) __attribute__((always_inline)) {
+            const mask<T> wrong = present & ~own;
+            const vec<T> a = select(wrong, load<T>(row.kept + k), zero);
+            const vec<T> term =
+                select(wrong, row.margin + (load<T>(row.z + k) - before.label), lowest);
+            const mask<T> carries = a > T(0);
+            paid += select(carries, a * term, zero);
+            worst = max(term, worst);
+            lowest_carrier = min(select(carries, term, broadcast<T>(T(huge_term))), lowest_carrier);
+            best = max(term, best);
+            second = max(select(carries, lowest, term), second);
+            used += select(carries, broadcast<T>(1), zero);
+            store<T>(c + k, select(wrong, term + q * (a + before.total), lowest));
+        });
+        const T top = max_lanes<T>(worst), least_used = -max_lanes<T>(-lowest_carrier);
         const T carriers = sum_lanes<T>(used), idle = max_lanes<T>(second);
         row.gap = top - sum_lanes<T>(paid);
-        // The slack of the sum is one more output, whose term is 0. All that have an alpha above 0
-        // should have the highest term.
+        // The slack 1 - sum a acts as one more output with the term 0. At the optimum all outputs
+        // with a positive alpha have the highest term.
         const bool slack = before.total < T(1);
         const T lowest_used = slack && T(0) < least_used ? T(0) : least_used;
         row.slope = top - lowest_used;
@@ -68,9 +68,10 @@ struct CrammerSingerDual : MarginDualTraits {
     template <class T>
     static SX_INLINE void project(const OutputRow<T>& row, const T* c, T q) {
         T theta = 0, whole = 0;
-        // sum max(0, c - theta) = theta first, and if that is above q, = q.
+        // First solves sum max(0, c - theta) = theta and, if theta is above q, sum max(0, c -
+        // theta) = q.
         for (int bounded = 0; bounded < 2; ++bounded) {
-            for (int turn = 0; turn < most_turns; ++turn) {
+            for (int iteration = 0; iteration < max_iterations; ++iteration) {
                 vec<T> sum = {}, inside = {};
                 for (index_t k = 0; k < row.padded; k += lanes<T>) {
                     const vec<T> a = load<T>(c + k) - theta;
@@ -86,7 +87,7 @@ struct CrammerSingerDual : MarginDualTraits {
             }
             if (theta <= q) break;
         }
-        // In the bounded case the sum is 1, whatever was rounded.
+        // In the second case the alphas must add up to 1 in spite of rounding.
         const T unit = theta > q && whole > T(0) ? whole : q;
         for (index_t k = 0; k < row.padded; k += lanes<T>)
             store<T>(row.next + k, max(load<T>(c + k) - theta, vec<T>{}) / unit);
@@ -95,7 +96,7 @@ struct CrammerSingerDual : MarginDualTraits {
 
 // Problem    max over j != y of max(0, margin + z_j - z_y).
 // Given      the scores, the labels, the margin.
-// On return  the loss; the gradient stands on the first of the worst j and on y.
+// On return  the loss; the gradient is non-zero only at y and at the first of the worst j.
 // See        Crammer and Singer, On the algorithmic implementation of multiclass kernel-based
 //            vector machines, 2001.
 struct CrammerSinger : LossDescriptor {
@@ -116,7 +117,7 @@ struct CrammerSinger : LossDescriptor {
             const mask<T> worse = (z > worst) & (number != lane.y);
             worst = select(worse, z, worst);
             rival = select(worse, number, rival);
-            broken = select(z == z, broken, z);  // a maximum passes over NaN: remember it
+            broken = select(z == z, broken, z);  // max ignores NaN, so it is recorded here
         }
         const vec<T> m = lane.margin + (worst - leader.label);
         lane.loss = select(m < T(0), zero, m) + broken;

@@ -1,15 +1,16 @@
-// From the number of a loss to its descriptor: the only place that lists all losses.
+// Maps the number of a loss to its descriptor. This is the only place that lists all losses.
 //
-// A descriptor says all that the library asks of a loss, as static members:
-//   loss_binary(lane)         the loss of one output, its gradient and hit, of a vector of lanes
-//   loss_multiclass(lane)     of several outputs; a loss without it is summed one against the rest
+// A descriptor defines everything the library needs from a loss as static members:
+//   loss_binary(lane)         loss, gradient and hit of one output, for a vector of lanes
+//   loss_multiclass(lane)     the same for several outputs; without it, losses of one class against
+//                             the rest are summed
 //   hessian_binary(lane), hessian_multiclass(lane)    products of the second derivative with a
-//                             direction; a loss without them has kinks
+//                             direction; missing if the loss is not smooth
 //   separable_outputs, coupling, shift_invariant, first_class    how outputs depend on each other
 //   has_conjugate, alpha_bound, conjugate_term, conjugate_sum, entropy    see conjugate.hpp
 //   ColumnDual, CoupledDual   how the dual solver visits a row, see dual_row.hpp; void if it cannot
-// LossDescriptor in loss.hpp has the defaults. A new loss is a file like the ones included here, a
-// number in loss.hpp, and a line in with_loss.
+// LossDescriptor in loss.hpp has the defaults. To add a loss, write a file like the ones included
+// here, add a number to loss.hpp and a line to with_loss.
 #pragma once
 
 #include <type_traits>
@@ -55,8 +56,8 @@ template <class L>
 concept HasHessian = requires(HessianLanes<double>& lane) { L::hessian_binary(lane); } ||
                      requires(HessianLanes<double>& lane) { L::hessian_multiclass(lane); };
 
-// Calls run.template operator()<Form, binary>() with what works on the lanes of a loss: the
-// descriptor, or the sum of its binary losses of one class against the rest.
+// Calls run.template operator()<Form, binary>(). Form is the descriptor, or the sum of its binary
+// losses of one class against the rest.
 template <class L, class Run>
 SX_INLINE void with_form(std::int64_t outputs, bool one_vs_rest, const Run& run) {
     if constexpr (HasBinary<L>) {
@@ -66,9 +67,9 @@ SX_INLINE void with_form(std::int64_t outputs, bool one_vs_rest, const Run& run)
     if constexpr (HasMulticlass<L>) run.template operator()<L, false>();
 }
 
-// Calls run(descriptor, dual) with how a row of the loss is visited by the dual solver, where every
-// column is a problem of its own or where the outputs of a model are coupled; not at all where the
-// loss has no such form.
+// Calls run(descriptor, dual) with the rule by which the dual solver visits a row: ColumnDual if
+// every column is a separate problem, CoupledDual if the outputs of a model are coupled. Does
+// nothing if the loss has no such rule.
 template <class Run>
 SX_INLINE void with_dual(Loss loss, bool coupled, const Run& run) {
     with_loss(loss, [&]<class L>(L descriptor) {

@@ -1,13 +1,14 @@
-// What the losses share when the dual solver visits one row: the best duals of that row while those
-// of all others stay, which is the proximal operator of the conjugate.
+// Shared by the losses for visits of a row by the dual solver: finds the best duals of one row
+// while all others stay fixed. This is the proximal operator of the conjugate.
 //
-// With t = +-1, C = s / (S l2) and q = C (|x|^2 + the bias's share), a change of alpha by d moves
-// the margin m = t z by q d. The duals are U = -t alpha of one output; of several, U_j = alpha_j
+// With t = +-1, C = s / (S l2) and q = C (|x|^2 + square of the bias), a change of alpha by d moves
+// the margin m = t z by q d. With one output the dual is U = -t alpha; with several, U_j = alpha_j
 // for the wrong classes j and U_y = -sum_j alpha_j.
 //
-// What is kept of a row's duals between two visits is for its loss to choose: `encode` makes it of
-// U, `decode` makes U of it, inside the domain of the conjugate. `own` is the output of the true
-// class, -1 where it has none; of a single output, 0 where the true class is the positive one.
+// Each loss chooses how it stores a row's duals between two visits (`kept`): `encode` computes it
+// from U, and `decode` computes U from it, inside the domain of the conjugate. `own` is the output
+// of the true class, or -1 if it has none. With a single output it is 0 if the true class is the
+// positive one.
 #pragma once
 
 #include <algorithm>
@@ -21,50 +22,49 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// What the dual solver asks of a loss with margins, besides its step. Every dual form has the first
-// four:
-//   entropy      the conjugate is an entropy: the duals never reach a bound, and tell the loss
+// Constants of a loss with margins for the dual solver. Every dual rule has the first four:
+//   entropy      the conjugate is an entropy: the duals never reach a bound and determine the loss
 //   shrinks      rows at a bound may leave the working set
-//   keeps_logit  a single output's logit is kept, and alpha beside it
-//   bias_move    how far a change of one dual by 1 may move the bias: more would make the rows
-//                disturb each other. Measured on text and images.
+//   keeps_logit  a single output's logit is stored, with alpha beside it
+//   bias_move    how far a change of one dual by 1 may move the bias: a larger move would undo
+//                visits of other rows. Measured on text and images.
 struct MarginDualTraits {
     static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
     static constexpr double bias_move = 0.015;
-    static constexpr double huge_term = 1e30;  // of outputs that do not count
-    static constexpr int most_turns = 200;     // of Newton's method: each one settles some alphas
+    static constexpr double huge_term = 1e30;   // for outputs that do not count
+    static constexpr int max_iterations = 200;  // Newton's method; each step settles some alphas
 };
 
-// One row's step, where every column is a problem of its own: what a rule makes of the row's
-// scores. V is a vector of columns, or T for one that stands alone.
+// The step of one row with a separate problem in every column. V is a vector of columns, or T for a
+// single column.
 template <class V>
 struct ColumnStep {
-    V next;                // the new dual, as it is kept
+    V next;                // the new dual, as stored
     V rise;                // change of alpha
     V gap;                 // loss + conjugate + alpha m, before the change
     V slope;               // minus the derivative of the dual objective by alpha, over C
     mask_of<V> low, high;  // whether alpha was at its lower or upper bound
-    V alpha{};             // the new alpha, where it is kept beside the dual
+    V alpha{};             // the new alpha, if it is stored beside the dual
 };
 
-// One row and one model whose outputs are coupled: lanes are outputs. A rule is given the scores z,
-// what is kept of the row's duals, C, q = C (|x|^2 + the bias's share) and the label, and finds the
-// duals U that are best with all other rows as they are. A change D of U moves z by -q D and W by
-// -C x D. The arrays are padded to whole vectors; what lies beyond `outputs` is read and ignored.
+// One row and one model with coupled outputs: lanes are outputs. A rule gets the scores z, the
+// stored duals, C, q = C (|x|^2 + square of the bias) and the label. It finds the best duals U
+// while all other rows stay fixed. A change D of U moves z by -q D and W by -C x D. The arrays are
+// padded to whole vectors; numbers beyond `outputs` are read and ignored.
 template <class T>
 struct OutputRow {
     index_t outputs, padded;
     T margin, C, q;
-    index_t label;  // of the outputs; -1 if it has none
+    index_t label;  // output of the true class; -1 if it has none
     const T* z;
     const T* kept;
-    T high;  // beyond this slope a row that is at its bounds may leave the working set
+    T high;  // a row at its bounds may leave the working set if its slope is larger
     T* next;
     T* change;    // of W along x: -C times the change of U
     T* scratch;   // three arrays
     T gap;        // loss + conjugate - U.z, before the change
-    T slope;      // how far the row was from its best
-    bool shrink;  // whether it leaves the working set
+    T slope;      // how far the row was from its optimum
+    bool shrink;  // whether the row leaves the working set
 };
 
 // Calls body(first output, present lanes, lanes of the label) for every vector of outputs.
@@ -76,7 +76,7 @@ SX_INLINE void for_outputs(const OutputRow<T>& row, const Body& body) {
     }
 }
 
-// What the rules for margins share: terms m + z_j - z_y of the wrong outputs; the alphas are kept.
+// Shared by the rules for margins: terms m + z_j - z_y of the wrong outputs. They store the alphas.
 template <class T>
 struct Margins {
     T label;  // the label's score
@@ -93,8 +93,8 @@ struct Margins {
     }
 };
 
-// Takes the new alphas in `next` and writes the change of W: -C times their rise on the wrong
-// outputs, C times the rise of all on the label.
+// Given the new alphas in `next`, writes the change of W: -C times the change of the alphas at the
+// wrong outputs, and C times the sum of these changes at the label.
 template <class T>
 SX_INLINE void change_alphas(const OutputRow<T>& row) {
     vec<T> gained = {};
@@ -109,18 +109,18 @@ SX_INLINE void change_alphas(const OutputRow<T>& row) {
     row.change[row.label] = row.C * sum_lanes<T>(gained);
 }
 
-// log(right / wrong). Of nothing, something is taken that is as good as nothing but has a
-// logarithm.
+// Returns log(right / wrong). Zeros are replaced by a number so small that it makes no difference,
+// but has a logarithm.
 inline double safe_logit(double right, double wrong) {
-    constexpr double nothing = 1e-18;
-    return std::log(std::max(right, nothing)) - std::log(std::max(wrong, nothing));
+    constexpr double smallest = 1e-18;
+    return std::log(std::max(right, smallest)) - std::log(std::max(wrong, smallest));
 }
 
 inline double not_negative(double x) {
     return x > 0.0 ? x : 0.0;
 }
 
-// The duals of the losses with margins are kept as alphas, of which `most` is the largest.
+// Losses with margins store their duals as alphas of at most `most`.
 template <class T>
 void encode_margin_column(index_t own, const double* U, double most, T* kept) {
     const double a = not_negative(own == 0 ? -*U : *U);
@@ -141,7 +141,7 @@ void decode_margin_column(index_t own, const T* kept, double* U) {
     *U = own == 0 ? -a : a;
 }
 
-// `total` bounds the sum of the alphas, whatever was rounded.
+// Scales the alphas if rounding has made their sum larger than `total`.
 template <class T>
 void decode_margin_outputs(index_t own, index_t outputs, const T* kept, double total, double* U) {
     double sum = 0;

@@ -9,11 +9,11 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// Problem    binary: max(0, margin - t z), t = +-1; else the sum over j != y of
-//            max(0, margin + z_j - z_y); each term squared for the squared hinge.
+// Problem    one output: max(0, margin - t z), t = +-1; several: the sum over j != y of max(0,
+//            margin + z_j - z_y). Each term is squared for the squared hinge.
 // Given      the scores, the labels, the margin.
-// On return  the loss; in the gradient a term that is exactly 0 counts as violated, or a model
-//            that starts from zero would never move. NaN is not below 0, so it comes through.
+// On return  the loss. In the gradient a term that is exactly 0 counts as violated: otherwise a
+//            model that starts from zero would never move. The comparisons pass NaN on.
 // See        Weston and Watkins, Support vector machines for multi-class pattern recognition, 1999.
 template <bool squared>
 struct MarginLoss : LossDescriptor {
@@ -25,7 +25,7 @@ struct MarginLoss : LossDescriptor {
         const vec<T> m = lane.margin - t * z;
         const vec<T> term = select(m < T(0), vec<T>{}, m);
         lane.loss = squared ? term * term : term;
-        // With no margin a tie is class 1: the perceptron's rule has no mistake there.
+        // Without a margin a tie is class 1, as in the perceptron's rule.
         lane.hit = lane.margin == T(0) ? select(z >= T(0), lane.y, T(1) - lane.y)
                                        : binary_hit<T>(lane.y, z);
         if (!lane.gradient) return;
@@ -56,7 +56,7 @@ struct MarginLoss : LossDescriptor {
     }
 };
 
-// Problem    alpha in [0, 1] that maximises alpha (margin - m) - q d^2 / 2, d its change.
+// Problem    alpha in [0, 1] that maximises alpha (margin - m) - q d^2 / 2, where d is its change.
 // Given      kept: alpha.
 // On return  a step to the maximum, within the bounds.
 // See        Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
@@ -66,7 +66,7 @@ struct HingeColumnDual : MarginDualTraits {
     struct Row {
         static constexpr bool keeps_alpha = false;
         static constexpr T least_q =
-            sizeof(T) == 8 ? T(1e-150) : T(1e-18);  // an empty row has none
+            sizeof(T) == 8 ? T(1e-150) : T(1e-18);  // for rows without entries, where q is 0
         V a, inverse;
 
         SX_INLINE Row(V dual, V q) : a(dual), inverse(T(1) / max(q, broadcast_as<T, V>(least_q))) {}
@@ -89,7 +89,8 @@ struct HingeColumnDual : MarginDualTraits {
     }
 };
 
-// Problem    alpha >= 0 that maximises alpha (margin - m) - alpha^2 / 4 - q d^2 / 2, d its change.
+// Problem    alpha >= 0 that maximises alpha (margin - m) - alpha^2 / 4 - q d^2 / 2, where d is its
+//            change.
 // Given      kept: alpha.
 // On return  a step to the maximum, not below 0.
 // See        Hsieh et al. 2008.
@@ -121,12 +122,13 @@ struct SquaredHingeColumnDual : MarginDualTraits {
 };
 
 // Problem    the sum over wrong outputs of max(0, m + z_j - z_y), or of its square. With A the sum
-//            of the alphas, the best are a_j = clip((c_j - q A) / r) where c_j = m + z_j - z_y +
-//            q (a_j + A) before, r = q and clip to [0, 1], or r = q + 1/2 and clip to [0, inf).
+//            of the alphas and c_j = m + z_j - z_y + q (a_j + A) from the old alphas, the best
+//            alphas are a_j = clip((c_j - q A) / r), with r = q and clip to [0, 1] for the hinge,
+//            and r = q + 1/2 and clip to [0, inf) for its square.
 // Given      kept: the alphas.
-// On return  the new ones, A being the one root of sum_j a_j(A) = A, found by Newton's method
-//            between bounds; it ends when the same alphas are at their bounds twice, and is exact
-//            then.
+// On return  the new alphas. A is the only root of sum_j a_j(A) = A, found by Newton's method with
+//            a bracket. The result is exact: the iteration ends when the set of alphas at their
+//            bounds no longer changes.
 // See        Weston and Watkins, Support vector machines for multi-class pattern recognition, 1999.
 template <bool squared>
 struct MarginDual : MarginDualTraits {
@@ -185,7 +187,8 @@ struct MarginDual : MarginDualTraits {
         change_alphas(row);
     }
 
-    // Of a row that is empty q is 0, which would be divided by; a larger one makes smaller steps.
+    // A row without entries has q = 0, which cannot be divided by. A larger q only makes smaller
+    // steps.
     template <class T>
     static SX_INLINE T least(const OutputRow<T>&) {
         return squared ? T(0) : sizeof(T) == 8 ? T(1e-10) : T(1e-5);
@@ -194,7 +197,7 @@ struct MarginDual : MarginDualTraits {
     template <class T>
     static SX_INLINE T root(const OutputRow<T>& row, const T* c, T q, T r, T cap, T guess) {
         T low = 0, high = squared ? T(__builtin_inf()) : T(row.outputs - 1), total = guess;
-        for (int turn = 0; turn < most_turns; ++turn) {
+        for (int iteration = 0; iteration < max_iterations; ++iteration) {
             vec<T> sum = {}, inside = {};
             for (index_t k = 0; k < row.padded; k += lanes<T>) {
                 const vec<T> a = (load<T>(c + k) - q * total) / r;
@@ -222,10 +225,10 @@ struct Hinge : MarginLoss<false> {
     using CoupledDual = MarginDual<false>;
 };
 
-// Problem    the second derivative of max(0, margin - t z)^2, and of the sum over j != y of
-//            max(0, margin + z_j - z_y)^2: twice the Laplacian of a star.
+// Problem    the second derivative of max(0, margin - t z)^2, and of the sum over j != y of max(0,
+//            margin + z_j - z_y)^2: twice the Laplacian of a star.
 // Given      the scores, the labels, the margin.
-// On return  products with a direction; a term that is exactly 0 counts as violated, as in the
+// On return  products with a direction. A term that is exactly 0 counts as violated, as in the
 //            gradient.
 struct SquaredHinge : MarginLoss<true> {
     static constexpr HessianCoupling coupling = HessianCoupling::star;

@@ -1,5 +1,5 @@
-// What the losses share when they work on vectors of (row, model) pairs, and the sum of binary
-// losses of one class against the rest.
+// Vectors of (row, model) pairs on which the losses work, and the sum of binary losses of one class
+// against the rest.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// One vector of lanes. Output k of them is at scores[k * loss_tile]; its gradient replaces it.
+// One vector of lanes. Output k is at scores[k * loss_tile], and its gradient replaces it.
 template <class T>
 struct LossLanes {
     T* scores;
@@ -47,7 +47,7 @@ struct Leader {
     vec<T> top, first, label;
 };
 
-// `reference`: class 0 has no output, its score is 0.
+// With `reference`, class 0 has no output and its score is 0.
 template <bool reference, class T>
 SX_INLINE Leader<T> find_leader(const LossLanes<T>& lane) {
     const vec<T> zero = {};
@@ -64,8 +64,8 @@ SX_INLINE Leader<T> find_leader(const LossLanes<T>& lane) {
     return found;
 }
 
-// One vector of lanes. Output k of them has its score at scores[k * loss_tile] and its direction at
-// directions[k * loss_tile]; the product replaces the direction.
+// One vector of lanes. Output k has its score at scores[k * loss_tile] and its direction at
+// directions[k * loss_tile]. The product replaces the direction.
 template <class T>
 struct HessianLanes : LossLanes<T> {
     T* directions;
@@ -76,9 +76,9 @@ struct HessianLanes : LossLanes<T> {
     }
 };
 
-// Problem    the sum over the outputs k of a binary loss that tells class k from all others.
+// Problem    the sum over the outputs k of a binary loss that separates class k from all others.
 // Given      the scores and the class numbers.
-// On return  the loss; the highest score (the first of equals) is the predicted class.
+// On return  the loss. The predicted class is the one with the highest score (the first in a tie).
 template <class BinaryLoss>
 struct OneVsRest {
     template <class T>

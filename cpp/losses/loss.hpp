@@ -1,4 +1,4 @@
-// The losses by number, as Python names them, and what all parts of the library ask of one.
+// The losses by number, as Python names them, and the defaults of a loss descriptor.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace sx {
 
 enum class Loss : int {
-    hinge = 0,  // the perceptron's loss when the margin is 0
+    hinge = 0,  // the loss of the perceptron if the margin is 0
     squared_hinge = 1,
     crammer_singer = 2,
     logistic = 3,
@@ -16,10 +16,10 @@ enum class Loss : int {
     sigmoid_mse = 7
 };
 
-// Added to a loss's number by a caller that wants its one-vs-rest form.
+// Added to the number of a loss to request its one-vs-rest form.
 constexpr int one_vs_rest_flag = 16;
 
-// A loss as it is asked for: which, its margin, and whether one class against the rest.
+// A loss with its margin, in multiclass or one-vs-rest form.
 struct LossForm {
     Loss loss;
     double margin;
@@ -36,21 +36,21 @@ struct LossForm {
 //   star      twice the Laplacian of a star that joins the true output to the outputs with c = 1
 enum class HessianCoupling : int { softmax, star };
 
-// Which alphas the domain of a conjugate bounds by 1: none, each of them, or their sum.
+// Which alphas are bounded by 1 in the domain of a conjugate: none, each of them, or their sum.
 enum class AlphaBound : int { none, each, sum };
 
-// What a descriptor of a loss says unless it says otherwise. See dispatch.hpp.
+// Defaults of a loss descriptor. See dispatch.hpp.
 struct LossDescriptor {
-    static constexpr bool separable_outputs = false;  // several outputs are problems of their own
+    static constexpr bool separable_outputs = false;  // each output is a separate problem
     static constexpr HessianCoupling coupling = HessianCoupling::softmax;
     static constexpr bool shift_invariant = true;  // of coupled outputs: only differences count
-    static constexpr int first_class = 0;          // the class that output 0 stands for
+    static constexpr int first_class = 0;          // the class of output 0
     static constexpr bool has_conjugate = false, entropy = false;
     static constexpr AlphaBound alpha_bound = AlphaBound::sum;
     static double conjugate_term(double, double) { return 0.0; }
     static double conjugate_sum(double terms, double /*total*/, double) { return terms; }
-    using ColumnDual = void;   // one row's dual problem with one output
-    using CoupledDual = void;  // and with several
+    using ColumnDual = void;   // the dual problem of a row with one output
+    using CoupledDual = void;  // the dual problem of a row with several outputs
 };
 
 }  // namespace sx

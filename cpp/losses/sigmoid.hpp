@@ -6,7 +6,7 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// The parts of a sigmoid at the signed score m = t z, from e = exp(-|m|) <= 1: nothing overflows.
+// The parts of a sigmoid at the signed score m = t z. e = exp(-|m|) <= 1, so nothing overflows.
 template <class T>
 struct Sigmoid {
     vec<T> t, m, e;

@@ -1,4 +1,5 @@
-// Half the squared error of a sigmoid: value, gradient and Hessian. It is not convex: no dual.
+// Half the squared error of a sigmoid: value, gradient and Hessian. It is not convex and has no
+// dual.
 #pragma once
 
 #include "losses/lanes.hpp"
@@ -10,8 +11,8 @@ inline namespace SX_ISA {
 
 // Problem    (y - sigma(z))^2 / 2, which is (1 - p)^2 / 2 for the probability p of the label.
 // Given      the scores and the labels.
-// On return  the loss; not convex in z.
-//            The Hessian is r^2 (1 - r) (2 - 3 r) with r = 1 - p.
+// On return  the loss, which is not convex in z. The Hessian is r^2 (1 - r) (2 - 3 r) with r = 1 -
+//            p.
 struct SigmoidMse : LossDescriptor {
     template <class T>
     static SX_INLINE void loss_binary(LossLanes<T>& lane) {

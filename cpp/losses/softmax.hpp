@@ -7,11 +7,12 @@
 namespace sx {
 inline namespace SX_ISA {
 
-// Problem    the cross-entropy: u = z + q (a - softmax(u)), then a = softmax(u); U = a - e_y. With
-//            `reference` a score of 0 stands beside the outputs.
+// Problem    for the cross-entropy: u = z + q (a - softmax(u)), then a = softmax(u); U = a - e_y.
+//            With `reference`, the softmax includes one more score, which is 0.
 // Given      kept: the logits u of the last visit.
-// On return  two steps of Newton's method, or more where those were not enough. The matrix is
-//            1 + q (diag(p) - p p^T), whose inverse is that of its diagonal and one more product.
+// On return  the result of two Newton steps, or more if these are not precise enough. The matrix is
+//            1 + q (diag(p) - p p^T): a diagonal plus a matrix of rank one, which is easy to
+//            invert.
 // See        Yu, Huang and Lin 2011, section 4.
 template <bool reference>
 struct SoftmaxDual {
@@ -43,12 +44,13 @@ struct SoftmaxDual {
         for (index_t k = 0; k < outputs; ++k) U[k] = k == own ? -wrong / total : U[k] / total;
     }
 
-    // Of the step from a to p, a tenth, squared: the row is visited again.
+    // The squared relative error allowed in the step from a to p: 10 %. Later visits correct it.
     static constexpr double precision_squared = 0.01;
-    static constexpr int most_turns = 50;     // of Newton's method, where two were not enough
-    static constexpr int most_halvings = 30;  // of one step: beyond, nothing but rounding is left
+    static constexpr int max_iterations = 50;  // Newton's method, if two steps were not enough
+    static constexpr int max_halvings = 30;    // of one step: smaller steps are lost in rounding
 
-    // p = softmax(u) on the outputs, 0 beyond; returns log sum exp and what the reference has.
+    // p = softmax(u) on the outputs, 0 beyond. Returns log sum exp(u) and the probability of the
+    // reference.
     template <class T>
     struct Shares {
         T log_sum, rest;
@@ -81,8 +83,8 @@ struct SoftmaxDual {
         return {log_sum, rest * share};
     }
 
-    // g = u - z + q (p - a) on the outputs, 0 beyond; returns whether the step from a to p may
-    // still be off by more than a tenth.
+    // g = u - z + q (p - a) on the outputs, 0 beyond. Returns whether the error of the step from a
+    // to p may exceed 10 %.
     template <class T>
     static SX_INLINE bool residual(const OutputRow<T>& row, const T* u, const T* p, const T* a,
                                    T noise, T* g) {
@@ -99,7 +101,7 @@ struct SoftmaxDual {
         return sum_lanes<T>(miss) > (enough > noise * noise ? enough : noise * noise);
     }
 
-    // g becomes the step of Newton's method, to be subtracted from u.
+    // Replaces g by the Newton step, which is to be subtracted from u.
     template <class T>
     static SX_INLINE void newton(const OutputRow<T>& row, const T* p, T rest, T* g) {
         vec<T> shared = {}, below = {};
@@ -108,7 +110,7 @@ struct SoftmaxDual {
             shared += part * load<T>(g + k);
             below += part;
         }
-        // 1 - q sum p^2 / (1 + q p) without cancellation.
+        // Computes 1 - q sum p^2 / (1 + q p) without cancellation.
         const T common = row.q * sum_lanes<T>(shared) / (sum_lanes<T>(below) + rest);
         for (index_t k = 0; k < row.padded; k += lanes<T>) {
             const vec<T> mine = load<T>(p + k);
@@ -127,7 +129,7 @@ struct SoftmaxDual {
     static SX_INLINE void solve(OutputRow<T>& row) {
         T *a = row.scratch, *p = a + row.padded, *g = p + row.padded;
         T rest = shares<false>(row, row.kept, a).rest;
-        // p = a: what is left of the residual is u - z.
+        // p = a, so the residual is u - z.
         vec<T> first = {}, second = {}, size = {};
         for_outputs(row, [&](index_t k, mask<T> present, mask<T>) __attribute__((always_inline)) {
             const vec<T> z = select(present, load<T>(row.z + k), vec<T>{});
@@ -136,7 +138,7 @@ struct SoftmaxDual {
             size += abs<T>(z);
             store<T>(g + k, off);
         });
-        // The second-order part of what the loss at z lies above its tangent at the old u.
+        // The second-order term of the loss at z minus its tangent at the old u.
         const T others = T(1) - rest, mean = others > T(0) ? sum_lanes<T>(first) / others : T(0);
         for (index_t k = 0; k < row.padded; k += lanes<T>) {
             const vec<T> off = load<T>(g + k) - mean;
@@ -159,7 +161,7 @@ struct SoftmaxDual {
         row.shrink = false;
     }
 
-    // |u - z - q a|^2 / 2 + q log sum exp(u), of which the residual is the gradient.
+    // |u - z - q a|^2 / 2 + q log sum exp(u). Its gradient is the residual.
     template <class T>
     static SX_INLINE T value(const OutputRow<T>& row, const T* u, const T* a, T log_sum) {
         vec<T> sum = {};
@@ -171,23 +173,23 @@ struct SoftmaxDual {
         return T(0.5) * sum_lanes<T>(sum) + row.q * log_sum;
     }
 
-    // Newton's method with steps that are halved until the value falls: where q is large the full
-    // step may jump to and fro. `change` holds the trial point.
+    // Newton's method, with steps that are halved until the value falls: for large q the full steps
+    // may oscillate. `change` holds the trial point.
     template <class T>
     static __attribute__((noinline, cold)) void refine(const OutputRow<T>& row, T rest, T noise) {
         T *a = row.scratch, *p = a + row.padded, *g = p + row.padded, *trial = row.change;
         T here = value(row, row.next, a, shares<true>(row, row.next, p).log_sum);
-        for (int turn = 0; turn < most_turns; ++turn) {
+        for (int iteration = 0; iteration < max_iterations; ++iteration) {
             newton(row, p, rest, g);
             T times = 1, there = here;
-            for (int half = 0; half < most_halvings; ++half, times *= T(0.5)) {
+            for (int half = 0; half < max_halvings; ++half, times *= T(0.5)) {
                 subtract(row, row.next, g, times, trial);
                 const Shares<T> found = shares<true>(row, trial, p);
                 there = value(row, trial, a, found.log_sum);
                 rest = found.rest;
                 if (there <= here) break;
             }
-            if (!(there <= here)) {  // nothing but rounding is left
+            if (!(there <= here)) {  // the differences are rounding errors
                 shares<false>(row, row.next, p);
                 return;
             }
@@ -201,8 +203,8 @@ struct SoftmaxDual {
 
 // Problem    log(sum_j exp(z_j)) - z_y; with `reference`, class 0 has the score 0 and no output.
 // Given      the scores and the labels.
-// On return  the loss; the gradient p_j, and p_y - 1 at y. The sum over the classes other than y is
-//            kept apart, so that neither the loss nor p_y - 1 loses its digits when y is all but
+// On return  the loss and its gradient: p_j, and p_y - 1 at y. The sum over the classes other than
+//            y is kept separately, so that neither the loss nor p_y - 1 loses digits if y is almost
 //            certain.
 template <bool reference>
 struct SoftmaxLoss : LossDescriptor {
@@ -227,8 +229,8 @@ struct SoftmaxLoss : LossDescriptor {
             label = select(is_label, e, label);
             lane.put(k, e);
         }
-        // The sum of all less 1, the leader's share: exact when the label leads; when it does not,
-        // the loss is at least log 2 and the subtraction harmless.
+        // The sum of all terms minus the leader's 1. This is exact if the label leads. If not, the
+        // loss is at least log 2 and the subtraction is harmless.
         const vec<T> rest = select(leader.label == leader.top, others, (others - T(1)) + label);
         lane.loss = (leader.top - leader.label) + log1p<T>(rest);
         lane.hit = one_where<T>(leader.first == lane.y);
@@ -242,10 +244,10 @@ struct SoftmaxLoss : LossDescriptor {
     // Problem    the second derivative of log(sum_j exp(z_j)): p_j (v_j - sum_k p_k v_k); with
     //            `reference`, class 0 has the score 0, the direction 0 and no output.
     // Given      the scores.
-    // On return  directions are taken from that of the leading class, and the leader gets minus the
-    // sum
-    //            of the others: no digits are lost when it is all but certain, and a common shift
-    //            of all directions gives exactly 0.
+    // On return  the products. The direction of the leading class is subtracted from all
+    //            directions, and the product of the leader is minus the sum of the others. This
+    //            loses no digits if the leader is almost certain, and a common shift of all
+    //            directions gives exactly 0.
     template <class T>
     static SX_INLINE void hessian_multiclass(HessianLanes<T>& lane) {
         const vec<T> zero = {};
@@ -284,7 +286,7 @@ struct SoftmaxLoss : LossDescriptor {
 
 using Softmax = SoftmaxLoss<false>;
 
-// With one output it is the logistic loss.
+// With one output this is the logistic loss.
 struct SoftmaxReference : SoftmaxLoss<true> {
     static constexpr bool shift_invariant = false;
     static constexpr int first_class = 1;

@@ -9,8 +9,7 @@ inline namespace SX_ISA {
 
 // Problem    (t - z)^2 / 2 summed over the outputs; t = +-1 with one output, one-hot with more.
 // Given      the scores and the labels.
-// On return  the loss; the gradient z - t.
-//            The Hessian is 1.
+// On return  the loss. The gradient is z - t, and the Hessian 1.
 struct Squared : LossDescriptor {
     static constexpr bool separable_outputs = true;
 
