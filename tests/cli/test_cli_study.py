@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -18,7 +17,7 @@ from separatrix.study import Between, Store
 from support.command import call, facts
 from support.course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
 from support.studies import without_seconds
-from support.terminal import CONTROL, PROGRAM, run
+from support.terminal import CONTROL, run
 
 QUICK = ("--learning-rate", "0.1,0.01", "--epochs", "5,20", "--momentum", "0", "--no-report")
 
@@ -251,27 +250,36 @@ def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
     assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
 
 
+# Stores a checkpoint after every epoch, however fast the machine is, and dies of the seventh.
+KILLED = """
+import functools, os, signal, sys
+from separatrix import Study
+from separatrix.cli import main
+from separatrix.study.running import train_runs
+from separatrix.study.store.writer import StudyWriter
+
+def checkpoint(writer, batch, epoch, *rest):
+    store_checkpoint(writer, batch, epoch, *rest)
+    if epoch == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+store_checkpoint, StudyWriter.checkpoint = StudyWriter.checkpoint, checkpoint
+train_runs.CHECKPOINT_SHARE = float("inf")
+Study.run = functools.partialmethod(Study.run, every=0.0)
+main()
+"""
+
+
 @pytest.mark.slow
 def test_a_killed_command_goes_on_by_resume(folder):
-    words = ["study", "wine", "--learning-rate", "1e-3..1/8", "--epochs", "1000,5000", "--l2", "0",
-             "--batch-size", "16", "--momentum", "0,0.9"]  # fmt: skip
-    store = folder / "separatrix.db"
-    child = subprocess.Popen([PROGRAM, *words, "--quiet"])
-    began = time.monotonic()
-    while time.monotonic() - began < 60 and child.poll() is None:
-        time.sleep(0.05)
-        if store.exists():
-            try:
-                with Store(store) as opened:
-                    if opened.rows("SELECT 1 FROM checkpoints"):
-                        break
-            except OSError:  # being made
-                continue
-    assert child.poll() is None
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    words = ["study", "wine", *QUICK, "--l2", "0", "--batch-size", "16"]
+    child = subprocess.run([sys.executable, "-c", KILLED, *words])
+    assert child.returncode == -signal.SIGKILL
+    with Store(folder / "separatrix.db") as opened:
+        assert [row["epoch"] for row in opened.rows("SELECT epoch FROM checkpoints")] == [7]
     resumed = facts(*words, "--resume")
     assert resumed["finished"]
+    assert [row["name"] for row in facts("studies", "list")] == ["wine"]
     undisturbed = facts(*words, "--store", "other.db")
     assert without_seconds(resumed["rows"]) == without_seconds(undisturbed["rows"])
 

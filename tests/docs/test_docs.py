@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import re
 import shlex
 from pathlib import Path
@@ -42,11 +43,12 @@ COMMAND = re.compile(
 )
 
 
-def code_blocks(text, *, data=False):
-    """Yield (language, first line number, code) for the blocks of a page that are to be run."""
+def code_blocks(text):
+    """Yield (note, language, first line number, code) for the blocks of a page to be run."""
     for block in BLOCK.finditer(text):
-        if block["note"] is None or (data and block["note"] == "data"):
-            yield block["language"], text.count("\n", 0, block.start("code")) + 1, block["code"]
+        if block["note"] != "skip":
+            line = text.count("\n", 0, block.start("code")) + 1
+            yield block["note"], block["language"], line, block["code"]
 
 
 def data_files(text):
@@ -67,36 +69,54 @@ def run_session(code, namespace, name, line):
 
 
 def run_page(text, name, *, data=False):
-    """Run the blocks of one page in order, in one namespace."""
-    namespace = {"__name__": "__main__"}
-    for language, line, code in code_blocks(text, data=data):
+    """Run the blocks of one page in order, in one namespace.
+
+    Blocks that read data have a namespace of their own, which the other blocks do not see: a reader
+    without the data runs those alone.
+    """
+    namespace, with_data = {"__name__": "__main__"}, {}
+    for note, language, line, code in code_blocks(text):
+        if note is None:
+            names = namespace
+        elif data:
+            names = {**namespace, **with_data}
+        else:
+            continue
         if language == "pycon" or code.lstrip().startswith(">>>"):
-            run_session(code, namespace, name, line)
+            run_session(code, names, name, line)
         else:
             # Empty lines in front make tracebacks name the line of the page.
-            exec(compile("\n" * (line - 1) + code, name, "exec"), namespace)
+            exec(compile("\n" * (line - 1) + code, name, "exec"), names)
+        if note is not None:
+            for key, value in names.items():
+                if key not in namespace or namespace[key] is not value:
+                    with_data[key] = value
+
+
+def pages_to_run(pages, files_of):
+    """Each page once: with its data where there is data, without it elsewhere."""
+    for page in pages:
+        name = str(page.relative_to(ROOT))
+        files = files_of(page.read_text(encoding="utf-8"))
+        if files:
+            mark = pytest.mark.data(*files)
+            yield pytest.param(page, True, id=f"{name}-data", marks=mark)
+        if not files or not os.environ.get("SEPARATRIX_DATA"):
+            yield pytest.param(page, False, id=name)
+
+
+@pytest.fixture
+def data_folder(monkeypatch):
+    """The folder of the data by its whole path, from which a page may be run anywhere."""
+    if folder := os.environ.get("SEPARATRIX_DATA"):
+        monkeypatch.setenv("SEPARATRIX_DATA", str(Path(folder).resolve()))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "data"), list(pages_to_run(PAGES, data_files)))
+def test_code_on_the_page_runs(page, data, data_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page(page.read_text(encoding="utf-8"), str(page))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.data(*files), id=str(page.relative_to(ROOT)))
-        for page in PAGES
-        if (files := data_files(page.read_text(encoding="utf-8")))
-    ],
-)
-def test_code_that_reads_data_runs(page, data_dir, tmp_path, monkeypatch):
-    monkeypatch.setenv("SEPARATRIX_DATA", str(data_dir))
-    monkeypatch.chdir(tmp_path)
-    run_page(page.read_text(encoding="utf-8"), str(page), data=True)
+    run_page(page.read_text(encoding="utf-8"), str(page), data=data)
 
 
 def run_commands(text, *, data=False):
@@ -113,34 +133,19 @@ def run_commands(text, *, data=False):
             pytest.fail(f"$ {block['words']}\nprints\n{found.output}", pytrace=False)
 
 
+def command_files(text):
+    """The files of the data folder that the commands of a page read."""
+    return [file for block in COMMAND.finditer(text) for file in (block["files"] or "").split()]
+
+
 COMMAND_PAGES = [page for page in PAGES if COMMAND.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_on_the_page_print_what_is_written(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "data"), list(pages_to_run(COMMAND_PAGES, command_files)))
+def test_commands_on_the_page_print_what_is_written(page, data, data_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_commands(page.read_text(encoding="utf-8"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.data(*files), id=str(page.relative_to(ROOT)))
-        for page in COMMAND_PAGES
-        if (
-            files := [
-                file
-                for block in COMMAND.finditer(page.read_text(encoding="utf-8"))
-                for file in (block["files"] or "").split()
-            ]
-        )
-    ],
-)
-def test_commands_that_read_data_print_what_is_written(page, data_dir, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_commands(page.read_text(encoding="utf-8"), data=True)
+    run_commands(page.read_text(encoding="utf-8"), data=data)
 
 
 def test_a_command_that_prints_something_else_fails():
@@ -178,7 +183,16 @@ def test_blocks_that_read_data_are_run_when_it_is_there():
 def test_a_note_belongs_to_the_block_below_it_alone():
     page = "<!-- data: a -->\n```python\n1 / 0\n```\n\n<!-- data: b -->\n```console\n$ cat c\n```\n"
     assert data_files(page) == ["a"]
-    assert [block["files"].strip() for block in COMMAND.finditer(page)] == ["b"]
+    assert command_files(page) == ["b"]
+
+
+def test_a_block_without_data_does_not_see_what_blocks_with_data_define():
+    first = "```python\nx = 1\n```\n"
+    data = "<!-- data: a -->\n```python\nx += 1\n```\n"
+    run_page(first + data + data + "<!-- data: a -->\n```pycon\n>>> x\n3\n```\n", "p.md", data=True)
+    run_page(first + data + "```pycon\n>>> x\n1\n```\n", "p.md", data=True)
+    with pytest.raises(NameError):
+        run_page("<!-- data: a -->\n```python\ny = 1\n```\n```python\ny\n```\n", "p.md", data=True)
 
 
 def test_wrong_output_on_a_page_fails():
