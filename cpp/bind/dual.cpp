@@ -70,7 +70,7 @@ struct BoundCopy {
             options.view(),
             {pointer(inverse_squares), pointer(W), b.data(), U.data(), estimate.data()}};
         const auto form = dual_form<T>(step.problem.loss, step.problem.outputs);
-        if (!form) throw std::invalid_argument("the dual solver does not take this loss");
+        if (!form) throw std::invalid_argument("The dual solver cannot be used with this loss.");
         dual_step<T>(engine(), copy, step, *form);
     }
 };

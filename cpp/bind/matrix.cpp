@@ -23,7 +23,7 @@ Type type_of(const Any& x) {
     if (is(std::uint32_t())) return Type::u32;
     if (is(std::uint64_t())) return Type::u64;
     if (is(bool())) return Type::boolean;
-    throw std::invalid_argument("this element type is not one the kernels read");
+    throw std::invalid_argument("The kernels do not support this element type.");
 }
 
 // Whether all values are 1. The first value is checked before the rest: it usually settles it.

@@ -32,7 +32,7 @@ void use_instruction_set(const std::string& name) {
             settings().set = set;
             return;
         }
-    throw std::invalid_argument("this processor cannot run the instruction set '" + name + "'");
+    throw std::invalid_argument("This processor cannot run the instruction set '" + name + "'.");
 }
 
 }  // namespace

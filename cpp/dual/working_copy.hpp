@@ -69,7 +69,7 @@ class WorkingCopy {
         origin_.assign(features_, 0.0);
         if (origin) std::copy_n(origin, features_, origin_.begin());
         if (features_ >= std::numeric_limits<std::int32_t>::max())
-            throw std::invalid_argument("the dual solver takes fewer than 2^31 features");
+            throw std::invalid_argument("The dual solver supports fewer than 2^31 - 1 features.");
         std::vector<index_t> to(rows);  // the row of the copy for every row of the parts
         for (index_t i = 0; i < rows; ++i) to[order_[i]] = i;
         place_.resize(features_);

@@ -78,7 +78,7 @@ inline void conjugate_values(const Engine& engine, const Duals& p, Loss loss, do
         if constexpr (L::has_conjugate)
             conjugates_of<L>(engine, p, margin, tolerance, value);
         else
-            throw std::invalid_argument("this loss has no conjugate here");
+            throw std::invalid_argument("This loss has no native conjugate.");
     });
 }
 
