@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 
 D, B, K = 4, 3, 2
 L1, L2 = [0.0, 0.3, 0.2], [0.5, 0.0, 0.7]
@@ -270,7 +270,7 @@ def test_a_child_that_is_forked_while_other_threads_compute_waits_for_none_of_th
         penalty = ElasticNet(0.0, 0.5, np.ones(400), 1.0)
         penalty.gradient(np.ones((400, 1, 1)))
         penalty.bias_value(np.ones((1, 1)))
-        Frame(np.ones(4), np.ones(1, bool)).enter(Model.zeros(4, 1, 1))
+        Recentring(np.ones(4), np.ones(1, bool)).apply(Model.zeros(4, 1, 1))
 
     def on() -> None:
         while not over.is_set():

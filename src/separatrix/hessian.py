@@ -2,7 +2,7 @@
 
     H = sum_i s_i [x_i; 1] d2loss(z_i) [x_i; 1]^T / S  +  l2 f^2  (and l2 f_b^2 for the bias)
 
-with x_i as seen from a frame. d2loss (K, K) is diagonal for losses that are sums over their
+with recentred x_i. d2loss (K, K) is diagonal for losses that are sums over their
 outputs: then H is K blocks of order d + 1. Otherwise it is one block of order (d + 1) K, output
 after output.
 """
@@ -27,7 +27,7 @@ from separatrix.matrix import (
 )
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 
 NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians, while models are taken in groups
 
@@ -43,13 +43,13 @@ class Curvature:
     model : where
     scale : (B,), 1 / S
     bias_curvature : (B,), the penalty's part for the bias; None where the bias is fixed
-    frame : where the features, and with them directions, are seen from
+    recentring : of the features, and so of the directions
     scores : (n, B, K) of every block, where they are known
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
     >>> at = Curvature(data, LOSSES["logistic"], ElasticNet(0.0, 0.5), Model.zeros(1, 1, 1),
-    ...                np.array([0.5]), np.zeros(1), Frame.at_zero(1, 1))
+    ...                np.array([0.5]), np.zeros(1), Recentring.at_zero(1, 1))
     >>> at.hessian()[0, 0]
     array([[0.75, 0.  ],
            [0.  , 0.25]])
@@ -63,7 +63,7 @@ class Curvature:
         model: Model,
         scale: Array,
         bias_curvature: Array | None,
-        frame: Frame,
+        recentring: Recentring,
         scores: tuple[Array, ...] = (),
     ) -> None:
         if not loss.smooth:
@@ -73,7 +73,7 @@ class Curvature:
             )
         self.data, self.loss, self.penalty = data, loss, penalty
         self.shape: tuple[int, int, int] = model.W.shape
-        self.scale, self.bias_curvature, self.frame = scale, bias_curvature, frame
+        self.scale, self.bias_curvature, self.recentring = scale, bias_curvature, recentring
         self._scores = list(scores) or [model.scores(block.X) for block in data.blocks()]
 
     @property
@@ -86,7 +86,7 @@ class Curvature:
         """The same for some of the models (numbers or a mask)."""
         part = copy(self)
         part.data, part.penalty = self.data.select(models), self.penalty.select(models)
-        part.scale, part.frame = self.scale[models], self.frame.select(models)
+        part.scale, part.recentring = self.scale[models], self.recentring.select(models)
         if self.bias_curvature is not None:
             part.bias_curvature = self.bias_curvature[models]
         part._scores = [pick_models(Z, models) for Z in self._scores]
@@ -100,9 +100,9 @@ class Curvature:
                 f"The direction must have the shapes of the model, W {self.shape} and b "
                 f"{self.shape[1:]}. Got {V.W.shape} and {V.b.shape} instead."
             )
-        scores, way = iter(self._scores), self.frame.leave(V)
+        scores, way = iter(self._scores), self.recentring.undo(V)
         sums = self.data.sum_over_blocks(lambda block: self._product(block, next(scores), way))
-        product = self.frame.enter_gradient(Model(*sums))
+        product = self.recentring.apply_to_gradient(Model(*sums))
         HW, hb = product.W + self.penalty.gradient(V.W), product.b
         if self.bias_curvature is None:
             hb[:] = 0.0
@@ -121,7 +121,7 @@ class Curvature:
             for k in range(K):
                 h[:, :, k] = self._second(block, Z, k)[:, :, k]
             squares = np.empty((d, B, K))
-            for some, origin in self.frame.groups():
+            for some, origin in self.recentring.groups():
                 theirs = weighted_squares(block.X, _flat(h[:, some]), origin)
                 squares[:, some] = theirs.reshape(d, len(some), K)
             return squares, sum_samples(h)
@@ -145,7 +145,7 @@ class Curvature:
             self.data,
             self.penalty,
             self.bias_curvature,
-            self.frame,
+            self.recentring,
             self.shape,
             self.n_blocks,
             weights,
@@ -231,7 +231,7 @@ def write_hessian(
     data: Dataset,
     penalty: ElasticNet,
     bias_curvature: Array | None,
-    frame: Frame,
+    recentring: Recentring,
     shape: tuple[int, int, int],
     n_blocks: int,
     weights: Callable[[Array], Iterator[Array]],
@@ -249,7 +249,7 @@ def write_hessian(
     group = max(1, NUMBERS_AT_ONCE // (len(pairs) * max(rows, D**2)))
     parts = [
         (models[first : first + group], origin)
-        for models, origin in frame.groups()
+        for models, origin in recentring.groups()
         for first in range(0, len(models), group)
     ]
     at_once = apart and len(parts) == 1  # then what is made is what is asked for

@@ -26,7 +26,7 @@ from separatrix.matrix import (
 )
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Objective:
             total = data.total_weight()
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
         self._scale = np.atleast_1d(np.asarray(scale, np.float64))
-        self._frame: Frame | None = None
+        self._recentring: Recentring | None = None
         self._extremes: tuple[Array, Array] | None = None  # of the weights, when asked for
 
     def scale(self, n_models: int) -> Array:
@@ -213,27 +213,28 @@ class Objective:
         )
         return Z
 
-    def frame(self, n_models: int) -> Frame:
-        """Where the features are best seen from: at zero, where the bias is fixed or penalised."""
-        if self._frame is None or len(self._frame.free) != n_models:
+    def recentring(self, n_models: int) -> Recentring:
+        """The recentring of the features: to their origin, for models whose bias is free."""
+        if self._recentring is None or len(self._recentring.free) != n_models:
             free = self.bias & (self.bias_curvature(n_models) == 0.0)
-            self._frame = Frame(self.data.origin(), free)
-        return self._frame
+            self._recentring = Recentring(self.data.origin(), free)
+        return self._recentring
 
     def curvature(
-        self, model: Model, frame: Frame | None = None, scores: tuple[Array, ...] = ()
+        self, model: Model, recentring: Recentring | None = None, scores: tuple[Array, ...] = ()
     ) -> Curvature:
-        """The second derivative of the loss and the l2 terms at a model, seen from zero or a frame.
+        """The second derivative of the loss and the l2 terms, of features as given or recentred.
 
-        The model itself is seen from zero. Its scores are found, unless an evaluation has them.
+        The model is that of the features as given. Its scores are computed, unless an evaluation
+        has them.
         """
         self._require(model)
         B = model.n_models
         bias = self.bias_curvature(B) if self.bias else None
-        if frame is None:
-            frame = Frame.at_zero(self.data.n_features, B)
+        if recentring is None:
+            recentring = Recentring.at_zero(self.data.n_features, B)
         scale = self.scale(B)
-        return Curvature(self.data, self.loss, self.penalty, model, scale, bias, frame, scores)
+        return Curvature(self.data, self.loss, self.penalty, model, scale, bias, recentring, scores)
 
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""

@@ -1,4 +1,4 @@
-"""Weights and gradients as they are where the features are seen from an origin.
+"""Weights and gradients for recentred features: those less an origin.
 
 With x - o for x, the scores x W + b are those of the same weights and another bias:
 
@@ -20,51 +20,51 @@ from separatrix.model import Model
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Where the models of a batch see the features from.
+class Recentring:
+    """Moves the features of each model of a batch to an origin, or leaves them where they are.
 
     Parameters
     ----------
     origin : (d,)
-    free : (B,), which models see them from there; the others from zero
+    free : (B,), which models are recentred; the others keep the features as given
 
-    >>> frame = Frame(np.array([100.0]), np.array([True]))
+    >>> recentring = Recentring(np.array([100.0]), np.array([True]))
     >>> model = Model(np.array([[[2.0]]]), np.array([[-199.0]]))
-    >>> frame.enter(model).b, frame.leave(frame.enter(model)).b
+    >>> recentring.apply(model).b, recentring.undo(recentring.apply(model)).b
     (array([[1.]]), array([[-199.]]))
     """
 
     origin: Array
     free: Array
-    moves: bool = field(init=False)  # whether anything looks different from there
+    has_effect: bool = field(init=False)  # whether it changes anything
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "moves", bool(self.origin.any() and self.free.any()))
+        object.__setattr__(self, "has_effect", bool(self.origin.any() and self.free.any()))
 
     @classmethod
-    def at_zero(cls, n_features: int, n_models: int) -> Frame:
-        """The frame in which everything is as it is given."""
+    def at_zero(cls, n_features: int, n_models: int) -> Recentring:
+        """The recentring that changes nothing."""
         return cls(np.zeros(n_features), np.zeros(n_models, bool))
 
-    def select(self, models: Array) -> Frame:
-        """The frame of some of the models (numbers or a mask)."""
-        return Frame(self.origin, self.free[models])
+    def select(self, models: Array) -> Recentring:
+        """The recentring of some of the models (numbers or a mask)."""
+        return Recentring(self.origin, self.free[models])
 
     def groups(self) -> Iterator[tuple[Array, Array]]:
-        """The numbers of the models that see the features from the same origin, and that (d,)."""
-        if not self.moves:
+        """The numbers of the models with the same origin, and that origin (d,)."""
+        if not self.has_effect:
             yield np.arange(len(self.free)), np.zeros_like(self.origin)
             return
         for which, origin in ((self.free, self.origin), (~self.free, np.zeros_like(self.origin))):
             if which.any():
                 yield np.flatnonzero(which), origin
 
-    def enter(self, model: Model) -> Model:
-        """Weights, or a way from weights to others, as seen from the origin."""
+    def apply(self, model: Model) -> Model:
+        """Weights, or a direction, for the recentred features."""
         return self._move(model, 1.0)
 
-    def leave(self, model: Model) -> Model:
-        """Weights, or a way, that are seen from the origin, as seen from zero."""
+    def undo(self, model: Model) -> Model:
+        """Weights, or a direction, for the features as given: the inverse of `apply`."""
         return self._move(model, -1.0)
 
     def sizes(self, model: Model) -> Array:
@@ -74,15 +74,15 @@ class Frame:
         parts = np.abs(self.origin)[:, None, None] * np.abs(model.W)
         return np.abs(model.b) + np.ascontiguousarray(parts.transpose(1, 2, 0)).sum(axis=2)
 
-    def enter_gradient(self, gradient: Model) -> Model:
-        """The gradient for the weights as seen from the origin."""
-        if not self.moves:
+    def apply_to_gradient(self, gradient: Model) -> Model:
+        """The gradient for the recentred features."""
+        if not self.has_effect:
             return gradient
         part = self.origin[:, None, None] * np.where(self.free[:, None], gradient.b, 0.0)
         return Model((gradient.W - part).astype(gradient.W.dtype, copy=False), gradient.b)
 
     def _move(self, model: Model, sign: float) -> Model:
-        if not self.moves:
+        if not self.has_effect:
             return model
         parts = (self.origin[:, None, None] * model.W).transpose(1, 2, 0)
         # Copied, so that each is summed in the same order whatever models stand beside it.

@@ -14,7 +14,7 @@ from separatrix.matrix import Matrix, set_threads, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 from separatrix.solvers import LBFGS, Coordinate, Interior, Newton, Solver
 from separatrix.training import Result
 from separatrix.training.legality import refuse_illegal
@@ -223,15 +223,15 @@ def test_a_sparse_feature_that_is_not_everywhere_keeps_its_zero() -> None:
 def test_a_frame_changes_neither_scores_nor_slopes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, d, B, K = rng.integers(1, 9, 4)
-    frame = Frame(np.round(rng.standard_normal(d) * 64.0), rng.random(B) < 0.7)
+    recentring = Recentring(np.round(rng.standard_normal(d) * 64.0), rng.random(B) < 0.7)
     model = Model(rng.standard_normal((d, B, K)), rng.standard_normal((B, K)))
     gradient = Model(rng.standard_normal((d, B, K)), rng.standard_normal((B, K)))
-    seen = frame.enter(model)
+    seen = recentring.apply(model)
     X = rng.standard_normal((n, d))
     there = np.where(
-        frame.free[:, None], seen.scores(Matrix(X - frame.origin)), seen.scores(Matrix(X))
+        recentring.free[:, None], seen.scores(Matrix(X - recentring.origin)), seen.scores(Matrix(X))
     )
     np.testing.assert_allclose(there, model.scores(Matrix(X)), atol=1e-10)
-    np.testing.assert_allclose(frame.leave(seen).b, model.b, atol=1e-10)
-    slope = frame.enter_gradient(gradient).dot(seen)
+    np.testing.assert_allclose(recentring.undo(seen).b, model.b, atol=1e-10)
+    slope = recentring.apply_to_gradient(gradient).dot(seen)
     np.testing.assert_allclose(slope, gradient.dot(model), atol=1e-9)

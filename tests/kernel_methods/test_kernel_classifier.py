@@ -31,7 +31,7 @@ from separatrix import (
     set_threads,
 )
 from separatrix.kernel_methods.kernel import Kernel
-from separatrix.kernel_methods.low_rank import CANDIDATES, Factor
+from separatrix.kernel_methods.low_rank import CANDIDATES, LowRankFactor
 from separatrix.workflow.describing import describe_model
 
 CANCER, TUMOURS = load_breast_cancer(return_X_y=True)
@@ -87,7 +87,7 @@ def test_scikit_learn_accepts(estimator, check):
 def test_the_error_that_a_factor_states_is_true(n, d, kernel, rank, seed):
     X = np.random.default_rng(seed).standard_normal((n, d)).round(1)  # some rows repeat
     K = kernel(X)
-    factor, L = Factor.of(kernel, X, rank)
+    factor, L = LowRankFactor.of(kernel, X, rank)
     residual = K - L @ L.T
     slack = 1e-10 * np.trace(K)
     assert L.shape == (n, factor.rank)
@@ -103,14 +103,14 @@ def test_the_error_that_a_factor_states_is_true(n, d, kernel, rank, seed):
 def test_a_factor_without_a_limit_is_exact_and_no_larger_than_the_rank():
     X = np.random.default_rng(0).standard_normal((400, 3))
     for kernel, rank in [(Kernel("linear"), 3), (Kernel("poly", 1.0, 2, 1.0), 10)]:
-        factor, L = Factor.of(kernel, X)
+        factor, L = LowRankFactor.of(kernel, X)
         assert factor.rank == rank
         np.testing.assert_allclose(L @ L.T, kernel(X), atol=1e-10)
 
 
 def test_a_factor_ends_at_the_share_of_the_trace():
     X = CANCER[:, :4]
-    loose, tight = (Factor.of(Kernel("rbf", 0.1), X, None, tol)[0] for tol in (1e-2, 1e-6))
+    loose, tight = (LowRankFactor.of(Kernel("rbf", 0.1), X, None, tol)[0] for tol in (1e-2, 1e-6))
     assert loose.relative_left <= 1e-2
     assert tight.relative_left <= 1e-6
     assert loose.rank < tight.rank < len(X) / 2
@@ -123,7 +123,7 @@ def test_pivots_are_nearly_as_good_as_one_by_one():
     for _ in range(rank):
         p = int(np.diagonal(residual).argmax())
         residual = residual - np.outer(residual[p], residual[p]) / residual[p, p]
-    factor, _ = Factor.of(Kernel("rbf", 0.1), X, rank)
+    factor, _ = LowRankFactor.of(Kernel("rbf", 0.1), X, rank)
     assert factor.left <= 1.5 * np.trace(residual)
 
 
@@ -258,8 +258,10 @@ def test_a_failed_fit_leaves_all_models_as_they_were():
 
 @pytest.mark.slow
 def test_a_search_makes_one_factor_for_each_bandwidth(monkeypatch):
-    made, of = [], Factor.of
-    monkeypatch.setattr(Factor, "of", lambda *given: made.append(given[0].gamma) or of(*given))
+    made, of = [], LowRankFactor.of
+    monkeypatch.setattr(
+        LowRankFactor, "of", lambda *given: made.append(given[0].gamma) or of(*given)
+    )
     grid = {"gamma": [0.1, 1.0], "C": [0.1, 1.0, 10.0]}
     search = GridSearchCV(KernelClassifier("logistic", tol=1e-8), grid, cv=3).fit(IRIS, SPECIES)
     assert made == [0.1, 1.0]

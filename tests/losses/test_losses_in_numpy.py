@@ -10,7 +10,7 @@ import pytest
 from separatrix.data import Dataset
 from separatrix.losses import LOSSES
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, close
+from separatrix.losses.shapes import at_true, fill_true_class
 from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import Result, Stop, Task, train
@@ -47,7 +47,9 @@ class RoundedHinge(ClassDifferences):
 
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         a = self._flows(Z, own)
-        return close(np.where((a > 0.0) & (a < 1.0), (V - at_true(V, own)) / self.width, 0.0), own)
+        return fill_true_class(
+            np.where((a > 0.0) & (a < 1.0), (V - at_true(V, own)) / self.width, 0.0), own
+        )
 
     def _extent(self, flows: Array) -> Array:
         return flows.max(axis=2)

@@ -18,7 +18,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import Interior
-from separatrix.solvers.hinge_terms import has_terms
+from separatrix.solvers.hinge_terms import is_hinge
 from separatrix.training import Result, Stop, run
 from separatrix.training.legality import refuse_illegal
 from separatrix.verdict.certificate import dual_values
@@ -33,7 +33,7 @@ from support.batches import (
 )
 from support.forms import FORMS, Form
 
-HINGES = [form for form in FORMS if has_terms(form.loss)]
+HINGES = [form for form in FORMS if is_hinge(form.loss)]
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 
 

@@ -34,7 +34,7 @@ from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
-from separatrix.training.solver_choice import Choice, choose_solver
+from separatrix.training.solver_choice import SolverChoice, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
@@ -185,7 +185,7 @@ class OptimumClassifier(LinearClassifier):
         if self.solver == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
-            choice = Choice(self.solver, f"{self.solver}: it was asked for.")
+            choice = SolverChoice(self.solver, f"{self.solver}: it was asked for.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
         kind, tol = OPTIMISERS[choice.name], float(self.tol)
         single = kind.single_is_enough(loss, n_outputs, l2, data, tol, factors)

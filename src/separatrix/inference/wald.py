@@ -11,7 +11,7 @@ from separatrix.inference.fitted_objective import FittedObjective
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 from separatrix.text import listed
 
 INSTEAD = "use method='bootstrap'"
@@ -29,23 +29,23 @@ def covariance(fit: FittedObjective, names: Sequence[str]) -> Array:
     _require_likelihood(fit)
     # A feature far from zero is all but a multiple of the intercept. Seen from its origin it is
     # not, and each coefficient in units of its own size is as well determined as the data allow.
-    frame = fit.objective.frame(1)
-    H = _hessian(fit, frame)
+    recentring = fit.objective.recentring(1)
+    H = _hessian(fit, recentring)
     size = np.sqrt(np.diag(H))
-    _require_information(size, fit, frame, names)
+    _require_information(size, fit, recentring, names)
     values, vectors = np.linalg.eigh(H / np.outer(size, size))
     vectors = vectors / size[:, None]
-    _require_full_rank(values, vectors[:, 0], size, fit, frame, names)
+    _require_full_rank(values, vectors[:, 0], size, fit, recentring, names)
     V = (vectors / values) @ vectors.T / fit.s.sum()
-    _require_optimum(fit, V, frame)
-    back = _from_origin(fit, frame)
+    _require_optimum(fit, V, recentring)
+    back = _from_origin(fit, recentring)
     return back @ V @ back.T
 
 
-def _hessian(fit: FittedObjective, frame: Frame) -> Array:
+def _hessian(fit: FittedObjective, recentring: Recentring) -> Array:
     """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
     d, _, K = fit.model.W.shape
-    H = block_diag(*fit.objective.curvature(fit.model, frame).hessian()[0])
+    H = block_diag(*fit.objective.curvature(fit.model, recentring).hessian()[0])
     H = np.tril(H) + np.tril(H, -1).T
     order = np.r_[d, :d] if fit.task.bias else np.arange(d)
     kept = (np.arange(K)[:, None] * (d + 1) + order).ravel()
@@ -99,26 +99,28 @@ def _require_likelihood(fit: FittedObjective) -> None:
         )
 
 
-def _from_origin(fit: FittedObjective, frame: Frame) -> Array:
+def _from_origin(fit: FittedObjective, recentring: Recentring) -> Array:
     """The matrix (K p, K p) that turns coefficients seen from the origin into those of X.
 
     The intercept at zero is that at the origin o, less o times the weights.
     """
     d, _, K = fit.model.W.shape
     one = np.eye(d + fit.task.bias)
-    if frame.moves:
-        one[0, 1:] = -frame.origin
+    if recentring.has_effect:
+        one[0, 1:] = -recentring.origin
     return np.kron(np.eye(K), one)
 
 
 def _require_information(
-    size: Array, fit: FittedObjective, frame: Frame, names: Sequence[str]
+    size: Array, fit: FittedObjective, recentring: Recentring, names: Sequence[str]
 ) -> None:
     empty = np.flatnonzero(size == 0.0).tolist()
     if not empty:
         return
     at = empty[0] % len(names)
-    if frame.moves and frame.origin[at - 1] != 0.0:  # 0 only as seen from there: a constant
+    if (
+        recentring.has_effect and recentring.origin[at - 1] != 0.0
+    ):  # 0 only as seen from there: a constant
         raise _dependent([names[0], names[at]])
     raise ValueError(
         f"Feature '{names[at]}' is 0 in every row that counts: the data say nothing of its "
@@ -131,7 +133,7 @@ def _require_full_rank(
     null: Array,
     size: Array,
     fit: FittedObjective,
-    frame: Frame,
+    recentring: Recentring,
     names: Sequence[str],
 ) -> None:
     if values[0] > SINGULAR * values[-1]:
@@ -140,8 +142,8 @@ def _require_full_rank(
     # intercept that is the rounding of the terms it is made of has no part in it.
     shape = (-1, len(names))
     seen = np.abs(null * size).reshape(shape).max(axis=0)
-    if frame.moves:
-        back = _from_origin(fit, frame)
+    if recentring.has_effect:
+        back = _from_origin(fit, recentring)
         terms = (np.abs(back) @ np.abs(null)).reshape(shape)[:, 0]
         moved = np.abs(back @ null).reshape(shape)[:, 0]
         seen[0] = seen.max() * (moved / np.where(terms > 0.0, terms, 1.0)).max()
@@ -156,10 +158,10 @@ def _dependent(involved: list[str]) -> ValueError:
     )
 
 
-def _require_optimum(fit: FittedObjective, V: Array, frame: Frame) -> None:
+def _require_optimum(fit: FittedObjective, V: Array, recentring: Recentring) -> None:
     """Raise if a Newton step would move some coefficient by more than it is uncertain by."""
     found = fit.objective.evaluate(fit.model)
-    gradient = frame.enter_gradient(Model(found.GW, found.gb))
+    gradient = recentring.apply_to_gradient(Model(found.GW, found.gb))
     g = fit.coefficients(gradient).ravel()
     off = float(np.max(np.abs(V @ (fit.s.sum() * g)) / np.sqrt(np.diag(V))))
     if off > OFF_OPTIMUM:

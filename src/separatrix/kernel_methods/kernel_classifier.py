@@ -12,11 +12,11 @@ from separatrix.estimators.gradient import choose_loss
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.validation import require_choice, require_count, require_number
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
-from separatrix.kernel_methods.low_rank import Factor
+from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 
-MAP = ("kernel", "gamma", "degree", "coef0", "rank", "rank_tol")
+KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "rank", "rank_tol")
 
 
 class KernelClassifier(OptimumClassifier):
@@ -68,7 +68,7 @@ class KernelClassifier(OptimumClassifier):
     # An L1 penalty would depend on the pivots, and weights belong to their factor.
     l1_ratio = 0.0
     warm_start = False
-    factor_: Factor
+    factor_: LowRankFactor
     _feature_attributes = (*OptimumClassifier._feature_attributes, "factor_")
 
     def __init__(
@@ -124,14 +124,14 @@ class KernelClassifier(OptimumClassifier):
         require_choice("multiclass", self.multiclass, ("auto", "ovr"))
 
     def _feature_map_key(self) -> Hashable:
-        given = (getattr(self, name) for name in MAP)
+        given = (getattr(self, name) for name in KERNEL_PARAMETERS)
         return tuple(value if callable(value) else repr(value) for value in given)
 
     def _fit_feature_map(self, X: Any) -> Array:
         self._check_kernel()
         gamma = None if self.gamma is None else float(self.gamma)
         kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
-        self.factor_, L = Factor.of(kernel, X, self.rank, self.rank_tol)
+        self.factor_, L = LowRankFactor.of(kernel, X, self.rank, self.rank_tol)
         return L
 
     def _apply_feature_map(self, X: Any) -> Array:

@@ -25,7 +25,7 @@ ENOUGH = 0.5  # of the largest residual, for a candidate to be as good a pivot
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class LowRankFactor:
     """A pivoted Cholesky factor of a kernel matrix, cut off at a rank.
 
     The residual K - L L^T is positive semidefinite, and 0 in the rows and columns of the pivots.
@@ -41,7 +41,7 @@ class Factor:
         residual's diagonal
 
     >>> X = np.array([[0.0], [1.0], [1.0], [3.0]])
-    >>> factor, L = Factor.of(Kernel("rbf", gamma=1.0), X, rank=3)
+    >>> factor, L = LowRankFactor.of(Kernel("rbf", gamma=1.0), X, rank=3)
     >>> print(factor)
     kernel='rbf', gamma=1: rank 3 of 4 rows; 0 of the trace of K is left out, at most 0 for a row
     >>> np.allclose(L @ L.T, factor.kernel(X)), np.allclose(factor.features(X), L)
@@ -60,7 +60,7 @@ class Factor:
     @classmethod
     def of(
         cls, kernel: Kernel, X: Any, rank: int | None = None, tol: float = 0.0
-    ) -> tuple[Factor, Array]:
+    ) -> tuple[LowRankFactor, Array]:
         """The factor and L (n, r) of the rows X (n, d).
 
         Ends at `rank` pivots, or where the trace of the residual is `tol` of that of K, or at the

@@ -11,7 +11,7 @@ from scipy.special import xlogy
 import separatrix._core as _core
 from separatrix.losses.balance import tilts
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, close, quiet, softmax
+from separatrix.losses.shapes import at_true, fill_true_class, quiet, softmax
 from separatrix.matrix import Array
 
 # From how many classes on duals are tilted, how often at most, and the share of all flows that an
@@ -114,7 +114,7 @@ class SigmoidSquared(ClassDifferences):
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         miss = softmax(Z)[0]
         second = miss**2 * at_true(miss, own) * (2.0 - 3.0 * miss)
-        return close(second * (V - at_true(V, own)), own)
+        return fill_true_class(second * (V - at_true(V, own)), own)
 
 
 @quiet

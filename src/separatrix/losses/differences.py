@@ -8,7 +8,14 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.losses.balance import balancing
-from separatrix.losses.shapes import close, count_outputs, predict_class, prepend, quiet, true_class
+from separatrix.losses.shapes import (
+    count_outputs,
+    fill_true_class,
+    predict_class,
+    prepend,
+    quiet,
+    true_class,
+)
 from separatrix.matrix import Array
 
 # Duals come from sums of some hundred rounded terms: they may leave a domain by this many eps.
@@ -67,7 +74,7 @@ class ClassDifferences:
     def gradient(self, y: Array, Z: Array) -> Array:
         scores = self._lift(Z)
         own = true_class(y, scores)
-        return self._drop(close(self._flows(scores, own), own), Z)
+        return self._drop(fill_true_class(self._flows(scores, own), own), Z)
 
     @quiet
     def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, close
+from separatrix.losses.shapes import at_true, fill_true_class
 from separatrix.matrix import Array
 
 
@@ -60,7 +60,9 @@ class Margin(ClassDifferences):
                 f"Loss '{self.name}' has no second derivative: it is not smooth. "
                 "Smooth losses of this family: 'squared_hinge'."
             )
-        return close(np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own)
+        return fill_true_class(
+            np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own
+        )
 
     def _extent(self, flows: Array) -> Array:
         return np.zeros(flows.shape[:2]) if self.smooth else flows.max(axis=2)

@@ -46,7 +46,7 @@ def prepend(first: Array, Z: Array) -> Array:
     return np.concatenate([first, Z], axis=2)
 
 
-def close(flows: Array, own: Array) -> Array:
+def fill_true_class(flows: Array, own: Array) -> Array:
     """Put minus the sum of the other classes at the true class: small sums keep their digits."""
     wrong = np.where(own, 0, flows)
     return np.where(own, -wrong.sum(axis=2, keepdims=True), wrong)

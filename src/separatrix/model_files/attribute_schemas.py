@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from separatrix.estimators.calibration import Sigmoids
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
-from separatrix.kernel_methods.low_rank import Factor
+from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.packing.messages import MESSAGE
 from separatrix.packing.schemas import (
@@ -170,7 +170,7 @@ KERNEL = record(
 )
 
 
-def _parts_of_factor(factor: Factor) -> dict[str, Any]:
+def _parts_of_factor(factor: LowRankFactor) -> dict[str, Any]:
     if callable(factor.kernel.name):
         raise ValueError(
             "A model whose kernel is a function cannot be saved: a model file holds no code. Use a "
@@ -179,7 +179,7 @@ def _parts_of_factor(factor: Factor) -> dict[str, Any]:
     return vars(factor)
 
 
-def _is_factor(factor: Factor) -> bool:
+def _is_factor(factor: LowRankFactor) -> bool:
     pivots, triangle = factor.pivots, factor.triangle
     return bool(
         triangle.shape == (len(pivots), len(pivots))
@@ -189,8 +189,8 @@ def _is_factor(factor: Factor) -> bool:
     )
 
 
-FACTOR = record(
-    Factor,
+LOW_RANK_FACTOR = record(
+    LowRankFactor,
     {
         "kernel": KERNEL,
         "rows": WEIGHTS,

@@ -23,10 +23,10 @@ from separatrix.matrix import Array
 from separatrix.model_files.attribute_schemas import (
     CLASSES,
     DIAGNOSES,
-    FACTOR,
     HISTORY,
     INTERCEPT,
     LOSS,
+    LOW_RANK_FACTOR,
     NAMES,
     SIGMOIDS,
     STATE,
@@ -48,7 +48,7 @@ SLOTS = {
     ("perceptron", None): 0,
 }
 
-LINEAR: dict[str, Schema] = {
+LINEAR_CLASSIFIER: dict[str, Schema] = {
     "classes_": CLASSES,
     "n_features_in_": COUNT,
     "feature_names_in_": NAMES,
@@ -64,7 +64,7 @@ LINEAR: dict[str, Schema] = {
     "stop_reason_": TEXT,
     "_state": STATE,
 }
-TRAINED = LINEAR | {
+EPOCH_CLASSIFIER = LINEAR_CLASSIFIER | {
     "_state_of": validated(
         "a solver, a rule and a number of outputs",
         lambda value: (
@@ -74,8 +74,12 @@ TRAINED = LINEAR | {
         ),
     )
 }
-CERTIFIED = LINEAR | {"solver_": TEXT, "solver_reason_": TEXT, "threshold_": NUMBER}
-SEARCH = CERTIFIED | {
+OPTIMUM_CLASSIFIER = LINEAR_CLASSIFIER | {
+    "solver_": TEXT,
+    "solver_reason_": TEXT,
+    "threshold_": NUMBER,
+}
+CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "C_": NUMBER,
     "l1_ratio_": NUMBER,
     "Cs_": array("f", 1),
@@ -87,13 +91,13 @@ SEARCH = CERTIFIED | {
     "n_passes_": NUMBER,
 }
 TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
-    GradientDescentClassifier: TRAINED,
-    Perceptron: TRAINED,
-    LogisticRegression: CERTIFIED,
-    LinearSVC: CERTIFIED | {"_sigmoids": SIGMOIDS},
-    KernelClassifier: CERTIFIED | {"factor_": FACTOR},
-    LogisticRegressionCV: SEARCH,
-    LinearSVCCV: SEARCH | {"_sigmoids": SIGMOIDS},
+    GradientDescentClassifier: EPOCH_CLASSIFIER,
+    Perceptron: EPOCH_CLASSIFIER,
+    LogisticRegression: OPTIMUM_CLASSIFIER,
+    LinearSVC: OPTIMUM_CLASSIFIER | {"_sigmoids": SIGMOIDS},
+    KernelClassifier: OPTIMUM_CLASSIFIER | {"factor_": LOW_RANK_FACTOR},
+    LogisticRegressionCV: CROSS_VALIDATED_CLASSIFIER,
+    LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
 # What a fit may lack; and what the mean of the models of several folds lacks.
 OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})

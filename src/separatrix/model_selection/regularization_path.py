@@ -37,7 +37,7 @@ from separatrix.verdict.certificate import Certificate
 if TYPE_CHECKING:
     import pandas as pd
 
-FAMILIES: dict[str, tuple[type[OptimumClassifier], dict[str, str]]] = {
+ESTIMATORS_BY_LOSS: dict[str, tuple[type[OptimumClassifier], dict[str, str]]] = {
     "logistic": (LogisticRegression, {}),
     "softmax": (LogisticRegression, {"multiclass": "softmax"}),
     "softmax_reference": (LogisticRegression, {"multiclass": "reference"}),
@@ -212,11 +212,11 @@ def _prototype(estimator: Any, l1_ratio: float | None) -> OptimumClassifier:
     else:
         if not isinstance(estimator, str):
             raise TypeError(
-                f"regularization_path takes the name of a loss ({', '.join(FAMILIES)}), or a "
+                f"regularization_path takes a loss ({', '.join(ESTIMATORS_BY_LOSS)}), or a "
                 f"LogisticRegression or LinearSVC. Got {type(estimator).__name__} instead."
             )
-        require_choice("estimator", estimator, FAMILIES)
-        kind, options = FAMILIES[estimator]
+        require_choice("estimator", estimator, ESTIMATORS_BY_LOSS)
+        kind, options = ESTIMATORS_BY_LOSS[estimator]
         prototype = kind(**options)
     if l1_ratio is not None:
         prototype.set_params(l1_ratio=l1_ratio)

@@ -24,7 +24,7 @@ from separatrix.solvers import Newton
 from separatrix.solvers.dual import Dual
 from separatrix.training.task import Task
 
-WHY = "dual: it was chosen for other candidates of the search, and shares their passes."
+REASON = "dual: it was chosen for other candidates of the search, and shares their passes."
 
 
 def share_solver(tasks: Mapping[int, Task]) -> dict[int, Task]:
@@ -54,7 +54,7 @@ def _by_dual(task: Task, other: Task) -> Task:
         return task
     assert isinstance(other.solver, Dual)
     solver = replace(other.solver, single=False, goal=float(task.stop.tol[0]))
-    return replace(task, solver=solver, fallback=Newton.name, why=WHY)
+    return replace(task, solver=solver, fallback=Newton.name, why=REASON)
 
 
 def _in_one_precision(tasks: Mapping[int, Task]) -> dict[int, Task]:

@@ -8,7 +8,7 @@ minimum of
 is found by steps of one coordinate after the other, over the weights that are not 0 and those whose
 slope exceeds l1 f; where these are slow, by systems over the weights that are not 0. Then
 w = w + t p, with t as for lbfgs. Every model of a batch has its own quadratic, solved on one
-thread; the passes over X are shared. The features are seen from their `Frame`.
+thread; the passes over X are shared. The features are recentred.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _only_block(objective: Objective) -> Block:
 
 def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model, Array]:
     """Minimise the quadratics of some models."""
-    frame = objective.frame(state.model.n_models)
-    model = frame.enter(state.model)
-    gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
+    recentring = objective.recentring(state.model.n_models)
+    model = recentring.apply(state.model)
+    gradient = recentring.apply_to_gradient(gradient_at(objective, state.model, state.found))
     l1, l2 = objective.strengths(model.n_models)
     least = LEAST_CURVATURE * np.minimum(state.found.value, 1.0)
     way, fall = Model.zeros(*model.W.shape), np.zeros(model.b.shape)
@@ -132,7 +132,7 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
         fall,
     )
     if written_out:
-        at.by_hessian(objective.curvature(state.model, frame).hessian(least))
+        at.by_hessian(objective.curvature(state.model, recentring).hessian(least))
     else:
         block, scale = _only_block(objective), objective.scale(model.n_models)
         if objective.loss.coupling(model.n_outputs) == "none":
@@ -147,7 +147,7 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
             objective.loss.native_code,
             rows,
             least,
-            frame.origin,
+            recentring.origin,
             block.weight_column,
         )
-    return frame.leave(way), fall.sum(axis=1)
+    return recentring.undo(way), fall.sum(axis=1)

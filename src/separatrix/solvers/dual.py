@@ -28,19 +28,19 @@ from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.recentring import Frame
+from separatrix.recentring import Recentring
 from separatrix.solver_state import State
 from separatrix.solvers.dual_hardness import hardness, mean_square
 from separatrix.solvers.optimiser import PATIENCE, Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need, epoch_order
 from separatrix.verdict.certificate import balanced
 
-FALL = 0.1  # share of the last estimate of the gap at which a step ends
+STEP_REDUCTION = 0.1  # share of the last estimate of the gap at which a step ends
 # Shares of the goal at which it is likely to be proven: of the objective where a step begins, or of
 # the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
 SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
-SMALL = 2e6  # entries of X that are read in a time that a step is worth
-A_VISIT = 16  # entries of X that are read in the time that a visit of a row takes beside them
+ENTRIES_PER_STEP = 2e6  # entries of X that are read in a time that a step is worth
+ENTRIES_PER_VISIT = 16  # entries of X that are read in the time that a visit of a row adds
 STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
 MOST_STEPS = 4  # times the steps without progress that a model is allowed, for all steps
 PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
@@ -156,8 +156,8 @@ class Dual(Optimiser):
         """Visit the rows until the estimate of the gap has fallen."""
         model, (last,) = state.model, state.slots
         blank = state.epoch == 0 and bool(state.memory["blank"].all())
-        frame = _frame(objective, model.n_models)
-        model = frame.enter(model)
+        recentring = _recentring(objective, model.n_models)
+        model = recentring.apply(model)
         if state.epoch == 0 and not blank:
             model, _ = _of_duals(objective, model, state.duals)
         B, K = model.b.shape
@@ -167,7 +167,7 @@ class Dual(Optimiser):
         _, l2 = objective.strengths(B)
         share = _sure(form) * self.goal
         aim = share * state.found.value[:, None]
-        limit = np.minimum(aim, _known(FALL * last.b))
+        limit = np.minimum(aim, _known(STEP_REDUCTION * last.b))
         estimate = np.zeros((B, K))
         # In float32 they are only good to find the duals with, which better ones are made of.
         W = None if blank and kind == np.float32 else model.W.astype(kind)
@@ -205,7 +205,7 @@ class Dual(Optimiser):
             model, pull = _of_duals(objective, model, duals)
         elif kind == np.float32:  # the duals of a hinge stay at their bounds
             model, _ = _of_duals(objective, model, duals)
-        model = frame.leave(model)
+        model = recentring.undo(model)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
         # Coupled outputs have one estimate for all of them.
         gap, memory = last.b.max(axis=1) if form.coupled else last.b.sum(axis=1), state.memory
@@ -231,19 +231,20 @@ class Dual(Optimiser):
 
     def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
         """More of a small X, but not in float32, whose errors add up until the step ends."""
-        work = _entries(blocks) + A_VISIT * sum(len(block.y) for block in blocks)
-        return max(self.epochs, round(SMALL / work) if kind == np.float64 else 0)
+        work = _entries(blocks) + ENTRIES_PER_VISIT * sum(len(block.y) for block in blocks)
+        return max(self.epochs, round(ENTRIES_PER_STEP / work) if kind == np.float64 else 0)
 
     def _copy(self, objective: Objective, n_models: int, kind: Any) -> _Copy:
         """The working copy of X, made once for a data set and a type, seen from the origin."""
         parts = [block.X for block in objective.data.blocks()]
-        frame = _frame(objective, n_models)
-        key = (np.dtype(kind).char, frame.moves, *(id(X) for X in parts))
+        recentring = _recentring(objective, n_models)
+        key = (np.dtype(kind).char, recentring.has_effect, *(id(X) for X in parts))
         if key not in self._copies:
             order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
             make = _core.WorkingCopyF32 if kind == np.float32 else _core.WorkingCopyF64
             self._copies.clear()
-            origin = np.ascontiguousarray(frame.origin, np.float64) if frame.moves else None
+            moved = recentring.has_effect
+            origin = np.ascontiguousarray(recentring.origin, np.float64) if moved else None
             copy = make([X.native for X in parts], order, origin)
             for X in parts:
                 X.lend(copy)
@@ -313,19 +314,21 @@ def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
     return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
 
 
-def _frame(objective: Objective, n_models: int) -> Frame:
-    """Where the working copy is seen from: the origin, if the biases of all models are free."""
-    frame = objective.frame(n_models)
-    return frame if frame.free.all() else Frame.at_zero(objective.data.n_features, n_models)
+def _recentring(objective: Objective, n_models: int) -> Recentring:
+    """The recentring of the working copy: to the origin, if the biases of all models are free."""
+    recentring = objective.recentring(n_models)
+    if recentring.free.all():
+        return recentring
+    return Recentring.at_zero(objective.data.n_features, n_models)
 
 
 def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
     """The model with the weights that the duals stand for, and g*(X^T (s o U) / S)."""
-    scale, frame = -objective.scale(model.n_models), _frame(objective, model.n_models)
+    scale, recentring = -objective.scale(model.n_models), _recentring(objective, model.n_models)
     V = objective.data.transpose_times(duals, scale)
-    if frame.moves:
+    if recentring.has_effect:
         sums = objective.data.weighted_sums(duals) * scale[:, None]
-        V = frame.enter_gradient(Model(V, sums)).W
+        V = recentring.apply_to_gradient(Model(V, sums)).W
     W, pull = objective.penalty.attain(V)
     return Model(W.astype(model.W.dtype, copy=False), model.b), pull
 

@@ -42,7 +42,7 @@ def typical_square(data: Dataset, factors: Array | None = None) -> float:
     return float(np.median(np.concatenate(rests)))
 
 
-def rows_are_apart(data: Dataset, factors: Array | None = None) -> bool:
+def rows_are_nearly_orthogonal(data: Dataset, factors: Array | None = None) -> bool:
     """Whether rows have so little in common that each finds its dual variable all but alone.
 
     No feature dominates them, and they are at most as many as the features that they spread over,
@@ -50,8 +50,10 @@ def rows_are_apart(data: Dataset, factors: Array | None = None) -> bool:
 
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(50, 100)), np.arange(50) % 2
-    >>> rows_are_apart(Dataset.of(X, y)), rows_are_apart(Dataset.of(X * 10.0 ** np.arange(100), y))
-    (True, False)
+    >>> rows_are_nearly_orthogonal(Dataset.of(X, y))
+    True
+    >>> rows_are_nearly_orthogonal(Dataset.of(X * 10.0 ** np.arange(100), y))
+    False
     """
     for block in data.blocks():
         _, shares = _weak_features(block.X, factors)

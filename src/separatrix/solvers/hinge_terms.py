@@ -21,11 +21,11 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 
 
-def has_terms(loss: Loss) -> bool:
+def is_hinge(loss: Loss) -> bool:
     """Whether a loss is a hinge: the sum, or the highest, of terms m + z_j - z_y above 0, m > 0.
 
     >>> from separatrix.losses import LOSSES
-    >>> [name for name, loss in LOSSES.items() if has_terms(loss)]
+    >>> [name for name, loss in LOSSES.items() if is_hinge(loss)]
     ['hinge', 'crammer_singer']
     """
     base = loss.base if isinstance(loss, OneVsRest) else loss

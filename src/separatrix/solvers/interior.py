@@ -26,17 +26,17 @@ from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
-from separatrix.solvers.hinge_terms import Terms, has_terms
+from separatrix.solvers.hinge_terms import Terms, is_hinge
 from separatrix.solvers.newton import solve_factored
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need
 
-HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: has_terms(loss))
-FALL = 0.1  # of the distance to the optimum, in one step
-TURNS = 8  # iterations of a step at most
-SHORT = 0.995  # share of the way to the nearest bound
-STUCK = 1e-6  # share of a step below which rounding is all there is
-NOTHING = 1e-13  # distance to the optimum, as a share of the objective, that rounding hides
+HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: is_hinge(loss))
+STEP_REDUCTION = 0.1  # of the distance to the optimum, in one step
+MAX_ITERATIONS = 8  # of a step
+BOUNDARY_FRACTION = 0.995  # share of the way to the nearest bound
+SMALLEST_STEP = 1e-6  # share of a step below which rounding is all there is
+ROUNDING = 1e-13  # distance to the optimum, as a share of the objective, that rounding hides
 
 
 # The most weights of a Hessian that is worth its while where the dual is hard, and where the dual
@@ -78,14 +78,16 @@ class Interior(Optimiser):
         memory = {name: a.copy() for name, a in state.memory.items()}
         running = np.arange(len(done))
         point = _Point(objective, model, **memory)
-        goal = FALL * point.distance()
-        for _ in range(TURNS):
+        goal = STEP_REDUCTION * point.distance()
+        for _ in range(MAX_ITERATIONS):
             length = point.advance()
             model.put(running, point.model)
             for name, a in point.memory().items():
                 memory[name][running] = a
             distance = point.distance()
-            done[running] = (length < STUCK) | (distance <= NOTHING * state.found.value[running])
+            done[running] = (length < SMALLEST_STEP) | (
+                distance <= ROUNDING * state.found.value[running]
+            )
             on = np.flatnonzero((distance > goal) & ~done[running])
             if not len(on):
                 break
@@ -174,7 +176,7 @@ class _Point:
         mean = distance / self.terms.weigh(np.ones_like(a), np.ones_like(r))
         aim = ((left / distance) ** 3 * mean)[:, None, None]
         ahead = self._direction(factor, gains, aim, probe.a * probe.u, probe.r * probe.x)
-        length = np.minimum(1.0, SHORT * self._room(ahead))
+        length = np.minimum(1.0, BOUNDARY_FRACTION * self._room(ahead))
         far = length[:, None, None]
         moved = [
             old + far * change
@@ -196,7 +198,7 @@ class _Point:
             objective.data,
             objective.penalty,
             objective.bias_curvature(B) if objective.bias else None,
-            objective.frame(B),
+            objective.recentring(B),
             self.model.W.shape,
             K if self.terms.apart else 1,
             lambda some: self._some(some).second(d[some], whole[some]),
@@ -222,10 +224,10 @@ class _Point:
         q0 = np.where(self.bound, (aim - of_bounds) / self.r - self.x, 0.0)
         x = (terms.sum_bounds(d * q) + d0 * q0) / whole
         a = d * (q - x)
-        frame = self.objective.frame(self.model.n_models)
-        gradient = frame.enter_gradient(self._gradient(self.a + a))
+        recentring = self.objective.recentring(self.model.n_models)
+        gradient = recentring.apply_to_gradient(self._gradient(self.a + a))
         ahead = solve_factored(factor, gradient).times(np.full(gradient.n_models, -1.0))
-        model = frame.leave(ahead)
+        model = recentring.undo(ahead)
         t = terms.along(model)
         lift = terms.sum_bounds(d * t) / whole
         x, a = x + lift, a + d * (t - lift)

@@ -6,7 +6,7 @@ of the last `memory` changes s = w' - w, y = g' - g,
     p = -H g,    w = w + t p,    t = 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p
 
 H starts from the inverse of the diagonal of a bound on the Hessian, so that features on different
-scales need no standardising; those far from zero are seen from their `Frame`. Each model has its
+scales need no standardising; those far from zero are recentred. Each model has its
 own step t; only models whose step was refused are looked at again.
 """
 
@@ -22,7 +22,7 @@ from separatrix.matrix import Array, weighted_squares
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
-from separatrix.solvers.lbfgs_memory import Pairs, direction, pairs_of, remember
+from separatrix.solvers.lbfgs_memory import CurvaturePairs, curvature_pairs, direction, remember
 from separatrix.solvers.line_search import ensure_descent, gradient_at, has_improved, search_line
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SMOOTH
@@ -57,16 +57,16 @@ class LBFGS(Optimiser):
 
     def step(self, objective: Objective, state: State) -> State:
         """One iteration: a direction and a step for every model."""
-        diagonal, pairs = state.slots[0], pairs_of(state.slots[1:])
-        frame = objective.frame(state.model.n_models)
-        gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
+        diagonal, pairs = state.slots[0], curvature_pairs(state.slots[1:])
+        recentring = objective.recentring(state.model.n_models)
+        gradient = recentring.apply_to_gradient(gradient_at(objective, state.model, state.found))
         size = _size(diagonal, pairs)
         ahead = direction(gradient, pairs, lambda q: _divide(q, diagonal).times(size))
         slope = ensure_descent(gradient, ahead, _divide(gradient, diagonal))
         model, found, t = search_line(
-            objective, state.model, state.found, frame.leave(ahead), slope
+            objective, state.model, state.found, recentring.undo(ahead), slope
         )
-        after = frame.enter_gradient(gradient_at(objective, model, found))
+        after = recentring.apply_to_gradient(gradient_at(objective, model, found))
         change, turn = ahead.times(t.astype(ahead.W.dtype)), after.plus(gradient, -1.0)
         return replace(
             state,
@@ -88,7 +88,7 @@ def _diagonal(objective: Objective, model: Model) -> Model:
     scale = objective.scale(model.n_models)
 
     total = np.empty(model.W.shape[:2])
-    for some, origin in objective.frame(model.n_models).groups():
+    for some, origin in objective.recentring(model.n_models).groups():
 
         def squares(block: Block, origin: Array = origin) -> tuple[Array]:
             return (weighted_squares(block.X, block.weights, origin),)
@@ -106,7 +106,7 @@ def _divide(a: Model, by: Model) -> Model:
     return Model(a.W / by.W, a.b / by.b)
 
 
-def _size(diagonal: Model, pairs: Pairs) -> Array:
+def _size(diagonal: Model, pairs: CurvaturePairs) -> Array:
     """s.y / y.D^-1 y of the last change that counts: how far D overrates the curvature."""
     size = np.ones(diagonal.n_models)
     for s, y in pairs:

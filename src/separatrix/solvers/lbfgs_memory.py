@@ -15,12 +15,12 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.model import Model
 
-Pairs: TypeAlias = list[tuple[Model, Model]]
+CurvaturePairs: TypeAlias = list[tuple[Model, Model]]
 
 CURVED = 1e-12  # below this cosine, s and y say nothing about the curvature
 
 
-def pairs_of(slots: tuple[Model, ...]) -> Pairs:
+def curvature_pairs(slots: tuple[Model, ...]) -> CurvaturePairs:
     """The changes s and y, which lie in turn."""
     return list(zip(slots[::2], slots[1::2]))
 
@@ -43,7 +43,7 @@ def forget(slots: tuple[Model, ...], models: Array) -> tuple[Model, ...]:
     return tuple(slot.times(kept) for slot in slots)
 
 
-def direction(gradient: Model, pairs: Pairs, inverse: Callable[[Model], Model]) -> Model:
+def direction(gradient: Model, pairs: CurvaturePairs, inverse: Callable[[Model], Model]) -> Model:
     """-B g by two loops over the changes, around the first approximation to the inverse.
 
     See J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 7.4.

@@ -19,9 +19,9 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
 ARMIJO = 1e-4
-TRIES = 24
-MINIMUM_TRIES = 30
-FLAT = 0.1  # share of the slope at the start that may be left at the minimum
+MAX_BACKTRACKS = 24
+MAX_MINIMUM_STEPS = 30
+SLOPE_REDUCTION = 0.1  # share of the slope at the start that may be left at the minimum
 ROUNDING = 1e-13  # share of a value by which others cannot be told apart from it
 
 
@@ -85,8 +85,8 @@ def search_line(
     if moved.all():
         return there, seen, t
     level = value + _rounding(objective, model, value)
-    moved |= _flat(objective, there, seen, direction, level, slope)
-    for number in range(TRIES):
+    moved |= _is_flat(objective, there, seen, direction, level, slope)
+    for number in range(MAX_BACKTRACKS):
         if moved.all():
             break
         again = np.flatnonzero(~moved)
@@ -100,7 +100,7 @@ def search_line(
         there.put(again, part)
         seen = seen.put(again, looked)
         enough = looked.value <= value[again] + ARMIJO * t[again] * slope[again]
-        moved[again] = enough | _flat(some, part, looked, ahead, level[again], slope[again])
+        moved[again] = enough | _is_flat(some, part, looked, ahead, level[again], slope[again])
     if not moved.all():
         still = np.flatnonzero(~moved)
         there.put(still, model.select(still))
@@ -117,7 +117,7 @@ def has_improved(old: Evaluation, found: Evaluation, before: Model, after: Model
     return lower if lower.all() else lower | (after.dot(after) < before.dot(before))
 
 
-def _flat(
+def _is_flat(
     objective: Objective,
     model: Model,
     found: Evaluation,
@@ -137,7 +137,7 @@ def _flat(
 
 def _rounding(objective: Objective, model: Model, value: Array) -> Array:
     """By how much values can differ that mean the same (B,): more with features far from zero."""
-    parts = objective.frame(model.n_models).sizes(model).sum(axis=1)
+    parts = objective.recentring(model.n_models).sizes(model).sum(axis=1)
     return ROUNDING * np.abs(value) + np.finfo(np.float64).eps * parts
 
 
@@ -167,7 +167,7 @@ def find_line_minimum(objective: Objective, model: Model, direction: Model, slop
     low, high = np.zeros(B), np.ones(B)
     below, above = slope.copy(), line.slopes(high)
     t, last, flat = np.full(B, 0.5), np.zeros(B), np.zeros(B, bool)
-    for _ in range(MINIMUM_TRIES):
+    for _ in range(MAX_MINIMUM_STEPS):
         # False position where both slopes are numbers of opposite sign, else nearer to the start.
         known = np.isfinite(above) & (above > 0.0)
         guess = low + (high - low) * np.divide(
@@ -176,7 +176,7 @@ def find_line_minimum(objective: Objective, model: Model, direction: Model, slop
         # A model that has arrived stays, whatever models stand beside it.
         t = np.where(flat, t, np.where(known, guess, low + 0.1 * (high - low)))
         here = line.slopes(t)
-        flat |= np.abs(here) <= FLAT * np.abs(slope)
+        flat |= np.abs(here) <= SLOPE_REDUCTION * np.abs(slope)
         if flat.all():
             break
         rising = ~(here < 0.0)

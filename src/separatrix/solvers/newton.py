@@ -4,7 +4,7 @@ With g the gradient of the loss and the l2 terms, and H its derivative,
 
     H p = -g,    w = w + t p,    t as for lbfgs
 
-with the features seen from their `Frame`. Where H has few unknowns it is written out and factored.
+with recentred features. Where H has few unknowns it is written out and factored.
 The factor serves for several steps, with what they say about the curvature put right as in lbfgs,
 for as long as the gradient shrinks well; then the model gets a new one. Where H has many unknowns,
 p is found by conjugate gradients, as exactly as the step is worth.
@@ -26,7 +26,7 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solver_state import State
-from separatrix.solvers.lbfgs_memory import direction, forget, pairs_of, remember
+from separatrix.solvers.lbfgs_memory import curvature_pairs, direction, forget, remember
 from separatrix.solvers.line_search import (
     ensure_descent,
     gradient_at,
@@ -106,8 +106,8 @@ class Newton(Optimiser):
         return self._iterate(objective, state, _contraction(objective, state.model))
 
     def _iterate(self, objective: Objective, state: State, contraction: float) -> State:
-        frame = objective.frame(state.model.n_models)
-        gradient = frame.enter_gradient(gradient_at(objective, state.model, state.found))
+        recentring = objective.recentring(state.model.n_models)
+        gradient = recentring.apply_to_gradient(gradient_at(objective, state.model, state.found))
         if "cholesky" in state.memory:
             ahead, state, fresh = _by_factors(objective, state, gradient, contraction)
         else:
@@ -115,9 +115,9 @@ class Newton(Optimiser):
             state, fresh = replace(state, memory=memory), np.ones(len(state.done), bool)
         remove_common_shift(objective, state.model, ahead)
         slope = ensure_descent(gradient, ahead, gradient)
-        way, alone = frame.leave(ahead), state.model.n_models == 1
+        way, alone = recentring.undo(ahead), state.model.n_models == 1
         model, found, t = search_line(objective, state.model, state.found, way, slope, scores=alone)
-        after = frame.enter_gradient(gradient_at(objective, model, found))
+        after = recentring.apply_to_gradient(gradient_at(objective, model, found))
         better = has_improved(state.found, found, gradient, after)
         if "cholesky" in state.memory:
             change, turn = ahead.times(t), after.plus(gradient, -1.0)
@@ -238,7 +238,7 @@ def _by_factors(
 ) -> tuple[Model, State, Array]:
     """Directions, the state after them, and which models have a factor of this very point."""
     factor, last = state.memory["cholesky"], state.memory["decrement"]
-    ahead = direction(gradient, pairs_of(state.slots), lambda q: solve_factored(factor, q))
+    ahead = direction(gradient, curvature_pairs(state.slots), lambda q: solve_factored(factor, q))
     decrement = -gradient.dot(ahead)
     stale = ~(decrement <= contraction**2 * last)
     slots = state.slots
@@ -248,7 +248,7 @@ def _by_factors(
         model = state.model if every else state.model.select(some)
         part = objective if every else objective.select(some)
         scores = state.found.scores if every else ()
-        H = part.curvature(model, part.frame(len(some)), scores).hessian()
+        H = part.curvature(model, part.recentring(len(some)), scores).hessian()
         _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)

@@ -10,9 +10,9 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
 
-MOST = 1000  # iterations
+MAX_ITERATIONS = 1000
 LEAST_EXACT = 0.3  # share of the gradient that may be left
-SHARE = 0.05  # of the diagonal in the preconditioner; the rest is the penalty's
+DIAGONAL_SHARE = 0.05  # of the Hessian's diagonal in the preconditioner; the rest is the penalty's
 
 
 def solve_by_conjugate_gradients(
@@ -22,11 +22,11 @@ def solve_by_conjugate_gradients(
 
     eta = min(0.3, sqrt(|g| / |g of the first step|)): the steps converge faster than linearly and
     the first are not solved in vain. See R. Dembo, S. Eisenstat and T. Steihaug, Inexact Newton
-    methods, SIAM J. Numer. Anal. 1982. H, g and p are seen from the objective's frame. A model that
+    methods, SIAM J. Numer. Anal. 1982. H, g and p are those of recentred features. A model that
     is exact enough leaves the batch.
     """
-    frame = objective.frame(gradient.n_models)
-    at = objective.curvature(state.model, frame, state.found.scores)
+    recentring = objective.recentring(gradient.n_models)
+    at = objective.curvature(state.model, recentring, state.found.scores)
     M = _preconditioner(objective, at)
     out = Model(np.zeros_like(gradient.W), np.zeros_like(gradient.b))
     r = gradient.times(np.full(gradient.n_models, -1.0))
@@ -38,7 +38,7 @@ def solve_by_conjugate_gradients(
     goal = eta**2 * rz
     running = np.arange(gradient.n_models)
     p, q = out.copy(), z
-    for _ in range(min(MOST, gradient.W.size // len(running) + 10)):
+    for _ in range(min(MAX_ITERATIONS, gradient.W.size // len(running) + 10)):
         Hq = at.times(q)
         curvature = q.dot(Hq)
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0.0)
@@ -61,8 +61,10 @@ def solve_by_conjugate_gradients(
 
 def _preconditioner(objective: Objective, at: Curvature) -> Model:
     D = at.diagonal()
-    W = SHARE * D.W + (1.0 - SHARE) * objective.penalty.gradient(np.ones(D.W.shape))
-    b = SHARE * D.b + (1.0 - SHARE) * objective.bias_curvature(len(D.b))[:, None]
+    W = DIAGONAL_SHARE * D.W + (1.0 - DIAGONAL_SHARE) * objective.penalty.gradient(
+        np.ones(D.W.shape)
+    )
+    b = DIAGONAL_SHARE * D.b + (1.0 - DIAGONAL_SHARE) * objective.bias_curvature(len(D.b))[:, None]
     return Model(np.where(W > 0.0, W, 1.0), np.where(b > 0.0, b, 1.0))
 
 

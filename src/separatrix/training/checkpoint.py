@@ -138,7 +138,7 @@ def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> No
             )
 
 
-def pack(at: Snapshot) -> dict[str, Array]:
+def pack_snapshot(at: Snapshot) -> dict[str, Array]:
     """The snapshot as arrays of its own; what a pass over the data finds again is left out."""
     return to_arrays(_SNAPSHOT.pack(at))
 
@@ -151,8 +151,8 @@ def if_readable(arrays: dict[str, Array] | None) -> dict[str, Array] | None:
     return arrays if arrays is not None and TREE in arrays else None
 
 
-def unpack(arrays: Mapping[str, Array], objective: Objective) -> Snapshot:
-    """The snapshot that `pack` was given; the objective, of all models, looks at them again."""
+def unpack_snapshot(arrays: Mapping[str, Array], objective: Objective) -> Snapshot:
+    """The snapshot that was packed, evaluated again by the objective of all models."""
     try:
         at: Snapshot = _SNAPSHOT.unpack(from_arrays(arrays), "run")
     except ValueError as error:

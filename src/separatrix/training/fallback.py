@@ -12,7 +12,7 @@ from separatrix.solvers.dual import STALLED
 from separatrix.training.result import Result
 from separatrix.training.task import Task
 
-STUCK = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
+STALL_REASONS = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
 
 
 def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict[int, Task]:
@@ -22,7 +22,7 @@ def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict
         left, fallback = tasks[t].stop.epochs[0][0] - result.history.epochs, tasks[t].fallback
         gap = result.certificate.relative_gap
         short = gap is not None and gap > tasks[t].stop.tol[0]
-        if short and result.stop_reason in STUCK and fallback is not None and left > 0:
+        if short and result.stop_reason in STALL_REASONS and fallback is not None and left > 0:
             later[t] = replace(
                 tasks[t],
                 solver=OPTIMISERS[fallback].for_fallback(),

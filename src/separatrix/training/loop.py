@@ -22,9 +22,9 @@ from separatrix.training.checkpoint import (
     RunningModels,
     Snapshot,
     fingerprint,
-    pack,
+    pack_snapshot,
     refuse_foreign,
-    unpack,
+    unpack_snapshot,
 )
 from separatrix.training.history import FIELDS
 from separatrix.training.progress import Interrupted, Progress
@@ -353,7 +353,7 @@ class _Batch:
         """Everything from which the run goes on, as plain arrays."""
         self._save_sane()
         keep = np.flatnonzero(~self._over)
-        return fingerprint(self.all_solver, self.whole, self.start_model) | pack(
+        return fingerprint(self.all_solver, self.whole, self.start_model) | pack_snapshot(
             Snapshot(
                 running=self.running[keep],
                 state=self.state.select(keep),
@@ -369,7 +369,7 @@ class _Batch:
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Stand where `checkpoint` was taken."""
         refuse_foreign(arrays, fingerprint(self.all_solver, self.whole, self.start_model))
-        there = unpack(arrays, self.whole)
+        there = unpack_snapshot(arrays, self.whole)
         self._focus(there.running)
         for f in there.finished:
             if self.keep_state and f.state is None and f.reason != "diverged":

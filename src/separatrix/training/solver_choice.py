@@ -20,7 +20,7 @@ from separatrix.solvers.dual_hardness import (
     HINGE_IS_EASY,
     HINGE_IS_HOPELESS,
     hardness,
-    rows_are_apart,
+    rows_are_nearly_orthogonal,
     typical_square,
 )
 from separatrix.solvers.interior import LARGEST_HESSIAN, VERY_LARGE_HESSIAN
@@ -29,7 +29,7 @@ from separatrix.solvers.optimiser import PATIENCE
 from separatrix.training.legality import missing_needs, penalty_in_words
 
 
-class Choice(NamedTuple):
+class SolverChoice(NamedTuple):
     """The solver for a model, why it was chosen, and which one takes over if it stalls."""
 
     name: str
@@ -45,7 +45,7 @@ def choose_solver(
     l2: float,
     data: Dataset,
     factors: Array | None = None,
-) -> Choice:
+) -> SolverChoice:
     """The solver for a model that is to be brought to its optimum, and why, in one sentence.
 
     It depends on the model and its data alone, never on the other models of a batch: a model is
@@ -61,7 +61,7 @@ def choose_solver(
         return choice._replace(why=f"{choice.name}: {choice.why}.")
     for name in OPTIMISERS:
         if not missing_needs(name, loss, l1, l2):
-            return Choice(name, f"{name}: it accepts this loss and penalty.")
+            return SolverChoice(name, f"{name}: it accepts this loss and penalty.")
     raise ParameterError(
         Message(
             "No solver brings loss '{loss}' {penalty} to its optimum: a loss with kinks needs "
@@ -77,17 +77,19 @@ def choose_solver(
 
 def _best_solver(
     loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
-) -> Choice:
+) -> SolverChoice:
     if not loss.compiled:
-        return Choice("lbfgs", "it needs no compiled kernel of the loss")
+        return SolverChoice("lbfgs", "it needs no compiled kernel of the loss")
     if l1 > 0.0:
-        return Choice(
+        return SolverChoice(
             "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
         )
     if loss.smooth and l2 == 0.0:
-        return Choice("newton", "without a penalty only second derivatives tell the curvature")
+        return SolverChoice(
+            "newton", "without a penalty only second derivatives tell the curvature"
+        )
     if l2 == 0.0:
-        return Choice("dual", "the loss has kinks")
+        return SolverChoice("dual", "the loss has kinks")
     # The outputs of one-vs-rest share nothing: each is a problem of its own.
     apart = isinstance(loss, OneVsRest)
     outputs = 1 if apart else n_outputs
@@ -97,18 +99,18 @@ def _best_solver(
     small = size <= Newton.order
     # Newton's method changes the sides of few rows in a step where squares of hinges are mixed.
     squares = loss.smooth and loss.margin > 0.0
-    if small and not (wide and (squares or rows_are_apart(data, factors))):
+    if small and not (wide and (squares or rows_are_nearly_orthogonal(data, factors))):
         kind = "" if loss.smooth else "a hinge, and "
         why = f"{kind}{size} weights are few enough for an explicit Hessian"
-        return Choice(direct, why, "dual" if has_dual_form(loss) else None)
+        return SolverChoice(direct, why, "dual" if has_dual_form(loss) else None)
     hard = hardness(loss, n_outputs, l2, data, typical_square(data, factors))
     limit = DUAL_IS_EASY * outputs if loss.smooth else HINGE_IS_EASY
     largest = VERY_LARGE_HESSIAN if hard > HINGE_IS_HOPELESS else LARGEST_HESSIAN
     # Outputs that are apart have a Hessian each. Conjugate gradients need none.
     direct_pays = loss.smooth or size * (n_outputs if apart else 1) ** 0.5 < largest
-    dual = Choice("dual", "", direct, SHORT_PATIENCE if hard <= limit else SHORTEST_PATIENCE)
+    dual = SolverChoice("dual", "", direct, SHORT_PATIENCE if hard <= limit else SHORTEST_PATIENCE)
     if not direct_pays:
-        dual = Choice("dual", "")
+        dual = SolverChoice("dual", "")
     if wide:
         return dual._replace(why=f"there are at least as many weights, {size}, as rows")
     curvature = "curvature * " if loss.smooth else ""
@@ -117,5 +119,5 @@ def _best_solver(
         return dual._replace(why=f"{numbers}, at most {limit:g}, so that the dual problem is easy")
     if direct_pays:
         why = f"{numbers}, above {limit:g}, so that the dual problem is hard"
-        return Choice(direct, why, "dual" if has_dual_form(loss) else None)
+        return SolverChoice(direct, why, "dual" if has_dual_form(loss) else None)
     return dual._replace(why="the loss has kinks, and the dual problem has none")

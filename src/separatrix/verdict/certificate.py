@@ -29,7 +29,7 @@ ENTRIES_AT_ONCE = 1 << 20
 # the parts of the scores that cancel: they are large where features are far from zero.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 NEXT_TO_NOTHING = 1e-20  # squares of hinges below which their rounding counts
-CERTIFIED = 1e-3  # a relative gap below which nothing worth having is left to gain
+SMALL_GAP = 1e-3  # a relative gap below which nothing worth having is left to gain
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Certificate:
     @property
     def certified(self) -> bool:
         """Whether the model is proven to be as good as optimal: a relative gap of at most 1e-3."""
-        return self.relative_gap is not None and self.relative_gap <= CERTIFIED
+        return self.relative_gap is not None and self.relative_gap <= SMALL_GAP
 
     def raised_to(self, bound: float) -> Certificate:
         """The same with another lower bound on the objective, if that is the higher one."""
@@ -169,7 +169,7 @@ def dual_values(
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
         # A margin is one more part that cancels: beside it a tiny hinge has lost its digits.
-        parts = sizes * (objective.frame(model.n_models).sizes(model) + objective.loss.margin)
+        parts = sizes * (objective.recentring(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 

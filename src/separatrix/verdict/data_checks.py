@@ -12,7 +12,7 @@ from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.separability import Apart, how_far_apart, separating_directions
+from separatrix.verdict.separability import Separation, measure_separation, separating_directions
 
 SCALE_RATIO = 1e3  # between the widest and the narrowest feature
 CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
@@ -67,7 +67,7 @@ def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagn
         found = separating_directions(objective.select(free), theirs)
         for m, direction in zip(free.tolist(), found):
             if direction is not None:
-                out[m] = _endless(objective.select(np.array([m])), direction)
+                out[m] = _diagnose_separable(objective.select(np.array([m])), direction)
     return out
 
 
@@ -98,8 +98,8 @@ def _spreads(data: Dataset) -> Array:
     return np.where(pooled > CONSTANT * np.abs(mean), pooled, 0.0)
 
 
-def _endless(objective: Objective, direction: Model) -> Diagnosis:
-    apart = how_far_apart(objective, direction)
+def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:
+    apart = measure_separation(objective, direction)
     if apart.complete:
         seen = (
             "A plane separates the classes of the training data: without a penalty the loss falls "
@@ -109,7 +109,7 @@ def _endless(objective: Objective, direction: Model) -> Diagnosis:
         seen = (
             "Without a penalty the loss has no lowest point: along a direction no row's loss "
             f"rises, and that of {apart.falling:,} of {apart.rows:,} rows falls for ever while the "
-            f"weights grow{_why_apart(objective, direction, apart)}."
+            f"weights grow{_separation_words(objective, direction, apart)}."
         )
     return Diagnosis(
         "separable",
@@ -119,7 +119,7 @@ def _endless(objective: Objective, direction: Model) -> Diagnosis:
     )
 
 
-def _why_apart(objective: Objective, direction: Model, apart: Apart) -> str:
+def _separation_words(objective: Objective, direction: Model, apart: Separation) -> str:
     """Which class is apart from the others, or which single feature tells rows apart."""
     names = [str(objective.data.classes[k]) for k in apart.classes]
     if len(names) == 1:

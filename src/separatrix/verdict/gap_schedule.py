@@ -17,9 +17,9 @@ from separatrix.verdict.certificate import Certificate, certificates_of, certify
 from separatrix.verdict.gradient_size import ROUNDING, gradient_sizes, has_gap
 from separatrix.verdict.lower_bound import lower_bounds
 
-NARROWS = 0.3  # share of its last gap that a model must narrow to, to be left to the next epoch
-FIRST_LOOK = 0.1  # share of the loss's first gradient at which the gap is first looked at
-NEXT_LOOK = 0.9
+EXPECTED_NARROWING = 0.3  # share of its last gap that a model must reach to go on unchecked
+FIRST_CHECK = 0.1  # share of the loss's first gradient at which the gap is first looked at
+NEXT_CHECK = 0.9
 TINY = 1e-300
 
 
@@ -47,7 +47,7 @@ class GapCheck:
     certificates: dict[int, Certificate]
 
 
-def given(model: Model) -> Array:
+def has_nonzero_weights(model: Model) -> Array:
     """Which models (B,) do not have all weights at zero."""
     return np.asarray(model.W.any(axis=(0, 2)) | model.b.any(axis=1))
 
@@ -64,15 +64,15 @@ def first_certify_norms(state: State) -> Array:
     if state.duals or unknown.all():
         return np.full(len(unknown), np.inf)
     slope = Model(found.GW, found.gb)
-    at_once = given(state.model) | unknown
-    return np.where(at_once, np.inf, FIRST_LOOK * np.sqrt(slope.dot(slope)))
+    at_once = has_nonzero_weights(state.model) | unknown
+    return np.where(at_once, np.inf, FIRST_CHECK * np.sqrt(slope.dot(slope)))
 
 
 def first_gaps(state: State) -> Array:
     """The relative gaps (B,) before the first epoch, as far as anybody asks for them."""
     if state.duals:
         return np.full(len(state.done), np.inf)
-    return np.where(given(state.model), 0.0, np.inf)
+    return np.where(has_nonzero_weights(state.model), 0.0, np.inf)
 
 
 def gradient_size_at_zero(objective: Objective, state: State, tol: Array) -> Array:
@@ -83,7 +83,7 @@ def gradient_size_at_zero(objective: Objective, state: State, tol: Array) -> Arr
         return found.gradient_norm
     unknown = np.isnan(found.gradient_norm)
     size = np.full(B, np.nan) if unknown.all() else gradient_sizes(objective, found).copy()
-    started = np.flatnonzero(free & (given(state.model) | unknown))
+    started = np.flatnonzero(free & (has_nonzero_weights(state.model) | unknown))
     if len(started):
         some, part = state.model.select(started), objective.select(started)
         nothing = Model(np.zeros_like(some.W), np.zeros_like(some.b))
@@ -122,7 +122,7 @@ def check_gaps(objective: Objective, state: State, record: GapRecord, tol: Array
             continue
         certificates[i] = certificate
         solved[i] = gap <= tol[i]
-        record.certify_at[i] = norm[i] * min(NEXT_LOOK, (tol[i] / max(gap, TINY)) ** 0.5)
+        record.certify_at[i] = norm[i] * min(NEXT_CHECK, (tol[i] / max(gap, TINY)) ** 0.5)
     return GapCheck(solved, certificates)
 
 
@@ -132,7 +132,7 @@ def _narrows(objective: Objective, state: State, record: GapRecord) -> Array:
     bounds = lower_bounds(objective, state.model, found)
     with np.errstate(invalid="ignore", divide="ignore"):
         gap = np.abs(found.value - bounds) / found.value
-    narrows = np.isfinite(bounds) & (gap <= NARROWS * record.gap)
+    narrows = np.isfinite(bounds) & (gap <= EXPECTED_NARROWING * record.gap)
     record.gap, record.bound = gap, np.maximum(record.bound, bounds)
     return narrows
 

@@ -66,7 +66,7 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
         if own_rows and has_optimum(alone, model.select(one)):
             continue
         if own_rows or not searched:
-            searched, found = True, _search(alone, model.n_outputs)
+            searched, found = True, _find_direction(alone, model.n_outputs)
         out[m] = found
     return out
 
@@ -98,7 +98,7 @@ def has_optimum(objective: Objective, model: Model) -> bool:
 
 
 @dataclass(frozen=True)
-class Apart:
+class Separation:
     """What a separating direction does: the loss of `falling` of `rows` falls for ever along it.
 
     `complete` says whether every row is strictly ahead of every other class; `classes` are the
@@ -111,7 +111,7 @@ class Apart:
     classes: list[int]
 
 
-def how_far_apart(objective: Objective, direction: Model) -> Apart:
+def measure_separation(objective: Objective, direction: Model) -> Separation:
     """Count the rows that are strictly on their side along the direction of one model.
 
     >>> from separatrix.data import Dataset
@@ -119,8 +119,8 @@ def how_far_apart(objective: Objective, direction: Model) -> Apart:
     >>> from separatrix.penalty import ElasticNet
     >>> data = Dataset.of([[0.0], [0.0], [1.0]], [0, 1, 1])
     >>> objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 0.0))
-    >>> how_far_apart(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
-    Apart(falling=1, rows=3, complete=False, classes=[])
+    >>> measure_separation(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
+    Separation(falling=1, rows=3, complete=False, classes=[])
     """
     parts = [_margins(objective, direction, block) for block in objective.data.blocks()]
     y, ahead, other = (np.concatenate(part) for part in zip(*parts))
@@ -133,7 +133,7 @@ def how_far_apart(objective: Objective, direction: Model) -> Apart:
         if (whole[y == k].all() or other.all()) and strict[other[:, k], k].all()
     ]
     falling = int((strict & other).any(axis=1).sum())
-    return Apart(falling, len(y), bool(whole.all()), apart)
+    return Separation(falling, len(y), bool(whole.all()), apart)
 
 
 def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Array, Array, Array]:
@@ -179,7 +179,7 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
     return np.asarray(((own > P.max(axis=2)) | ~counts).all(axis=0))
 
 
-def _search(objective: Objective, n_outputs: int) -> Model | None:
+def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
     """A direction for the one model of this objective, from its rows alone."""
     block, *more = objective.data.blocks()
     n = len(block.y)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.verdict.certificate import CERTIFIED, Certificate
+from separatrix.verdict.certificate import SMALL_GAP, Certificate
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
 DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
@@ -117,7 +117,7 @@ def find_unfinished(trace: Trace) -> str | None:
     if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.still_swings():
         return None
     gap = trace.certificate.relative_gap
-    if gap is not None and gap <= CERTIFIED:
+    if gap is not None and gap <= SMALL_GAP:
         return None
     values = trace.objective
     window = max(len(values) // 10, 1)

@@ -99,14 +99,14 @@ class ModelFamily:
         return {"fit_intercept": bias == "free"}
 
 
-_CERTIFIED = {
+_OPTIMUM_OPTIONS = {
     "C": "C",
     "l1": "l1_ratio",
     "tol": "tol",
     "max_iter": "max_iter",
     "balanced": "class_weight",
 }
-_MARGINS = {**_CERTIFIED, "loss": "loss", "probability": "probability"}
+_SVM_OPTIONS = {**_OPTIMUM_OPTIONS, "loss": "loss", "probability": "probability"}
 
 MODEL_FAMILIES = {
     family.name: family
@@ -115,28 +115,28 @@ MODEL_FAMILIES = {
             "logistic",
             "logistic regression; of several classes, each against the rest",
             "LogisticRegression",
-            _CERTIFIED,
+            _OPTIMUM_OPTIONS,
             {"multiclass": "ovr", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "softmax",
             "softmax regression: a score for every class, cross-entropy",
             "LogisticRegression",
-            _CERTIFIED,
+            _OPTIMUM_OPTIONS,
             {"multiclass": "softmax", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "reference",
             "softmax regression with the first class's score fixed at 0",
             "LogisticRegression",
-            _CERTIFIED,
+            _OPTIMUM_OPTIONS,
             {"multiclass": "reference", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "svm",
             "support vector machine; of several classes, each against the rest",
             "LinearSVC",
-            _MARGINS,
+            _SVM_OPTIONS,
             {"multiclass": "ovr", "tol": DEFAULT_TOL},
             BIASES,
         ),
@@ -144,7 +144,7 @@ MODEL_FAMILIES = {
             "weston-watkins",
             "support vector machine of all classes: the sum over the wrong ones",
             "LinearSVC",
-            _MARGINS,
+            _SVM_OPTIONS,
             {"multiclass": "weston_watkins", "tol": DEFAULT_TOL},
             BIASES,
         ),
@@ -152,7 +152,7 @@ MODEL_FAMILIES = {
             "crammer-singer",
             "support vector machine of all classes: the worst wrong one",
             "LinearSVC",
-            {**_CERTIFIED, "probability": "probability"},
+            {**_OPTIMUM_OPTIONS, "probability": "probability"},
             {"multiclass": "crammer_singer", "loss": "hinge", "tol": DEFAULT_TOL},
             BIASES,
         ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.text import counted
-from separatrix.verdict.certificate import CERTIFIED
+from separatrix.verdict.certificate import SMALL_GAP
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.trace import STILL_FALLING, settled
@@ -80,7 +80,7 @@ def _how_settled(
             f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was "
             f"best at epoch {kept_epoch}, whose weights were kept."
         )
-    if relative_gap is not None and relative_gap <= CERTIFIED:
+    if relative_gap is not None and relative_gap <= SMALL_GAP:
         return f"Converged: proven to be within {relative_gap:.1e} of the optimum, relatively."
     if stop_reason == "no mistakes":
         return (
