@@ -49,6 +49,7 @@ COMMANDS = [
     ["data", "show", "iris"],
     ["data", "fetch", "iris"],
 ]
+PREDICT = ["predict", "m.sx", FILE, "--quiet"]
 ERRORS = [
     ["fit", f"none{FILE}"],
     ["fit", FILE, "--label", "nothing"],
@@ -109,36 +110,45 @@ def test_no_name_reaches_a_terminal_as_a_control_character(folder):
             assert "Traceback" not in shown, words
 
 
-def test_names_are_told_in_full_and_markup_is_literal(folder):
-    shown, _ = run(["explain", "m.sx", FILE], folder, columns=200)
-    plain = OWN.sub("", shown)
+@pytest.fixture(scope="module")
+def wide(folder):
+    """What commands show in a terminal that is wide enough for the names, by their first word."""
+    commands = [["explain", "m.sx", FILE], ["evaluate", "m.sx", FILE], PREDICT]
+    return {words[0]: shown for words, shown, _ in run_many(commands, folder, columns=200)}
+
+
+@pytest.fixture(scope="module")
+def piped(folder):
+    """What commands write to a pipe, by their first word."""
+    commands = [["show", "m.sx", "--json"], PREDICT]
+    program = [sys.executable, "-c", MANY, json.dumps(commands)]
+    found = subprocess.run(program, cwd=folder, capture_output=True, check=True)
+    return {words[0]: text for words, text, _ in split_many(found.stdout.decode(), commands)}
+
+
+def test_names_are_told_in_full_and_markup_is_literal(wide):
+    plain = OWN.sub("", wide["explain"])
     assert r"ro\x1b[31mws[bold]" in plain
     assert r"\x1b]0;PWNED\x07" in plain
     assert "[bold]x[/bold]" in plain
 
 
-def test_a_newline_in_a_name_does_not_break_a_table(folder):
-    shown, _ = run(["evaluate", "m.sx", FILE], folder, columns=200)
-    plain = OWN.sub(lambda code: "\n" if "\n" in code[0] else "", shown)
+def test_a_newline_in_a_name_does_not_break_a_table(wide):
+    plain = OWN.sub(lambda code: "\n" if "\n" in code[0] else "", wide["evaluate"])
     lines = [line for line in plain.splitlines() if line.startswith(r"\x1b[31mmay")]
     assert lines
     assert all(re.search(r"\d", line) for line in lines)  # the numbers are in the same line
 
 
-def test_json_means_the_same_though_nothing_in_it_is_obeyed(folder):
-    found = subprocess.run([PROGRAM, "show", "m.sx", "--json"], cwd=folder, capture_output=True)
-    text = found.stdout.decode()
-    assert not UNSEEN.search(text.rstrip("\n"))
-    assert sorted(json.loads(text)["classes"]) == sorted(CLASSES)
+def test_json_means_the_same_though_nothing_in_it_is_obeyed(piped):
+    assert not UNSEEN.search(piped["show"].rstrip("\n"))
+    assert sorted(json.loads(piped["show"])["classes"]) == sorted(CLASSES)
 
 
-def test_predictions_in_a_pipe_are_exact_and_in_a_terminal_printable(folder):
-    words = ["predict", "m.sx", FILE, "--quiet"]
-    piped = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True).stdout.decode()
-    assert CLASSES[0] in piped
-    shown, _ = run(words, folder)
-    assert CLASSES[0] not in shown
-    assert printable(CLASSES[0]) in shown
+def test_predictions_in_a_pipe_are_exact_and_in_a_terminal_printable(wide, piped):
+    assert CLASSES[0] in piped["predict"]
+    assert CLASSES[0] not in wide["predict"]
+    assert printable(CLASSES[0]) in wide["predict"]
 
 
 # ASCII has no character that the other encodings lack; for these a few commands will do.
