@@ -4,9 +4,10 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 OLDEST := .venv-oldest
 
-# Two workers with one thread each: tests that need more threads set them themselves.
+# Two workers with one thread each: tests that need more threads set them themselves. Byte code is
+# kept even where PYTHONDONTWRITEBYTECODE says otherwise: the tests start many processes.
 WORKERS ?= 2
-TESTS   := SEPARATRIX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+TESTS   := PYTHONDONTWRITEBYTECODE= SEPARATRIX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 PYTEST  := -m pytest -q -n $(WORKERS) --dist worksteal
 
 # Python sources are read from src/ directly; only these need a new build.

@@ -102,6 +102,7 @@ def test_a_link_to_a_folder_on_the_way_is_followed(made):
     assert (made / "real" / "answers.csv").read_text().startswith("prediction\n")
 
 
+@pytest.mark.slow
 def test_functions_refuse_links_as_commands_do(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link.html"
     target.write_text("mine")

@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing.chart_data import thinned
 from separatrix.charts.drawing.positions import spread
-from separatrix.text import in_words
+from separatrix.text import describe_configuration
 from separatrix.training.history import History
 from support.charting import channels, drawn, of, rows_of
 
@@ -168,13 +168,14 @@ def test_a_thousand_runs_fit_into_a_small_file(many, tmp_path):
     assert len(of(chart, layer="line", part="training")) == 1000
     front = {row["words"] for row in of(chart, layer="line", part="training", colour="training")}
     best = next(row for row in many.rows if row.mark == "best")
-    assert front == {in_words(best.parameters)}
+    assert front == {describe_configuration(best.parameters)}
     assert charts.save(chart, tmp_path / "many.html").stat().st_size < 2_500_000
     panels = charts.curves(many, layout="multiples")
     assert len({row["panel"] for row in rows_of(panels)}) == 24
     assert "The best 24 of 1,000 runs." in panels.to_dict()["title"]["subtitle"][0]
 
 
+@pytest.mark.slow
 def test_histories_by_name_are_drawn_without_a_study(iris, tmp_path):
     X, y = iris
     models = {
@@ -223,6 +224,7 @@ def test_labels_do_not_overlap(heights):
     assert min(out) >= 0.0
 
 
+@pytest.mark.slow
 def test_rates_are_the_measures_of_the_table(facts, tmp_path):
     chart = charts.rates(facts)
     drawn(chart, tmp_path)

@@ -232,6 +232,7 @@ def test_the_normal_vector_is_orthogonal_to_the_plane(ended, tmp_path):
     assert words_of(chart).startswith("The plane 45 size - 5 age + 1 = 0")
 
 
+@pytest.mark.slow
 def test_features_of_other_orders_have_their_own_scale(tmp_path):
     X, y = [[1e-3, 500.0], [2e-3, 700.0], [3e-3, 100.0], [5e-3, 200.0]], [0, 0, 1, 1]
     chart = charts.perceptron_path(explain.perceptron(X, y), X, y)
@@ -260,6 +261,7 @@ def test_planes_are_compared_by_margin_or_by_rows_right(ended, endless, tmp_path
     drawn(charts.perceptron_planes(story), tmp_path)
 
 
+@pytest.mark.slow
 def test_angles_tell_the_side(ended, endless, tmp_path):
     for story in (ended, endless[0]):
         chart = charts.perceptron_angles(story)
@@ -285,6 +287,7 @@ def texts(chart, kind):
     return [row["text"] for row in of(chart, kind=kind)]
 
 
+@pytest.mark.slow
 def test_a_graph_has_values_above_and_derivatives_below(tmp_path):
     found = explain.graph("1/(1+exp(-w*x))", w=0.5, x=2.0)
     chart = charts.graph(found)

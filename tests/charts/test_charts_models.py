@@ -120,6 +120,7 @@ def test_scores_that_do_not_fit_the_classes_are_counted():
         charts.roc([0, 1], np.zeros((2, 3)))
 
 
+@pytest.mark.slow
 def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
     X, y = iris[0][:, 2:], iris[1]
     model = LogisticRegression(C=10.0).fit(X, y)
@@ -268,6 +269,7 @@ def test_the_shade_of_a_surface_rises_with_the_objective(iris):
     assert len(np.unique(ordered)) > 10
 
 
+@pytest.mark.slow
 def test_paths_are_compared_over_one_surface_only(iris, tmp_path):
     X, y = iris[0][50:, 2:], iris[1][50:]
     plain, fast = (GradientDescentClassifier(epochs=20, momentum=mu) for mu in (0.0, 0.9))
@@ -285,6 +287,7 @@ def test_paths_are_compared_over_one_surface_only(iris, tmp_path):
         charts.weight_path(LogisticRegression(), X, y)
 
 
+@pytest.mark.slow
 def test_all_losses_are_drawn(tmp_path):
     chart = charts.losses()
     drawn(chart, tmp_path)

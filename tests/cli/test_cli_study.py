@@ -191,6 +191,7 @@ def test_what_a_model_does_not_have_is_refused(folder, words, said):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_names_and_files_may_have_letters_of_any_alphabet(folder):
     words = [word for word in QUICK if word != "--no-report"]
     call("study", "wine", *words, "--name", "Übung 1")
@@ -208,6 +209,7 @@ def test_fewer_configurations_than_were_to_be_drawn_are_told(folder):
     assert any("fewer than 50 different configurations: 4 were drawn" in n for n in found["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 100])
 def test_a_study_fits_into_the_width_of_the_terminal(folder, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -338,6 +340,7 @@ def test_a_damaged_store_is_a_sentence(folder):
         assert "is damaged, or is no store" in call(*words, code=1).stderr
 
 
+@pytest.mark.slow
 def test_all_diverged_is_exit_code_3(folder):
     call("study", "wine", "--learning-rate", "1e6", "--l2", "1", "--epochs", "50", "--momentum",
          "0", code=3)  # fmt: skip
@@ -392,6 +395,7 @@ def test_a_report_that_cannot_be_written_costs_nothing_else(folder):
     assert facts("studies", "list")[0]["finished"]
 
 
+@pytest.mark.slow
 def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
     words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "100"]
     found = facts("study", "wine", *words, "--batch-size", "all,8,16", "--no-report")

@@ -154,7 +154,14 @@ def test_a_command_that_prints_something_else_fails():
         run_commands(page)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module",
+    # Drawing takes the longest.
+    [
+        pytest.param(module, marks=[pytest.mark.slow] if ".charts" in module else [])
+        for module in MODULES
+    ],
+)
 def test_docstring_examples_give_what_they_show(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, _ = doctest.testmod(importlib.import_module(module), optionflags=OPTIONS)

@@ -381,6 +381,7 @@ def test_a_state_that_contradicts_itself_is_refused():
 # Real data
 
 
+@pytest.mark.slow
 @pytest.mark.data("adult/adult-train.csv", "adult/adult-test.csv")
 def test_adult_is_learnt_and_predicted_without_options(data_dir):
     train = read_table(data_dir / "adult/adult-train.csv")

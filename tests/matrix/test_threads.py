@@ -147,6 +147,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_one_sparse_matrix_serves_threads_with_different_numbers_of_columns() -> None:
     """In a process of its own: what goes wrong here is memory, and takes the process along."""
     found = subprocess.run(
@@ -188,6 +189,7 @@ def test_threads_are_one_per_core_unless_set() -> None:
             set_threads(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_environment_sets_the_threads_at_import() -> None:
     def started(text: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

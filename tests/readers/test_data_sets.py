@@ -101,6 +101,7 @@ def test_own_test_files_are_the_test_rows(data_dir):
     assert len(load("a9a").splits["test"]) == 16281
 
 
+@pytest.mark.slow
 @pytest.mark.data("adult/adult-train.csv", "adult/adult-test.csv")
 def test_adult_has_names_gaps_and_two_labels(data_dir):
     source = load("adult")

@@ -304,6 +304,7 @@ def test_a_written_table_is_read_as_it_was(rows, delimiter):
 # Real files
 
 
+@pytest.mark.slow
 @pytest.mark.data("adult/adult-train.csv", "adult/adult-test.csv")
 def test_adult_is_read_without_options(data_dir):
     train = read_table(data_dir / "adult/adult-train.csv")

@@ -169,6 +169,7 @@ def test_all_solvers_reach_the_same_optimum(form: Form, penalty: str, names: lis
                 assert found.certificate.relative_gap <= 1e-8, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "penalty", "name"), PROVABLE)
 @given(seed=st.integers(0, 2**32 - 1), folds=st.booleans())
 @settings(max_examples=2, deadline=None)

@@ -26,6 +26,7 @@ def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
     assert not any("scillates" in sentence for sentence in rows[0].observations)
 
 
+@pytest.mark.slow
 def test_overfitting_is_told_with_its_epoch_and_not_where_there_are_rows_enough(small):
     grid = {"learning_rate": [1.0], "epochs": 2000}
     few = two_classes(noise=1.5, n=30)

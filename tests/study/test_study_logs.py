@@ -226,6 +226,7 @@ def test_logs_are_flushed_before_the_store_goes_on(folder, memory):
     }
 
 
+@pytest.mark.slow
 def test_killed_studies_have_whole_logs(tmp_path):
     """The log is on the disk before the checkpoint that goes on after it."""
     store, log = tmp_path / "a.db", tmp_path / "a.csv"
@@ -355,6 +356,7 @@ def assert_logged(uri, study):
         assert child.info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_mlflow_has_a_run_for_the_study_and_one_for_each_of_its_runs(tracking):
     assert_logged(tracking, quick().run(*iris(), logs=[MlflowLog(tracking)]))
 
@@ -403,6 +405,7 @@ def test_the_command_logs(tracking, folder):
     assert len(runs_of(tracking)[2]) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default::separatrix.study.LogWarning")
 def test_the_command_says_in_a_sentence_what_it_could_not_log(folder):
     found = call(*WORDS, "--mlflow", "http://127.0.0.1:9", "--json")

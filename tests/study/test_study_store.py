@@ -129,6 +129,7 @@ def unfinished(path):
         connection.execute("DELETE FROM histories")
 
 
+@pytest.mark.slow
 def test_a_second_writer_gets_a_sentence_and_changes_nothing(stored):
     unfinished(stored)
     ready, done = CONTEXT.Event(), CONTEXT.Event()
@@ -144,6 +145,7 @@ def test_a_second_writer_gets_a_sentence_and_changes_nothing(stored):
     assert small_study(stored).run(*iris(), resume=True).facts().finished
 
 
+@pytest.mark.slow
 def test_a_writer_that_was_killed_is_followed_at_once(stored):
     unfinished(stored)
     ready, done = CONTEXT.Event(), CONTEXT.Event()
@@ -197,6 +199,7 @@ def read_many(path, count, found):
     found.put([len(facts_of(path).rows) for _ in range(count)])
 
 
+@pytest.mark.slow
 def test_two_processes_read_while_one_writes(tmp_path):
     path = tmp_path / "a.db"
     with Store(path, write=True):
@@ -223,6 +226,7 @@ def add_studies(path, names, start):
         small_study(path, name).run(*iris())
 
 
+@pytest.mark.slow
 def test_two_processes_write_studies_into_one_file(tmp_path):
     path, start = tmp_path / "a.db", CONTEXT.Event()
     names = [[f"{letter}{k}" for k in range(4)] for letter in "ab"]
@@ -245,6 +249,7 @@ def open_stores(folder, start):
             assert store.names() == []
 
 
+@pytest.mark.slow
 def test_several_processes_make_the_same_stores_at_once(tmp_path):
     start = CONTEXT.Event()
     children = [run_in_process(open_stores, tmp_path, start) for _ in range(4)]

@@ -27,6 +27,7 @@ for solver in made:
 """
 
 
+@pytest.mark.slow
 def test_a_fingerprint_does_not_depend_on_the_seed_of_hashes() -> None:
     told = [
         subprocess.run(

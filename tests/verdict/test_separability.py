@@ -222,6 +222,7 @@ def test_what_overlaps_by_less_than_a_linear_programme_sees_is_not_separable() -
     assert endless(np.minimum(X, [[9.0], [1.0], [9.0], [9.0]]), y) == [True]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(0, 2)), min_size=4,
              max_size=12),
