@@ -1,12 +1,12 @@
-"""Fingerprints of fits, to show that a change of the code has not changed a single bit of them.
+"""Compute fingerprints of fits, to verify that a code change leaves all results bit-identical.
 
-    python benchmarks/bits.py before.json                   write the fingerprints of this version
-    python benchmarks/bits.py after.json --same before.json    and compare them with another's
+    python benchmarks/bits.py before.json                      write the fingerprints
+    python benchmarks/bits.py after.json --same before.json    write them and compare
 
-Every estimator and solver on Iris, Wine, breast cancer and digits, and on a5a and rt-polarity where
-SEPARATRIX_DATA names the folder that holds them. A fingerprint covers coefficients, intercepts, the
-certificate, the history and the stop reason of a fit; the scores of a search; the table of a study.
-Bits are promised for the same type of machine only: compare files that one machine has written.
+Covers every estimator and solver on Iris, Wine, breast cancer and digits, and on a5a and
+rt-polarity if SEPARATRIX_DATA names their folder. A fingerprint covers the coefficients,
+intercepts, certificate, history and stop reason of a fit; the scores of a search; or the table of a
+study. Bits are the same only on the same type of machine, so compare files from one machine.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ import separatrix as sx
 from separatrix.solvers.gradient import RULES
 
 SOLVERS = ("auto", "newton", "lbfgs", "interior", "dual", "coordinate")
-ITERATIONS = 20  # enough for a history, few enough for a short wait
+ITERATIONS = 20  # long enough for a history, short enough to run quickly
 
 
 def data_sets(small: bool) -> Iterator[tuple[str, Any, Any]]:
-    """Name, X and y of every data set that is there, or of the small ones."""
+    """Yield name, X and y of every available data set, or only of the small ones."""
     for load in (load_iris, load_wine, load_breast_cancer, load_digits):
         X, y = load(return_X_y=True)
         yield load.__name__.removeprefix("load_"), X, y
@@ -48,7 +48,7 @@ def data_sets(small: bool) -> Iterator[tuple[str, Any, Any]]:
         return
     folder = os.environ.get("SEPARATRIX_DATA")
     if folder is None:
-        print("SEPARATRIX_DATA is not set: a5a and rt-polarity are left out.")
+        print("SEPARATRIX_DATA is not set: a5a and rt-polarity are skipped.")
         return
     X, y = load_svmlight_file(str(Path(folder, "libsvm", "a5a")))
     yield "a5a", X, y
@@ -61,7 +61,7 @@ def data_sets(small: bool) -> Iterator[tuple[str, Any, Any]]:
 
 
 def estimators(n_features: int) -> Iterator[tuple[str, Any]]:
-    """Name and estimator of every kind of fit."""
+    """Yield the name and the estimator of every kind of fit."""
     wide = n_features > 1000
     limits = {"max_iter": ITERATIONS, "tol": 1e-6}
     for solver in SOLVERS:
@@ -102,7 +102,7 @@ def estimators(n_features: int) -> Iterator[tuple[str, Any]]:
 
 
 def fingerprint(*parts: Any) -> str:
-    """A hash of arrays and plain values."""
+    """Return a hash of arrays and plain values."""
     found = hashlib.sha256()
     for part in parts:
         if hasattr(part, "toarray"):
@@ -116,7 +116,7 @@ def fingerprint(*parts: Any) -> str:
 
 
 def of_fit(model: Any) -> str:
-    """The fingerprint of a fitted estimator."""
+    """Return the fingerprint of a fitted estimator."""
     history, certificate = model.history_, model.certificate_
     return fingerprint(
         model.coef_,
@@ -134,7 +134,7 @@ def of_fit(model: Any) -> str:
 
 
 def fits(X: Any, y: Any) -> Iterator[tuple[str, str]]:
-    """Fingerprints of single fits, searches, paths, intervals and batches."""
+    """Yield the fingerprints of fits, searches, paths and confidence intervals."""
     for name, estimator in estimators(X.shape[1]):
         try:
             yield name, of_fit(estimator.fit(X, y))
@@ -167,7 +167,7 @@ def _has_two(y: Any, rows: int) -> bool:
 
 
 def study(X: Any, y: Any) -> str:
-    """The fingerprint of a study's table and verdict."""
+    """Return the fingerprint of the table of a study."""
     order = np.random.default_rng(0).permutation(len(y))
     half = len(y) // 2
     grid = [
@@ -193,9 +193,11 @@ def study(X: Any, y: Any) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("file", type=Path, help="where to write the fingerprints")
-    options.add_argument("--same", type=Path, help="a file of fingerprints that must be the same")
-    options.add_argument("--small", action="store_true", help="only the data of scikit-learn")
+    options.add_argument("file", type=Path, help="output file for the fingerprints")
+    options.add_argument("--same", type=Path, help="fingerprints to compare with")
+    options.add_argument(
+        "--small", action="store_true", help="use only the data sets of scikit-learn"
+    )
     given = options.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     found: dict[str, str] = {}

@@ -1,10 +1,10 @@
-"""What is measured: data sets, and the objective that everybody is held to.
+"""The benchmark's data sets, and the objective that all solvers minimise.
 
     P(W, b) = sum_i loss(y_i, W x_i + b) / n  +  |W|_1 / (C n)   or   |W|_2^2 / (2 C n)
 
-Three kinds of bias, since solvers differ in it: "free" (b is not penalised), "feature" (b is the
-weight of a column of ones, penalised like any other; LIBLINEAR's way) and "none" (b = 0). Two
-results are comparable only where all of loss, penalty, C and bias agree.
+Solvers treat the bias in three ways: "free" (b is not penalised), "feature" (b is the weight of a
+column of ones, penalised like all weights, as in LIBLINEAR) and "none" (b = 0). Two results are
+comparable only if loss, penalty, C and bias agree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Data = tuple["np.ndarray | sp.csr_matrix", np.ndarray]
 
 ROWS, WORDS = 25_000, 75_000
 DOCUMENT = 151  # median number of words of a document: 3.4 million entries in all
-TILT = 0.34  # how much a fifth of the words favour one class: held-out accuracy 0.9
+TILT = 0.34  # how strongly a fifth of the words favour one class: held-out accuracy 0.9
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Problem:
     bias: str
 
     def objective(self, W: np.ndarray, b: np.ndarray | float) -> float:
-        """P(W, b) in float64; W is (d,) or (1, d), for softmax (K, d)."""
+        """Return P(W, b) in float64. W has shape (d,) or (1, d), or (K, d) for softmax."""
         W = np.atleast_2d(np.asarray(W, dtype=np.float64))
         b = np.broadcast_to(np.ravel(np.asarray(b, dtype=np.float64)), len(W))
         if self.bias == "none" and b.any():
-            raise ValueError("A bias was trained where the objective has none.")
+            raise ValueError("The model has a bias, but the objective does not.")
         size = np.abs(W).sum() if self.penalty == "l1" else (W * W).sum() / 2
         if self.bias == "feature":
             size += (b * b).sum() / 2
@@ -61,7 +61,7 @@ class Problem:
         return short if self.loss == "hinge" else short * short
 
     def laid_out(self, layout: str) -> Problem:
-        """The same with X as "csr", "csc" or "dense"; "given" leaves it alone."""
+        """Return the problem with X as "csr", "csc" or "dense"; "given" keeps X unchanged."""
         if layout == "given":
             return self
         if layout == "dense":
@@ -69,19 +69,19 @@ class Problem:
         return replace(self, X=(sp.csr_matrix if layout == "csr" else sp.csc_matrix)(self.X))
 
     def with_ones(self) -> Problem:
-        """The bias as a feature, spelled out for solvers that know no bias."""
+        """Return the problem with a column of ones, for solvers without a bias."""
         ones = np.ones((self.X.shape[0], 1))
         stack = sp.hstack([self.X, ones], format=self.X.format)
         return replace(self, X=stack, bias="none")
 
     def small(self) -> Problem:
-        """A few hundred rows of it, to load and compile everything before the clock runs."""
+        """Return a few hundred rows, to load and compile everything before the measurement."""
         step = max(1, len(self.y) // 400)
         return replace(self, X=self.X[::step], y=self.y[::step])
 
 
 def score(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
-    """A scorer for searches that gives away the objective, L2 logistic, on the rows it is given."""
+    """Score a model by its accuracy and its L2 logistic objective on the given rows."""
     problem = Problem(X, y, "logistic", "l2", model.C, "free")
     return {
         "accuracy": model.score(X, y),
@@ -90,14 +90,14 @@ def score(model: Any, X: Any, y: np.ndarray) -> dict[str, float]:
 
 
 def folder() -> Path:
-    """Where the data sets lie; raises FileNotFoundError with a sentence for the table."""
+    """Return the folder of the data sets. Raises FileNotFoundError if it is not set."""
     if "SEPARATRIX_DATA" not in os.environ:
         raise FileNotFoundError("SEPARATRIX_DATA does not name a folder of data sets")
     return Path(os.environ["SEPARATRIX_DATA"])
 
 
 def short_indices(X: sp.csr_matrix) -> sp.csr_matrix:
-    """With 32-bit indices, the only ones that all peers take."""
+    """Convert to 32-bit indices, the only type that all peers accept."""
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
@@ -110,7 +110,7 @@ def a9a() -> Data:
 
 
 def mnist() -> Data:
-    """All 60,000 digits, pixels in [0, 1], dense."""
+    """Return all 60,000 digits, dense, with pixels in [0, 1]."""
 
     def read(name: str, offset: int) -> np.ndarray:
         packed = (folder() / "mnist" / name).read_bytes()
@@ -121,13 +121,13 @@ def mnist() -> Data:
 
 
 def polarity() -> Data:
-    """TF-IDF of film review sentences, single words."""
+    """Return the TF-IDF of sentences from film reviews, single words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     sentences, labels = [], []
     for name, label in (("pos", 1), ("neg", -1)):
         file = folder() / "text" / f"rt-polarity.{name}"
-        # not splitlines(): in latin-1 some sentences hold a byte that it takes for a line's end
+        # not splitlines(): it would split at some latin-1 characters in the sentences
         lines = file.read_text(encoding="latin-1").strip().split("\n")
         sentences += lines
         labels += [label] * len(lines)
@@ -135,10 +135,10 @@ def polarity() -> Data:
 
 
 def text() -> Data:
-    """Made-up documents of two classes: words by Zipf's law, a fifth of them tilted to a class.
+    """Generate documents of two classes.
 
-    TF-IDF with rows of length one, columns in no order. Long and short documents as in life: the
-    number of words is lognormal.
+    The words follow Zipf's law, and a fifth of them are more frequent in one class. The number of
+    words per document is lognormal. Returns TF-IDF with rows of norm 1 and columns in random order.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -160,7 +160,7 @@ def text() -> Data:
 
 
 def classes() -> Data:
-    """A thousand classes about centres of their own, 20,000 rows of 50 features, dense."""
+    """Generate 20,000 dense rows of 50 features in a thousand classes with separate centres."""
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((1000, 50))
     y = rng.integers(0, 1000, 20_000)
@@ -183,7 +183,7 @@ def load(name: str) -> Data:
 
 @cache
 def fingerprint(name: str) -> int:
-    """Changes when the data does, so that no optimum of other data is trusted."""
+    """Return a checksum of the data, so that optima of other data are not reused."""
     X, y = load(name)
     values = X.data if sp.issparse(X) else X
     seen = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).ravel())
@@ -192,7 +192,7 @@ def fingerprint(name: str) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """A line of the benchmark; `target` is the speed asked of us, in best peers."""
+    """A case of the benchmark. `target` is the required speed relative to the best peer."""
 
     data: str
     loss: str

@@ -1,10 +1,10 @@
 """Check the certificates of many random fits in extended precision.
 
-Each problem is small and drawn from a seed: rows, classes, loss, penalty, weights, units and solver
-are random, separable and nearly unpenalised ones included. After a fit, Newton's method goes on
-from its weights in extended precision (`numpy.longdouble`, 64 bits of mantissa where the machine
-has them). The lower bound of the certificate must not be above the objective of any point that is
-found so, and the reported objective must be that of the weights.
+Each problem is small and generated from a seed. Rows, classes, loss, penalty, sample weights, units
+and solver are random; some problems are separable or almost unpenalised. After a fit, Newton's
+method continues from its weights in extended precision (`numpy.longdouble`, with a 64-bit mantissa
+on most machines). The lower bound of the certificate must not exceed the objective of any point
+found in this way, and the reported objective must be the objective of the weights.
 
     python benchmarks/certificates.py --problems 10000
 """
@@ -23,13 +23,13 @@ from separatrix import LinearSVC, LogisticRegression
 
 Extended = np.longdouble
 STEPS = 12  # of Newton's method in extended precision
-MISREPORT = 1e-9  # relative, that may be rounding
-ROUNDING = 64 * float(np.finfo(Extended).eps)  # relative, of the check itself
+MISREPORT = 1e-9  # relative error of the objective that may be rounding
+ROUNDING = 64 * float(np.finfo(Extended).eps)  # relative rounding error of the check
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted estimator and the problem it was fitted to: y (n,) are class numbers."""
+    """A fitted estimator and its problem; y (n,) are class numbers."""
 
     estimator: Any
     X: np.ndarray
@@ -39,27 +39,27 @@ class Fit:
 
 @dataclass(frozen=True)
 class Check:
-    """What a certificate claims, and what was found in extended precision."""
+    """The numbers of a certificate, and the numbers found in extended precision."""
 
     fit: Fit
-    bound: float  # proven to be below every objective
+    bound: float  # the lower bound
     reported: float
     gap: float
-    objective: float  # of the weights that were returned
-    lowest: float  # that was found
+    objective: float  # of the returned weights
+    lowest: float  # lowest objective found
 
     @property
     def excess(self) -> float:
-        """By what share of the lowest objective the bound is above it; at most 0 if it holds."""
+        """The relative amount by which the bound exceeds the lowest objective; 0 if it holds."""
         if self.bound <= self.lowest:
             return 0.0
         return (self.bound - self.lowest) / self.lowest if self.lowest > 0.0 else np.inf
 
     @property
     def misreport(self) -> float:
-        """By what share the objective of the weights is farther from the reported one than the gap.
+        """The relative error of the reported objective, beyond the duality gap.
 
-        A gap allows for rounding: next to nothing, an objective has lost all its digits.
+        The gap allows for rounding: an objective close to zero has no correct digits.
         """
         off = max(abs(self.reported - self.objective) - self.gap, 0.0)
         return off / max(self.objective, np.finfo(float).tiny)
@@ -90,7 +90,7 @@ def draw_fit(seed: int) -> Fit:
 
 
 def check(fit: Fit) -> Check:
-    """Compare the certificate of a fit with what Newton's method finds in extended precision."""
+    """Compare the certificate of a fit with the result of Newton's method in long double."""
     estimator, certificate = fit.estimator, fit.estimator.certificate_
     one_by_one = isinstance(estimator, LinearSVC)
     W = np.concatenate([estimator.coef_, estimator.intercept_[:, None]], axis=1).astype(Extended)
@@ -126,7 +126,7 @@ class _Problem:
         return (self.share * loss).sum() + 0.5 * (self.l2 * W * W).sum()
 
     def step(self, W: np.ndarray, value: Any) -> tuple[np.ndarray, Any]:
-        """A Newton step, halved until it leads down."""
+        """Make a Newton step, halved until the objective falls."""
         _, U, H = self._rows(W)
         K, D = W.shape
         gradient = (self.share[:, None] * U).T @ self.A + self.l2 * W
@@ -138,16 +138,16 @@ class _Problem:
             fixed = np.tile(np.arange(D) == D - 1, K)
             matrix[fixed], matrix[:, fixed], g[fixed] = 0.0, 0.0, 0.0
             matrix[fixed, fixed] = 1.0
-        way = solve(matrix, g).reshape(K, D)
+        direction = solve(matrix, g).reshape(K, D)
         for halvings in range(30):
-            there = W - way / 2**halvings
+            there = W - direction / 2**halvings
             new = self.value(there)
             if new < value:
                 return there, new
         return W, value
 
     def _rows(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The loss (n,), its gradient (n, K) and second derivative (n, K, K) of each row."""
+        """Return the loss (n,), gradient (n, K) and second derivative (n, K, K) of each row."""
         Z = self.A @ W.T
         if self.hinge:
             t = np.where(self.own[:, 1:] if self.binary else self.own, 1.0, -1.0)
@@ -172,7 +172,7 @@ class _Problem:
 
 
 def solve(matrix: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Solve a linear system in the precision it is given in, by elimination with pivots."""
+    """Solve a linear system in the precision of its arrays, by Gauss-Jordan elimination."""
     A = np.concatenate([matrix, g[:, None]], axis=1).copy()
     m = len(g)
     for k in range(m):
@@ -196,18 +196,18 @@ def main() -> None:
         found = check(draw_fit(given.seed + number))
         if found.excess > ROUNDING:
             wrong += 1
-            print(f"seed {given.seed + number}: {found.fit.estimator}: the lower bound is above")
-            print(f"  {found.lowest:.3e}, a better point, by {found.excess:.2e} (relative)")
+            print(f"seed {given.seed + number}: {found.fit.estimator}: the lower bound exceeds")
+            print(f"  the objective {found.lowest:.3e} of a point by {found.excess:.2e} (relative)")
         if found.misreport > MISREPORT:
             off += 1
             print(
                 f"seed {given.seed + number}: {found.fit.estimator} reports {found.reported:.9e}, "
-                f"and its weights have {found.objective:.9e}"
+                f"but its weights have {found.objective:.9e}"
             )
         worst = max(worst, found.excess)
     print(
-        f"{given.problems:,} fits in {time.perf_counter() - began:.0f} s: {wrong} bounds above a "
-        f"better point (worst {worst:.1e}), {off} objectives other than reported."
+        f"{given.problems:,} fits in {time.perf_counter() - began:.0f} s: {wrong} bounds are wrong "
+        f"(worst excess {worst:.1e}), {off} objectives differ from the reported ones."
     )
 
 

@@ -1,12 +1,12 @@
-"""Cross-validation against scikit-learn's: `make bench`.
+"""Compare the speed of cross-validation with scikit-learn: `make bench`.
 
-5 folds x 5 values of C and the refit, L2 logistic regression with a free bias, the same folds for
-all. scikit-learn's LogisticRegressionCV and GridSearchCV run with two jobs and every solver that
-applies, and so does ours, at the loosest tolerance where the worst of the 26 fits is within 1e-6 of
-its optimum (see measure.py); `proven` is ours at tol=1e-6, a proven gap. All must choose the same
-C.
+L2 logistic regression with a free bias: 5 folds x 5 values of C and the refit, with the same folds
+for all. scikit-learn's LogisticRegressionCV and GridSearchCV use two jobs and every applicable
+solver. Everyone runs at the loosest tolerance at which the worst of the 26 fits is within 1e-6 of
+its optimum (see measure.py). `proven` is Separatrix at tol=1e-6, with a certified gap. All must
+choose the same C.
 
-liblinear, as scikit-learn calls it, penalises the bias: another objective, so it is left out.
+liblinear is left out: in scikit-learn it penalises the bias, which is another objective.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ DATA = ["a9a", "rt-polarity", "text"]
 ASKED = {"LogisticRegressionCV": 8.0, "GridSearchCV": 15.0}
 TOLERANCES = [float(10 ** (-k / 2)) for k in range(6, 20)]  # 1e-3 to 3e-10
 OURS = {"separatrix": TOLERANCES[:7], PROVEN: [ACCURACY]}
-NARROW = 1000  # columns, above which newton-cholesky is hopeless
+NARROW = 1000  # largest number of columns for newton-cholesky
 
 
 def training_sets(problem: Problem) -> Iterator[Problem]:
-    """The rows of each fold's models, then all rows."""
+    """Yield the training rows of each fold, then all rows."""
     X, y = problem.X, problem.y
     for rows, _ in StratifiedKFold(FOLDS).split(X, y):
         yield Problem(X[rows], y[rows], "logistic", "l2", problem.C, "free")
@@ -58,7 +58,7 @@ def with_c(problem: Problem, C: float) -> Problem:
 
 
 def find_optima(send: Send, case: Case) -> None:
-    """In a child: the optima of 5 folds and of all rows, for every C, in the order of CS."""
+    """In a child process: find the optimum of each fold and of all rows, for every C in CS."""
     exact = [peer for peer in PEERS if peer.reference and peer.installed]
     for problem in training_sets(case.problem()):
         peer = next(peer for peer in reversed(exact) if peer.applies(problem))
@@ -69,7 +69,7 @@ def find_optima(send: Send, case: Case) -> None:
 
 
 def optima(case: Case, limit: float) -> np.ndarray:
-    """(folds + 1, values of C)."""
+    """Return the optima, shape (folds + 1, values of C)."""
     key = f"optima of {case.data}, {FOLDS} folds, C in {CS} {fingerprint(case.data):08x}"
     if key not in known():
         found = [one for one in in_child(find_optima, (case,), limit) if isinstance(one, float)]
@@ -78,7 +78,7 @@ def optima(case: Case, limit: float) -> np.ndarray:
 
 
 def search(package: str, kind: str, solver: str, tol: float, **more: Any) -> Any:
-    """The thing whose `fit` is timed."""
+    """Return the search whose `fit` is timed."""
     if package in OURS:
         from separatrix import GridSearchCV, LogisticRegression, LogisticRegressionCV
 
@@ -97,10 +97,10 @@ def search(package: str, kind: str, solver: str, tol: float, **more: Any) -> Any
 
 
 def fold_objectives(kind: str, searched: Any, again: Any, problem: Problem) -> np.ndarray:
-    """(folds, values of C): the objectives of the models of the folds.
+    """Return the objectives of the models of the folds, shape (folds, values of C).
 
-    A grid search keeps none of them: it is run `again`, outside the clock, with a scorer that sees
-    the training rows.
+    A grid search does not keep its models. It is run `again`, outside the measurement, with a
+    scorer that computes the objective on the training rows.
     """
     if kind == "GridSearchCV":
         again.fit(problem.X, problem.y)
@@ -119,7 +119,7 @@ def fold_objectives(kind: str, searched: Any, again: Any, problem: Problem) -> n
 def compete(
     send: Send, case: Case, contestant: tuple[str, str, str], start: float, repeats: int
 ) -> None:
-    """In a child: run one contestant down its ladder."""
+    """In a child process: run one contestant at decreasing tolerances."""
     package, kind, solver = contestant
     problem, best = case.problem(), optima(case, 0.0)
     small = problem.small()
@@ -167,7 +167,7 @@ def race(case: Case, contestant: tuple[str, str, str], given: argparse.Namespace
 
 
 def report(name: str, given: argparse.Namespace) -> list[str]:
-    """Print what everybody needed; returns a line of the table for each kind of search."""
+    """Print the times of all contestants. Return one line of the table per kind of search."""
     case = Case(name, "logistic", "l2", 1.0, "free", 1.0)
     optima(case, 3600.0)
     print(f"\n{name}, {FOLDS} folds x C in {CS} and refit", flush=True)
@@ -181,7 +181,7 @@ def report(name: str, given: argparse.Namespace) -> list[str]:
         ratio = f"{fastest[0] / own.seconds:.1f}x" if fastest and own else "-"
         agree = "" if not (fastest and own) else "yes" if fastest[2] == own.said else "NO"
         lines.append(
-            f"{name:<14}{fastest[1] if fastest else 'none got there':<44}"
+            f"{name:<14}{fastest[1] if fastest else 'none':<44}"
             f"{f'{fastest[0]:.2f}' if fastest else '-':>9}{f'{own.seconds:.3f}' if own else '-':>9}"
             f"{f'{proven.seconds:.3f}' if proven else '-':>9}{ratio:>9}{f'{asked:g}x':>8}{agree:>8}"
         )
@@ -191,8 +191,10 @@ def report(name: str, given: argparse.Namespace) -> list[str]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", nargs="*", default=DATA, choices=DATA, help="data sets")
-    options.add_argument("--repeats", type=int, default=2, help="runs of which the best counts")
-    options.add_argument("--limit", type=float, default=300.0, help="seconds for a contestant")
+    options.add_argument("--repeats", type=int, default=2, help="number of runs (the best counts)")
+    options.add_argument(
+        "--limit", type=float, default=300.0, help="time limit per contestant in seconds"
+    )
     options.add_argument("--quick", action="store_true", help="one run each, at most 30 seconds")
     given = options.parse_args()
     if given.quick:
@@ -206,7 +208,7 @@ def main() -> None:
         try:
             lines += report(name, given)
         except FileNotFoundError as error:
-            print(f"left out: {name}: {error}.")
+            print(f"Skipped {name}: {error}.")
     print(f"\n{'':<14}{'best peer':<44}{'seconds':>9}{'ours':>9}{'proven':>9}", end="")
     print(f"{'ratio':>9}{'asked':>8}{'same C':>8}")
     print(*lines, sep="\n")

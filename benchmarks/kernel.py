@@ -1,12 +1,13 @@
-"""Kernels: all penalties of a ridge with leave-one-out errors, and a machine on a9a.
+"""Measure kernel methods: leave-one-out errors of kernel ridge, and a kernel classifier on a9a.
 
     SEPARATRIX_DATA=folder python benchmarks/kernel.py [ridge] [a9a] [--repeats 3]
 
-ridge: 20 penalties with the exact leave-one-out errors of each, by KernelRidgeCV, beside
-scikit-learn's KernelRidge in a GridSearchCV of 5 folds over the same penalties; 2,000 rows of 20
-features, made up, an rbf kernel. a9a: the first 10,000 rows, KernelClassifier with the hinge at
-several ranks beside scikit-learn's SVC, both with C = 1 and gamma = 1 / 123, and the accuracy of
-each on the 16,281 test rows.
+ridge: KernelRidgeCV computes the exact leave-one-out errors of 20 penalties. It is compared with
+scikit-learn's KernelRidge in a GridSearchCV of 5 folds over the same penalties, on 2,000 generated
+rows of 20 features with an rbf kernel.
+
+a9a: KernelClassifier with the hinge at several ranks is compared with scikit-learn's SVC on the
+first 10,000 rows, both with C = 1 and gamma = 1 / 123. The accuracy is on the 16,281 test rows.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ROWS = 10_000
 
 
 def best(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """The shortest of some runs, in seconds, and what it returned."""
+    """Return the time of the fastest run in seconds, and the result of the last run."""
     seconds, found = [], None
     for _ in range(repeats):
         start = time.perf_counter()
@@ -42,7 +43,7 @@ def best(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def ridge(repeats: int) -> None:
-    """20 penalties: leave-one-out here, 5 folds there."""
+    """Compare leave-one-out errors with a grid search of 5 folds, for 20 penalties."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 20))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(len(X))
@@ -64,10 +65,10 @@ def ridge(repeats: int) -> None:
 
 
 def a9a(repeats: int) -> None:
-    """The hinge at several ranks beside SVC, by test accuracy."""
+    """Compare KernelClassifier at several ranks with SVC."""
     folder = os.environ.get("SEPARATRIX_DATA")
     if not folder:
-        print("a9a is left out: SEPARATRIX_DATA names no folder.")
+        print("a9a is skipped: SEPARATRIX_DATA is not set.")
         return
     train, test = (read_svmlight(Path(folder) / "libsvm" / name) for name in ("a9a", "a9a.t"))
     X, y = train.X[:ROWS], train.y[:ROWS]
@@ -91,7 +92,7 @@ def a9a(repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("cases", nargs="*", default=["ridge", "a9a"], help="ridge, a9a, or both")
-    parser.add_argument("--repeats", type=int, default=3, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs (the best counts)")
     given = parser.parse_args()
     for name, run in (("ridge", ridge), ("a9a", a9a)):
         if name in given.cases:

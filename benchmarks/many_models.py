@@ -1,16 +1,15 @@
-"""Many models in one pass, against one by one: `make bench`.
+"""Compare many models in one pass with one model at a time: `make bench`.
 
-Prints, from one run on this machine, best of several:
+Measures the best of several runs of
 
-- a sweep of 64 softmax configurations (8 rates x 2 momenta x 4 l2) over 10,000 x 784, 100
-  full-batch epochs with every epoch on record, against a plain numpy loop over the same
-  configurations and against the arithmetic floor: the two matrix products alone, by the library
-  numpy is linked to;
-- products of a sparse matrix with 16 columns, per column, against scipy's product with one.
+- a sweep of 64 softmax configurations (8 learning rates x 2 momenta x 4 l2) on 10,000 x 784, with
+  100 full-batch epochs that are all recorded. It is compared with a plain numpy loop over the same
+  configurations, and with the arithmetic floor: only the two matrix products, by numpy's library;
+- products of a sparse matrix with 16 columns, per column, compared with scipy's product with one.
 
-The numpy loop is timed on some configurations and epochs and multiplied up: every one of its
-epochs does the same work. MNIST is read from SEPARATRIX_DATA; without it, random images with as
-many zeros stand in for it.
+The numpy loop is timed on some configurations and epochs and extrapolated, since all its epochs do
+the same work. MNIST is read from SEPARATRIX_DATA. Without it, random images with as many zeros are
+used.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CLASSES = 10
 
 
 def best_of(times: int, f: Callable[[], object]) -> float:
-    """Seconds of the fastest of several calls."""
+    """Return the time of the fastest call in seconds."""
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
@@ -48,7 +47,7 @@ def best_of(times: int, f: Callable[[], object]) -> float:
 
 
 def images(rows: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """The first rows of MNIST in [0, 1], or something like them."""
+    """Return the first rows of MNIST in [0, 1], or random images like them."""
     folder = Path(os.environ.get("SEPARATRIX_DATA", "")) / "mnist"
     file = folder / "train-images-idx3-ubyte.gz"
     if "SEPARATRIX_DATA" in os.environ and file.exists():
@@ -59,11 +58,11 @@ def images(rows: int) -> tuple[np.ndarray, np.ndarray, str]:
     rng = np.random.default_rng(0)
     ink = rng.random(784) ** 3 * 0.77  # 19 % of all pixels, some always blank
     X = rng.random((rows, 784)) * (rng.random((rows, 784)) < ink)
-    return X, rng.integers(CLASSES, size=rows), "made up"
+    return X, rng.integers(CLASSES, size=rows), "random"
 
 
 def numpy_sweep(X: np.ndarray, y: np.ndarray, grid: list, epochs: int) -> None:
-    """What one writes without a library: a loop over configurations and epochs."""
+    """Train as one would without a library: loop over configurations and epochs."""
     n, d = X.shape
     Y = np.eye(CLASSES, dtype=X.dtype)[y]
     for rate, momentum, l2 in grid:
@@ -86,7 +85,7 @@ def numpy_sweep(X: np.ndarray, y: np.ndarray, grid: list, epochs: int) -> None:
 
 
 def sweep(X: np.ndarray, y: np.ndarray, epochs: int) -> list[GradientDescentClassifier]:
-    """The same by fit_many."""
+    """Train the same models with fit_many."""
     models = [
         GradientDescentClassifier(
             "softmax", learning_rate=rate, momentum=momentum, l2=l2, epochs=epochs
@@ -97,7 +96,7 @@ def sweep(X: np.ndarray, y: np.ndarray, epochs: int) -> list[GradientDescentClas
 
 
 def products_floor(X: np.ndarray, repeats: int) -> float:
-    """Seconds of one X W and one X^T U for all configurations, by numpy's library."""
+    """Return the seconds of one X W and one X^T U for all configurations in numpy."""
     rng = np.random.default_rng(1)
     N = CLASSES * len(GRID)
     W = rng.standard_normal((X.shape[1], N)).astype(X.dtype)
@@ -121,7 +120,7 @@ def report_sweep(name: str, X: np.ndarray, y: np.ndarray, epochs: int, repeats: 
 
 
 def text_like(rows: int, columns: int, entries: int) -> sp.csr_array:
-    """A sparse matrix whose columns are as unevenly used as words are."""
+    """Generate a sparse matrix whose columns have the frequencies of words."""
     rng = np.random.default_rng(0)
     share = 1.0 / np.arange(1, columns + 1)
     j = rng.choice(columns, size=entries, p=share / share.sum())
@@ -132,7 +131,7 @@ def text_like(rows: int, columns: int, entries: int) -> sp.csr_array:
 
 
 def time_products(X: sp.csr_array, repeats: int) -> None:
-    """One line for X W and one for X^T U."""
+    """Print one line for X W and one for X^T U."""
     matrix = Matrix(X)
     matrix.by_both()
     transposed = X.T

@@ -1,12 +1,12 @@
-"""How it is measured: the time to an accuracy, each contestant in a process of its own.
+"""Measure the time to a given accuracy, with each contestant in a separate process.
 
-A contestant is run at falling tolerances, each run from the start, until its result is within
-ACCURACY of the optimum; then back up by half decades as long as that suffices. What counts is the
-fastest run that got there, the best of several. A contestant that has used up its seconds is ended,
-and what it had reached by then is reported.
+A contestant runs at decreasing tolerances, each time from the start, until its result is within
+ACCURACY of the optimum. The tolerance is then loosened by half decades as long as the result stays
+accurate enough. The fastest accurate run counts, the best of several. A contestant that exceeds its
+time limit is stopped, and its best result so far is reported.
 
-Optima, and where on its ladder a contestant got there, are kept in a file in the system's folder
-for temporary files, so that the next run need not look for them again.
+The optima, and the tolerance that each contestant needed, are kept in a file in the system's
+temporary folder, so that later runs need not search for them again.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def remember(key: str, value: Any) -> None:
 
 
 def gap(values: Values, optima: Values) -> float:
-    """The worst relative distance from the optimum."""
+    """Return the largest relative distance from the optimum."""
     return max((value - best) / best for value, best in zip(values, optima, strict=True))
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its tolerance, how long, which objectives, and what else is to be said."""
+    """One run: its tolerance, time, objectives and an additional remark."""
 
     tol: float
     seconds: float
@@ -62,19 +62,19 @@ class Run:
 
 @dataclass
 class Outcome:
-    """All runs of one contestant, and why there are no more."""
+    """All runs of one contestant, and the reason why it stopped."""
 
     name: str
     runs: list[Run] = field(default_factory=list)
     note: str = ""
 
     def best(self, optima: Values) -> Run | None:
-        """The fastest run within ACCURACY."""
+        """Return the fastest run within ACCURACY, if there is one."""
         there = [run for run in self.runs if gap(run.values, optima) <= ACCURACY]
         return min(there, key=lambda run: run.seconds, default=None)
 
     def line(self, optima: Values) -> str:
-        """Seconds, accuracy and tolerance; or how far it came."""
+        """Format seconds, accuracy and tolerance, or the best accuracy reached."""
         best = self.best(optima)
         if best is not None:
             reached = max(gap(best.values, optima), 0.0)
@@ -87,20 +87,20 @@ class Outcome:
 
 
 def _work(pipe: Connection, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    os.setpgid(0, 0)  # a group of its own, with the workers that it starts
+    os.setpgid(0, 0)  # a separate group, which includes the workers that it starts
     warnings.simplefilter("ignore")
-    os.environ["PYTHONWARNINGS"] = "ignore"  # for its workers: they warn of their own ending
+    os.environ["PYTHONWARNINGS"] = "ignore"  # for its workers, which warn when they are ended
     try:
         work(pipe.send, *arguments)
-    except Exception as error:  # a peer that cannot do it is a line of the table, not the end of it
+    except Exception as error:  # a failing peer becomes a line of the table
         pipe.send(f"failed: {type(error).__name__}: {str(error).splitlines()[0][:80]}")
     pipe.close()
 
 
 def in_child(work: Callable[..., None], arguments: tuple[Any, ...], limit: float) -> Iterator[Any]:
-    """What `work` sends from a fresh process, until it ends or its seconds are over.
+    """Yield what `work` sends from a new process, until it ends or exceeds the time limit.
 
-    Its seconds count from the first thing it sends.
+    The time is measured from the first message.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -112,11 +112,11 @@ def in_child(work: Callable[..., None], arguments: tuple[Any, ...], limit: float
         while ours.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
             yield ours.recv()
             deadline = deadline or time.monotonic() + limit
-        yield f"ended after {limit:.0f} s"
+        yield f"stopped after {limit:.0f} s"
     except EOFError:
         child.join(10.0)
     finally:
-        # not kill: joblib's tracker outlives this and clears away what the workers left behind
+        # not SIGKILL: joblib's resource tracker must be able to clean up after the workers
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
         child.join()
@@ -132,7 +132,7 @@ def contest(
             outcome.runs.append(message)
         elif message is not None:
             outcome.note = message
-    outcome.note = outcome.note or ("" if outcome.runs else "its process died")
+    outcome.note = outcome.note or ("" if outcome.runs else "its process ended unexpectedly")
     return outcome
 
 
@@ -144,9 +144,9 @@ def climb(
     optima: Values,
     repeats: int,
 ) -> None:
-    """Walk down the ladder to ACCURACY, back up while that suffices, then repeat the best.
+    """Tighten the tolerance until ACCURACY, loosen it while possible, then repeat the best run.
 
-    `start` is a tolerance to begin with, where one is known that sufficed.
+    `start` is the first tolerance, which was enough in an earlier run.
     """
     tried: dict[int, Run] = {}
 
@@ -158,7 +158,7 @@ def climb(
     rung = int(np.argmin(np.abs(np.log(np.array(tolerances) / start))))
     while not reached(rung):
         if rung == len(tolerances) - 1:
-            send("no tighter tolerance was tried")
+            send("tightest tolerance reached")
             return
         rung = min(rung + 2, len(tolerances) - 1)
     while rung - 1 >= 0 and rung - 1 not in tried and reached(rung - 1):
@@ -170,7 +170,7 @@ def climb(
 
 
 def last_tolerance(who: str, otherwise: float) -> float:
-    """The tolerance that sufficed the last time, where there was one."""
+    """Return the tolerance that was enough in the last run, if there was one."""
     return known().get(f"tolerance of {who}", otherwise)
 
 
@@ -181,23 +181,23 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def resident(which: str) -> float:
-    """MiB of this process in memory: VmRSS, now, or VmHWM, at most so far."""
+    """Return the memory of this process in MiB: now (VmRSS) or its maximum so far (VmHWM)."""
     status = Path("/proc/self/status").read_text()
     return int(re.findall(rf"{which}:\s+(\d+) kB", status)[0]) / 1024
 
 
 def peak_of(call: Callable[[], Any]) -> float:
-    """MiB that a call needs at its highest, above what there was before; nan where unknown.
+    """Return the peak memory of a call in MiB, above the memory before it; nan if unknown.
 
-    What was freed before is given back first: the call would get it again unseen.
+    Freed memory is returned to the system first. Otherwise the call could reuse it unnoticed.
     """
     forget = Path("/proc/self/clear_refs")
     if not forget.exists():
         return np.nan
     gc.collect()
-    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of the GNU library
+    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc only
         give_back(0)
-    forget.write_text("5")  # the high-water mark starts anew
+    forget.write_text("5")  # resets the maximum
     before = resident("VmRSS")
     call()
     return resident("VmHWM") - before

@@ -1,9 +1,9 @@
-"""The memory of a fit beside the user's X, in copies of X: four solvers, however a sparse X lies.
+"""Measure the peak memory of fits, in multiples of X, for several solvers and sparse formats.
 
     python benchmarks/memory.py [--times 4]
 
-The made-up text of cases.py, its rows repeated, so that the arrays of the model are small beside X.
-Each number is the most that one fit held above what was there before it, in a fresh process.
+Uses the generated text of cases.py with repeated rows, so that the model is small compared with X.
+Each number is the peak memory of one fit above the memory before it, in a new process.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sklearn.base import clone
 
 from separatrix import LinearSVC, LogisticRegression, LogisticRegressionCV
 
-LIMIT = 300.0  # seconds of a fit
+LIMIT = 300.0  # seconds per fit
 
 
 def unsorted(X: sp.csr_matrix) -> sp.csr_matrix:
-    """The same with the entries of every row in another order."""
+    """Return X with the entries of every row in another order."""
     order = np.random.default_rng(0).permutation(X.shape[1])
     mixed = X.tocsc()[:, order].tocsr()
     return sp.csr_matrix((mixed.data, order[mixed.indices], mixed.indptr), shape=X.shape)
@@ -56,7 +56,7 @@ def size_of(X: Any) -> int:
 
 
 def weigh(send: Send, layout: str, fit: str, times: int) -> None:
-    """In a child: copies of X that a fit holds."""
+    """In a child process: send the peak memory of a fit in multiples of X."""
     problem = next(case for case in CASES if case.data == "text").problem()
     X = LAYOUTS[layout](sp.vstack([problem.X] * times).tocsr())
     y = np.tile(problem.y, times)
@@ -67,7 +67,7 @@ def weigh(send: Send, layout: str, fit: str, times: int) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--times", type=int, default=4, help="how often the rows are repeated")
+    options.add_argument("--times", type=int, default=4, help="number of repetitions of the rows")
     times = options.parse_args().times
     print(f"{'':<16}", *(f"{fit:>16}" for fit in FITS))
     for layout in LAYOUTS:

@@ -1,8 +1,8 @@
-"""Who is measured: one entry for every solver, with what it solves and how it is called.
+"""The solvers that are measured, with the problems they solve and the way they are called.
 
-Every peer gets X in the layout it likes best, prepared before the clock runs (LIBLINEAR its own
-nodes, skglm columns), two threads where it can use them, and its own stopping rule at falling
-tolerances. Separatrix gets X as the data set comes, and its clock covers all of `fit`.
+Every peer gets X in its fastest layout, prepared before the measurement (nodes for LIBLINEAR,
+columns for skglm), two threads if it can use them, and its own stopping rule at decreasing
+tolerances. Separatrix gets X in the layout of the data set, and its time covers all of `fit`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from cases import Problem
 
 Fitted = tuple[np.ndarray, "np.ndarray | float"]
-LONG = 1_000_000  # iterations: the tolerance decides, not their number
+LONG = 1_000_000  # iterations: the limit is never reached, the tolerance decides
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A solver: `fit(prepared, tol)` is timed, `read` takes the model from what it made.
+    """A solver: `fit(prepared, tol)` is timed, and `read` extracts the model from its result.
 
-    `solves` lists (loss, penalty) pairs; `first` and `last` are the tolerances tried, from loose to
-    tight, two a decade. `widest` bounds columns times classes where more is hopeless. A peer with
-    `reference`, a tolerance far below `last`, may serve to find the optimum.
+    `solves` lists (loss, penalty) pairs. The tolerances go from `first` to `last`, two per decade.
+    `widest` limits columns times classes for solvers that do not scale further. `reference`, a
+    tolerance far below `last`, is set for peers that may be used to find the optimum.
     """
 
     name: str
@@ -66,7 +66,7 @@ PROVEN = "separatrix, proven"
 
 
 def separatrix() -> list[Peer]:
-    """Ours: as the peers, at the loosest tolerance that is enough; and at a proven gap of 1e-6."""
+    """Return Separatrix, at the loosest sufficient tolerance and with a certified gap of 1e-6."""
 
     def logistic(problem: Problem, tol: float) -> Any:
         from separatrix import LogisticRegression
@@ -94,7 +94,7 @@ def separatrix() -> list[Peer]:
 def logistic_peer(
     solver: str, layout: str, pairs: set[tuple[str, str]], package: str = "sklearn", **more: Any
 ) -> Peer:
-    """scikit-learn's LogisticRegression with one of its solvers, or Intel's stand-in for it."""
+    """Return LogisticRegression of scikit-learn or of Intel's extension, with one solver."""
 
     def fit(problem: Problem, tol: float) -> Any:
         if package == "sklearnex":
@@ -114,7 +114,7 @@ def logistic_peer(
         )
         return model.fit(problem.X, problem.y)
 
-    # scikit-learn hands liblinear a column of ones, so a free bias is not to be had of it
+    # with liblinear, scikit-learn adds a column of ones: the bias cannot be free
     biases = {"none"} if solver.startswith("liblinear") else {"free", "none"}
     name = f"{package} {solver}" + ("" if layout == "given" else f", {layout}")
     return Peer(name, package, frozenset(pairs), frozenset(biases), fit, laid_out(layout), **more)
@@ -141,7 +141,7 @@ def scikit_learn() -> list[Peer]:
 
 
 def svc_peer(dual: bool) -> Peer:
-    """scikit-learn's LinearSVC."""
+    """Return scikit-learn's LinearSVC."""
 
     def fit(problem: Problem, tol: float) -> Any:
         from sklearn.svm import LinearSVC
@@ -158,7 +158,7 @@ def svc_peer(dual: bool) -> Peer:
 def liblinear_peer(
     number: int, pair: tuple[str, str], biases: set[str], reference: float | None = None
 ) -> Peer:
-    """LIBLINEAR's `train` with -s number; its nodes are built before the clock runs."""
+    """Return LIBLINEAR's `train` with -s number. Its nodes are built before the measurement."""
     flags = {"none": "", "feature": "-B 1", "free": "-B 1 -R"}
 
     def prepare(problem: Problem) -> tuple[Problem, Any]:
@@ -178,7 +178,7 @@ def liblinear_peer(
 
     def read(model: Any) -> Fitted:
         w, b = model.get_decfun()
-        sign = model.get_labels()[0]  # its scores are those of the class it met first
+        sign = model.get_labels()[0]  # its scores belong to the first class in the data
         return sign * np.array(w), sign * b
 
     return Peer(

@@ -1,9 +1,9 @@
-"""Reading svmlight files: MB/s beside scikit-learn's load_svmlight_file.
+"""Measure the speed of reading svmlight files, compared with scikit-learn's load_svmlight_file.
 
     SEPARATRIX_DATA=folder python benchmarks/svmlight.py [megabytes]
 
-The file is a9a of LIBSVM, repeated to 200 MB; without the data folder, rows like it are made.
-Each reader is measured in this process, the best of several, and the two matrices are compared.
+The file is LIBSVM's a9a, repeated to 200 MB. Without the data folder, similar rows are generated.
+The best of several runs counts, all in this process. The two matrices are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from separatrix.readers.svmlight import read_svmlight
 
 
 def rows() -> bytes:
-    """The text of a9a, or as many rows of 14 ones among 123 features."""
+    """Return the text of a9a, or as many random rows with 14 ones among 123 features."""
     folder = os.environ.get("SEPARATRIX_DATA")
     if folder:
         return (Path(folder) / "libsvm" / "a9a").read_bytes()
@@ -36,7 +36,7 @@ def rows() -> bytes:
 
 
 def best(read: Callable[[], Any], times: int) -> tuple[float, Any]:
-    """The shortest of some runs, in seconds, and what it returned."""
+    """Return the time of the fastest run in seconds, and the result of the last run."""
     seconds, found = [], None
     for _ in range(times):
         del found
@@ -47,7 +47,7 @@ def best(read: Callable[[], Any], times: int) -> tuple[float, Any]:
 
 
 def main(megabytes: int) -> None:
-    """Write the file, read it by both, print the table."""
+    """Write the file, read it with both readers, and print the speeds."""
     text = rows()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.svm"

@@ -1,10 +1,10 @@
-"""`solver="auto"` on random problems in unadjusted units, beside each solver named.
+"""Compare `solver="auto"` with every single solver on random problems with unscaled features.
 
     python benchmarks/unscaled.py [--problems 96] [--seed 0] [--repeats 3] [--limit 10]
 
-The problems are those of the tests (tests/unscaled_problems.py) with other seeds: outlier rows,
-mixed units, text beside numbers, near-duplicate columns; n and d up to 400. A solver counts if it
-certifies a relative gap of 1e-4 within the limit. Times are the best of some repeats.
+Generates the problems of the tests (tests/support/unscaled_problems.py) with other seeds: outlier
+rows, mixed units, text next to numbers, nearly identical columns; n and d up to 400. A solver
+counts if it certifies a relative gap of 1e-4 within the limit. Times are the best of several runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOL = 1e-4
 
 
 def fit(problem: Problem, name: str, limit: float) -> tuple[float, Result]:
-    """Fit a problem by one solver or by `auto`; the seconds it took, and what it found."""
+    """Fit a problem with one solver or `auto`. Return the seconds and the result."""
     began = time.perf_counter()
     data, loss = Dataset.of(problem.X, problem.y), LOSSES[problem.loss]
     outputs, l2 = loss.n_outputs(len(data.classes)), 1.0 / (problem.C * len(problem.y))
@@ -54,7 +54,7 @@ def fit(problem: Problem, name: str, limit: float) -> tuple[float, Result]:
 
 
 def best_time(problem: Problem, name: str, limit: float, repeats: int) -> float:
-    """The shortest time in which a solver certifies a problem; infinity if it does not."""
+    """Return the shortest time in which a solver certifies a problem; infinity if it fails."""
     times = []
     for _ in range(repeats):
         seconds, found = fit(problem, name, limit)
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=96)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds for a fit")
+    parser.add_argument("--limit", type=float, default=10.0, help="time limit per fit in seconds")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     rows, winners = [], Counter()

@@ -1,4 +1,4 @@
-"""Sphinx settings. The pages are Markdown; the API page is made from the docstrings."""
+"""Sphinx settings. The pages are Markdown; the API page is generated from the docstrings."""
 
 import sys
 from importlib.metadata import version as installed_version
@@ -28,7 +28,7 @@ html_css_files = ["wide.css", "maths.css"]
 
 
 def show_as_written(app, what, name, obj, options, lines):
-    """Docstrings are plain text: |W|_1 and coef_ are formulas and names, not Sphinx markup."""
+    """Show docstrings as plain text: |W|_1 and coef_ are not Sphinx markup."""
     if lines:
         lines[:] = [".. code-block:: text", "", *("   " + line for line in lines), ""]
 

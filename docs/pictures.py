@@ -1,9 +1,9 @@
-"""Draw the pictures of the pages by their own code.
+"""Draw the pictures of the documentation by running the code on its pages.
 
     SEPARATRIX_DATA=FOLDER python docs/pictures.py
 
-The blocks of a page are run in order in a folder of their own; what they save and the page shows is
-copied to docs/_static/charts.
+The code blocks of a page run in order in a temporary folder. Pictures that they save, and that the
+page shows, are copied to docs/_static/charts.
 """
 
 import contextlib
@@ -35,14 +35,14 @@ SHOWN = re.compile(r"\]\((?:\.\./)?_static/charts/([^)]*)\)")
 
 
 def code_of(block):
-    """The code of a block, that of a session without what it prints."""
+    """Return the code of a block; of an interactive session, without prompts and output."""
     if not block.startswith(">>>"):
         return block
     return "".join(each.source for each in doctest.DocTestParser().get_examples(block))
 
 
 def draw(page):
-    """Run the code of a page, and keep the pictures that it shows."""
+    """Run the code of a page and copy the pictures that the page shows."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -51,7 +51,7 @@ def draw(page):
             for block in BLOCK.finditer(page):
                 exec(code_of(block[1]), namespace)
         for name in SHOWN.findall(page):
-            if name.endswith(".png"):  # few colours are all it has, and a tenth of the size
+            if name.endswith(".png"):  # a palette of 128 colours: a tenth of the size
                 Image.open(name).convert("RGB").quantize(128).save(PICTURES / name, optimize=True)
             else:
                 shutil.copy(name, PICTURES / name)

@@ -1,8 +1,8 @@
-"""Draw the picture of the README: a sweep of learning rates, and the boundaries a model learns.
+"""Draw the picture of the README: a sweep of learning rates, and decision boundaries.
 
     python examples/picture.py docs/_static/separatrix.svg
 
-The file is written by hand, without a plotting library.
+The SVG is written directly, without a plotting library.
 """
 
 import sys
@@ -23,7 +23,7 @@ READINGS = (10, 100, 400, 3000)
 
 
 class Panel:
-    """A rectangle of the page with scales of its own; x may be logarithmic."""
+    """A rectangle of the picture with its own scales; x may be logarithmic."""
 
     def __init__(self, left, top, width, height, x_range, y_range, log_x=False):
         self.box = (left, top, width, height)
@@ -63,7 +63,7 @@ def text(x, y, words, *, size=12, fill=GREY, anchor="start", weight=400):
 
 
 def sweep_panel(X, y):
-    """The training loss of many learning rates, all from one call of fit_many."""
+    """Draw the training loss for many learning rates, trained by one call of fit_many."""
     rates = np.geomspace(1e-5, 0.08, 24)
     sweep = fit_many(
         [GradientDescentClassifier(learning_rate=rate, epochs=EPOCHS) for rate in rates], X, y
@@ -91,7 +91,7 @@ def sweep_panel(X, y):
 
 
 def boundary_panel(X, y):
-    """Three classes in two features, and the boundaries at several epochs of one run."""
+    """Draw three classes in two features, and the boundaries at several epochs of one run."""
     X = X[:, 2:]
     models = fit_many(
         [
@@ -131,7 +131,7 @@ def boundary_panel(X, y):
 
 
 def boundaries(model, panel):
-    """The segments, inside the panel, on which two classes score equal and highest."""
+    """Yield the segments in the panel on which two classes share the highest score."""
     coef, intercept = model.coef_, model.intercept_
     for j, k in combinations(range(len(coef)), 2):
         normal, offset = coef[j] - coef[k], intercept[j] - intercept[k]
