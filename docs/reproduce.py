@@ -1,10 +1,11 @@
-"""Write docs/reproduction.md: a homework's eight tables, as printed and as recomputed.
+"""Write docs/reproduction.md: the eight tables of a homework, as printed and as recomputed.
 
     python docs/reproduce.py            write the page
-    python docs/reproduce.py --check    say whether the page is what would be written
+    python docs/reproduce.py --check    check whether the page is up to date
 
-Every number of the page but the printed ones comes from studies that are made here. The part about
-two classes needs the course's files (SEPARATRIX_DATA); without them it stays as it is.
+Except for the printed numbers, all numbers on the page come from studies that this script runs. The
+part about two classes needs the files of the course (SEPARATRIX_DATA). Without them that part is
+left unchanged.
 """
 
 import argparse
@@ -24,14 +25,14 @@ PAGE = Path(__file__).resolve().parent / "reproduction.md"
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 SHORT = ("train loss", "train %", "val. loss", "val. %")
 BASES = {"natural": 1.0, "binary": math.log(2.0), "base-10": math.log(10.0)}
-STARTS = 50  # random ones
+STARTS = 50  # number of random starts
 WIDTH = 105
-SETTLED = 1e-2  # at this rate and above, or with momentum, the start is forgotten
+SETTLED = 1e-2  # from this learning rate on, or with momentum, the start has no influence
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the report: what its caption says, and its rows by (rate, epochs, momentum)."""
+    """A table of the report: what it varies, and its rows by (rate, epochs, momentum)."""
 
     number: int
     varies: str
@@ -77,7 +78,7 @@ IRIS = [
         (1e-2, 500, 0.0): (0.45, 97.00, 0.44, 96.00),
         (1e-2, 500, 0.9): (0.17, 97.00, 0.16, 100.00),
     }),
-    Table(8, "momentum", {  # 1000 epochs by its caption, 500 by the text above it
+    Table(8, "momentum", {  # the caption says 1000 epochs, the text above it 500
         (1e-4, 500, 0.0): (1.05, 53.00, 1.05, 64.00),
         (1e-4, 500, 0.9): (0.85, 77.00, 0.83, 84.00),
     }),
@@ -94,59 +95,59 @@ INTRODUCTION = """
 # A homework's eight tables, recomputed
 
 A homework report on logistic and softmax regression prints eight tables of losses and accuracies
-for many learning rates, numbers of epochs and momenta. This page trains the same configurations and
-compares. All models start at zero, have a bias, see the features as they are, and follow the mean
-gradient; momentum is v = mu v - rate g, w = w + v. Each data set is one command, of whose table the
-rows below are a part.
+for several learning rates, numbers of epochs and momenta. This page trains the same configurations
+and compares the results. All models start at zero, have a bias, use unscaled features and follow
+the mean gradient. Momentum is v = mu v - rate g, w = w + v. One command trains all configurations
+of a data set; its output contains the rows below.
 
-Four things come to light that the report does not say: its losses for two classes are in another
-logarithm than those for three, one caption is wrong, some rows depend on a start that is not given,
-and one accuracy is impossible.
+The comparison shows four things that the report does not mention. The losses for two classes and
+for three classes use different logarithms. One caption is wrong. Some rows depend on a start that
+is not given. One accuracy is impossible.
 
-This page is written by `docs/reproduce.py` from the studies' own output; a test compares.
+This page is written by `docs/reproduce.py` from the output of the studies, and a test compares it.
 """
 
 TWO_CLASSES = """
 ## Two classes: logistic regression, tables 1 to 4
 
-`separatrix study cs725/binary`: {n} rows to train on, {n_val} to validate, {d} features. The last
+`separatrix study cs725/binary`: {n} training rows, {n_val} validation rows, {d} features. The last
 two columns are the recomputed losses in {base} logarithms.
 
 {table}
 
 ### Logarithms
 
-The printed losses are too small by a constant factor. This is the mean difference between the
-printed and the recomputed losses of the {settled} rows that have left their start, for three bases
-of the logarithm:
+The printed losses are too small by a constant factor. The table shows the mean difference between
+the printed and the recomputed losses for three bases of the logarithm. It uses the {settled} rows
+that do not depend on the start:
 
 {misfits}
 
-In {base} logarithms no loss of these rows is off by more than {worst:.3f}, with two digits printed.
-Only the printing is concerned: had the gradient been that of the base-10 loss, 2.3 times smaller,
-the training loss at 1e-2 after 100, 250, 500 and 1000 epochs would be {slower} in base 10, and
-{table_2} are printed.
+In {base} logarithms all losses of these rows agree to within {worst:.3f}; two digits are printed.
+Only the printed values use these logarithms, not the training. If the gradient were that of the
+base-10 loss, which is 2.3 times smaller, the training loss at 1e-2 after 100, 250, 500 and 1000
+epochs would be {slower} in base 10. The printed values are {table_2}.
 
 ### The start
 
-At zero weights the loss is log 2, in {base} logarithms {zero:.3f}. Table 1 prints {tiny} for a rate
-of 1e-6, and descent at a safe rate only falls: that run began elsewhere. Table 4 prints {later}
-after 1000 epochs at 1e-4, and table 1 {earlier} after 500, which takes two different starts. Where
-these were the report does not say. From {starts} starts with normal weights of deviation {scale:g},
-the same runs end at
+At zero weights the loss is log 2, which is {zero:.3f} in {base} logarithms. Table 1 prints {tiny}
+for a learning rate of 1e-6. With a learning rate this small the loss can only fall, so that run did
+not start at zero. Table 4 prints {later} after 1000 epochs at 1e-4, and table 1 prints {earlier}
+after 500, which requires two different starts. The report does not describe the starts. From
+{starts} random starts, with normal weights of standard deviation {scale:g}, the same runs end at
 
 {spread}
 
-The losses of the other rows have forgotten the start. Their training accuracies differ from the
-printed ones by up to {largest:.2f} per cent, and some runs are printed twice with different
-numbers, though batch descent leaves nothing to chance but the start:
+The losses of the other rows do not depend on the start. Their training accuracies differ from the
+printed ones by up to {largest:.2f} percentage points. Some runs are printed twice with different
+numbers, although nothing in full-batch gradient descent is random except the start:
 
 {twice}
 
 ### Overfitting
 
-The report warns of too many epochs. Its own data has an example; of the rate 1e-1 after 500 epochs
-the study says:
+The report warns of too many epochs. Its own data has an example. The study reports for the learning
+rate 1e-1 after 500 epochs:
 
 > {overfitting}
 """
@@ -154,22 +155,22 @@ the study says:
 THREE_CLASSES = """
 ## Iris: softmax regression, tables 5 to 8
 
-`separatrix study iris`, without any files: {n} rows to train on, {n_val} to validate, {d} features,
-{classes} classes.
+`separatrix study iris`, which needs no files: {n} training rows, {n_val} validation rows, {d}
+features, {classes} classes.
 
 {table}
 
 ### Logarithms, again
 
-By the same count, the losses of these tables are in {base} logarithms:
+By the same comparison, the losses of these tables are in {base} logarithms:
 
 {misfits}
 
 ### The caption of table 8
 
-It says 1000 epochs; the text above it says 500. The printed training losses differ from the
-recomputed ones by {off_500:.3f} on average after 500 epochs and by {off_1000:.3f} after 1000: it
-was {likely}.
+The caption says 1000 epochs, and the text above it says 500. The printed training losses differ
+from the recomputed ones by {off_500:.3f} on average after 500 epochs, and by {off_1000:.3f} after
+1000. So the number of epochs was {likely}.
 
 ### An impossible accuracy
 
@@ -177,9 +178,9 @@ was {likely}.
 
 ### The start, again
 
-At zero weights the loss is log 3 = {zero:.4f}. In 250 or 500 steps at 1e-4 and less the weights
-hardly move, and the accuracy is that of wherever training began. From {starts} starts with normal
-weights of deviation {scale:g}, the same runs end at
+At zero weights the loss is log 3 = {zero:.4f}. In 250 or 500 steps at 1e-4 or less the weights
+hardly change, and the accuracy is close to that of the start. From {starts} random starts, with
+normal weights of standard deviation {scale:g}, the same runs end at
 
 {spread}
 
@@ -187,20 +188,20 @@ Here, too, a run is printed twice with different numbers:
 
 {twice}
 
-### What the study says
+### Diagnoses of the study
 
-The report observes that a rate of 1e-1 converges fastest. It does, but not smoothly:
+The report observes that a learning rate of 1e-1 converges fastest. It does, but not smoothly:
 
 > {oscillates}
 
-And no run is near an optimum, because there is none:
+And no run reaches an optimum, because there is none:
 
 > {separable}
 """
 
 
 class Recomputed:
-    """The homework's grid on one data set, from zero weights and from random ones."""
+    """The grid of the homework on one data set, from zero weights and from random weights."""
 
     def __init__(self, source, tables, scale):
         self.source, self.tables, self.scale = source, tables, scale
@@ -218,11 +219,11 @@ class Recomputed:
             return study.run(self.source, standardise=False).facts()
 
     def measures(self, key):
-        """Losses, and accuracies in per cent, after the last epoch."""
+        """Return losses, and accuracies in per cent, after the last epoch."""
         return [self.rows[key][m] * (100.0 if "accuracy" in m else 1.0) for m in MEASURES]
 
     def printed(self):
-        """Every printed row: its table, its key, what is printed, what is recomputed."""
+        """Return the table, key, printed and recomputed measures of every printed row."""
         return [
             (table, key, row, self.measures(key))
             for table in self.tables
@@ -230,11 +231,11 @@ class Recomputed:
         ]
 
     def settled(self):
-        """What is printed and what is recomputed of the rows that have left their start."""
+        """Return printed and recomputed measures of the rows that do not depend on the start."""
         return [(row, found) for _, key, row, found in self.printed() if _settled(key)]
 
     def misfits(self):
-        """For every base of the logarithm, the mean difference of their losses."""
+        """Return the mean difference of these losses for every base of the logarithm."""
         pairs = self.settled()
         return {
             base: np.mean([abs(row[at] - found[at] / log) for row, found in pairs for at in (0, 2)])
@@ -242,22 +243,22 @@ class Recomputed:
         }
 
     def base(self):
-        """The base that fits best."""
+        """Return the base that fits best."""
         misfits = self.misfits()
         return min(misfits, key=misfits.get)
 
     def from_starts(self, key, measure):
-        """A measure after the last epoch, for every random start."""
+        """Return a measure after the last epoch, for every random start."""
         number = [_key(row) for row in self.starts.table()].index(key)
         return np.array([history[measure][-1] for history in self.starts.histories[number]])
 
     def said(self, key, word):
-        """What the study says of a run, in the sentence that begins with a word."""
+        """Return the study's sentence about a run that begins with the given word."""
         told = self.rows[key]["observations"]
         return next(sentence for sentence in told if sentence.startswith(word))
 
     def common(self, log=None):
-        """What both parts of the page say; losses are shown divided by `log`, too."""
+        """Return the values in both parts of the page. Losses are also shown divided by `log`."""
         data = self.facts.data
         return {
             "n": data.rows["train"],
@@ -274,7 +275,7 @@ class Recomputed:
 
 
 def binary_part(two):
-    """The part about two classes."""
+    """Return the part about two classes."""
     log = BASES[two.base()]
     pairs = two.settled()
     first, second, _, fourth = (table.rows for table in two.tables)
@@ -294,7 +295,7 @@ def binary_part(two):
 
 
 def iris_part(iris):
-    """The part about three classes."""
+    """Return the part about three classes."""
     last, n = iris.tables[-1].rows, iris.facts.data.rows["train"]
     off = {
         epochs: np.mean(
@@ -311,19 +312,21 @@ def iris_part(iris):
         likely=min(off, key=off.get),
         impossible="\n\n".join(
             f"Table {table.number} prints a training accuracy of {row[1]} % at a rate of "
-            f"{key[0]:g}. Of {n} rows a whole number are right, which is never {row[1]} %. It is "
-            f"{round(1.5 * row[1])} of 150, the number of rows of the whole set."
+            f"{key[0]:g}. No number of correct rows out of {n} gives {row[1]} %. It is the "
+            f"accuracy of {round(1.5 * row[1])} correct rows out of 150, the size of the whole set."
             for table, key, row, _ in iris.printed()
             if not _possible(row[1], n)
         ),
         zero=math.log(3.0),
         oscillates=iris.said((1e-1, 250, 0.0), "Oscillates"),
-        separable=next(sentence for sentence in sentences if "falls for ever" in sentence),
+        separable=next(
+            sentence for sentence in sentences if "without a penalty" in sentence.lower()
+        ),
     )
 
 
 def _table(found, log):
-    """All printed rows beside the recomputed ones, and these divided by `log`, if it is given."""
+    """Return a table of printed and recomputed rows, and losses divided by `log` if given."""
     head = ["table", "rate", "epochs", "mom.", *(f"printed {name}" for name in SHORT)]
     head += [f"recomputed {name}" for name in SHORT]
     head += [] if log is None else [f"/ {log:.4f}: train", "val."]
@@ -343,7 +346,7 @@ def _misfits(misfits):
 
 
 def _spread(found, log):
-    """What random starts make of the rows that have not left theirs."""
+    """Return a table of the rows that depend on the start, from random starts."""
     head = ["rate", "epochs", "printed train loss", "from starts", "printed train %", "from starts"]
     lines = [_line(head), "|" + "---:|" * len(head)]
     for key, row in {key: row for _, key, row, _ in found.printed() if not _settled(key)}.items():
@@ -362,7 +365,7 @@ def _spread(found, log):
 
 
 def _twice(found):
-    """The configurations that the report prints twice, with different numbers."""
+    """List the configurations that the report prints twice with different numbers."""
     first, out = {}, []
     for table, key, row, _ in found.printed():
         number, before = first.setdefault(key, (table.number, row))
@@ -379,12 +382,12 @@ def _line(cells):
 
 
 def _settled(key):
-    """Whether a run has left its start: it has taken large steps, or has momentum."""
+    """Whether the start has no influence on a run: a large learning rate, or momentum."""
     return key[0] >= SETTLED or key[2] > 0.0
 
 
 def _possible(share, rows):
-    """Whether a share in per cent, cut or rounded to two digits, is one of so many rows."""
+    """Whether a percentage with two digits is a whole number of rows, cut or rounded."""
     nearest = {math.floor(share * rows / 100.0) + k for k in (0, 1)}
     return any(abs(100.0 * right / rows - share) < 0.01 for right in nearest)
 
@@ -399,18 +402,20 @@ def _listed(values):
 
 
 def parts():
-    """The parts of the page that can be written here, by name."""
+    """Return the parts of the page that can be written on this machine, by name."""
     found = {}
     try:
         found["binary"] = binary_part(Recomputed("cs725/binary", BINARY, scale=1.0))
     except FileNotFoundError:
-        print("cs725/binary is not here: its part of the page stays as it is.", file=sys.stderr)
+        print(
+            "cs725/binary was not found: its part of the page is left unchanged.", file=sys.stderr
+        )
     found["iris"] = iris_part(Recomputed("iris", IRIS, scale=0.1))
     return {name: filled(text) for name, text in found.items()}
 
 
 def whole(written, there):
-    """The page; parts that were not written are those of the page that is there."""
+    """Return the whole page. Parts that were not written are taken from the present page."""
     out = [filled(INTRODUCTION)]
     for name in ("binary", "iris"):
         mark = f"<!-- part: {name} -->"
@@ -420,7 +425,7 @@ def whole(written, there):
 
 
 def filled(text):
-    """Paragraphs filled to the width of the pages; tables, lists and quotations as they are."""
+    """Wrap paragraphs to the width of the pages, but not tables, lists and quotations."""
     paragraphs = text.strip().split("\n\n")
     return "\n\n".join(
         p if p.startswith(("|", ">", "#", "-")) else textwrap.fill(p, WIDTH) for p in paragraphs
@@ -429,7 +434,7 @@ def filled(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--check", action="store_true", help="compare without writing")
     parser.add_argument("--page", type=Path, default=PAGE, help="docs/reproduction.md")
     given = parser.parse_args()
     there = given.page.read_text(encoding="utf-8") if given.page.exists() else ""
@@ -439,9 +444,7 @@ def main():
     elif text != there:
         lines = (part.splitlines(keepends=True) for part in (there, text))
         sys.stdout.writelines(difflib.unified_diff(*lines, str(given.page), "recomputed"))
-        sys.exit(
-            f"{given.page} is not what is recomputed. Write it again: python docs/reproduce.py"
-        )
+        sys.exit(f"{given.page} is out of date. Write it again with: python docs/reproduce.py")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ Type type_of(const Any& x) {
     throw std::invalid_argument("The kernels do not support this element type.");
 }
 
-// Whether all values are 1. The first value is checked before the rest: it usually settles it.
+// Whether all values are 1. Checks the first value first, which usually rules it out.
 bool all_ones(const Any& value) {
     const auto are = [&](auto one) {
         const auto* x = static_cast<const decltype(one)*>(value.data());

@@ -32,7 +32,7 @@ struct MarginDualTraits {
     static constexpr bool entropy = false, shrinks = true, keeps_logit = false;
     static constexpr double bias_move = 0.015;
     static constexpr double huge_term = 1e30;   // for outputs that do not count
-    static constexpr int max_iterations = 200;  // Newton's method; each step settles some alphas
+    static constexpr int max_iterations = 200;  // of Newton's method
 };
 
 // The step of one row with a separate problem in every column. V is a vector of columns, or T for a

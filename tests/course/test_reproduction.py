@@ -1,4 +1,4 @@
-"""The page on the homework's tables is what its studies say."""
+"""The page on the homework's tables agrees with its studies."""
 
 import importlib.util
 import os
@@ -20,7 +20,7 @@ WORDS = [sys.executable, ROOT / "docs" / "reproduce.py", "--check", "--page"]
 
 @pytest.fixture(scope="module")
 def script():
-    """The script, as a module."""
+    """Import the script as a module."""
     spec = importlib.util.spec_from_file_location("reproduce", ROOT / "docs" / "reproduce.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -29,26 +29,26 @@ def script():
 
 @pytest.mark.slow
 @pytest.mark.data(*BINARY_FILES)
-def test_the_page_says_what_the_studies_say_of_two_classes(script, data_dir):
+def test_the_page_agrees_with_the_studies_of_two_classes(script, data_dir):
     found = script.Recomputed("cs725/binary", script.BINARY, scale=1.0)
     text = PAGE.read_text(encoding="utf-8")
     assert script.whole({"binary": script.filled(script.binary_part(found))}, text) == text
 
 
 @pytest.mark.slow
-def test_the_page_says_what_the_studies_say_of_iris_and_a_wrong_digit_is_found(tmp_path):
-    """In a process of its own, without the course's files: their part stays as it is."""
+def test_the_page_agrees_with_the_study_of_iris_and_a_wrong_digit_is_found(tmp_path):
+    """Runs in a separate process without the course's files, whose part is left unchanged."""
     text, copy = PAGE.read_text(encoding="utf-8"), tmp_path / "page.md"
     copy.write_text(text, encoding="utf-8")
     bare = {k: v for k, v in os.environ.items() if k != "SEPARATRIX_DATA"}
     bare["SEPARATRIX_CACHE"] = str(tmp_path)
     done = subprocess.run([*WORDS, copy], env=bare, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "cs725/binary is not here" in done.stderr
+    assert "cs725/binary" in done.stderr
     copy.write_text(text.replace("0.2369", "0.2368"), encoding="utf-8")
     done = subprocess.run([*WORDS, copy], env=bare, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "is not what is recomputed" in done.stderr
+    assert "out of date" in done.stderr
 
 
 def test_the_page_has_every_row_that_the_course_prints():
