@@ -3,7 +3,9 @@
 import csv
 import os
 import shutil
+import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -230,11 +232,16 @@ def test_logs_are_flushed_before_the_store_goes_on(folder, memory):
 def test_killed_studies_have_whole_logs(tmp_path):
     """The log is on the disk before the checkpoint that goes on after it."""
     store, log = tmp_path / "a.db", tmp_path / "a.csv"
-    for seconds in (0.4, 0.8, None):
+    for size in (1_000_000, 3_000_000):  # of 6 million bytes
         child = run_in_process(make_logged, store, log)
-        child.join(seconds)
+        while child.is_alive() and not (log.exists() and log.stat().st_size >= size):
+            time.sleep(0.001)
         child.kill()
         child.join()
+        assert child.exitcode == -signal.SIGKILL
+    child = run_in_process(make_logged, store, log)
+    child.join()
+    assert child.exitcode == 0
     facts = facts_of(store)
     assert facts.finished
     found = Counter((int(r["configuration"]), int(r["seed"])) for r in lines(log))
