@@ -41,7 +41,7 @@ def test_a_label_that_the_model_does_not_know_is_named():
         measure(np.array(["a", "d"]), np.array(["a", "a"]), CLASSES)
 
 
-def test_no_rows_are_refused():
+def test_measures_of_no_rows_are_refused():
     with pytest.raises(ValueError, match="no rows"):
         measure(CLASSES[:0], CLASSES[:0], CLASSES)
 

@@ -111,7 +111,7 @@ def test_seeds_start_at_random_and_say_so(folder):
 
 
 @pytest.mark.slow
-def test_draws_and_ranges(folder):
+def test_a_grid_may_be_draws_or_ranges(folder):
     found = facts("study", "wine", "--learning-rate", "1e-3..1", "--draws", "7", "--epochs", "5")
     assert len(found["rows"]) == 7
     found = facts("study", "wine", "--learning-rate", "1e-3..1/4", "--epochs", "5", "--l2", "0",
@@ -341,7 +341,7 @@ def test_a_damaged_store_is_a_sentence(folder):
 
 
 @pytest.mark.slow
-def test_all_diverged_is_exit_code_3(folder):
+def test_a_study_whose_runs_all_diverged_has_exit_code_3(folder):
     call("study", "wine", "--learning-rate", "1e6", "--l2", "1", "--epochs", "50", "--momentum",
          "0", code=3)  # fmt: skip
 

@@ -95,7 +95,7 @@ def test_so_it_is_beside_models_with_a_penalised_bias():
     np.testing.assert_array_equal(free.coef_, alone.coef_)
 
 
-def test_they_count_where_the_bias_is_not_free():
+def test_constant_columns_count_where_the_bias_is_not_free():
     A = with_constant(1.0)
     assert LogisticRegression(fit_intercept=False).fit(A, THREE > 0).coef_[0, 2] != 0.0
     assert LinearSVC(intercept_scaling=1.0).fit(A, THREE > 0).coef_[0, 2] != 0.0

@@ -280,7 +280,7 @@ def test_other_data_than_those_of_the_fit_are_refused():
         ({"method": "bootstrap", "stratified": "yes"}, "'stratified' parameter must be"),
     ],
 )
-def test_what_cannot_be_is_refused(options, words):
+def test_intervals_that_cannot_be_computed_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         confidence_intervals(free().fit(X, TWO), X, TWO, **options)
 

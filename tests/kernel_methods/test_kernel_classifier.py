@@ -348,7 +348,7 @@ def test_rows_that_are_all_alike_leave_the_bias_alone():
         ({"kernel": lambda x, z: np.nan}, "must return a finite number for two rows"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(parameters, words):
+def test_wrong_parameters_of_kernel_classifiers_are_refused_in_words(parameters, words):
     with pytest.raises(ValueError, match=words):
         KernelClassifier(**parameters).fit(IRIS, SPECIES)
 

@@ -145,7 +145,7 @@ def test_a_model_is_pickled_and_not_saved(tmp_path):
         (KernelRidge(kernel="precomputed"), r"X is K, a square matrix. Got \(60, 4\)"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(model, words):
+def test_wrong_parameters_of_kernel_ridge_are_refused_in_words(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
 

@@ -74,7 +74,7 @@ def test_mostly_zero_dense_data_is_right(density: float) -> None:
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("shape", [(5, 0), (0, 4), (0, 0)], ids=str)
-def test_no_rows_or_no_columns(kind: Any, shape: tuple[int, int]) -> None:
+def test_products_of_a_matrix_without_rows_or_columns(kind: Any, shape: tuple[int, int]) -> None:
     X = Matrix(kind(np.zeros(shape)))
     b = np.array([[1.0, 2.0]])
     Z = X.scores(np.ones((shape[1], 1, 2)), b)

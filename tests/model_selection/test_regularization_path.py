@@ -306,7 +306,7 @@ def test_tables_have_a_row_for_every_point():
     assert regularization_path(CANCER, BENIGN, Cs=2).coefs_to_frame().columns[0] == "x0"
 
 
-def test_no_penalty_has_no_gap_and_still_is_a_point():
+def test_a_path_may_have_a_point_without_a_penalty_and_without_a_gap():
     path = regularization_path(CANCER, BENIGN, Cs=[1.0, np.inf])
     assert path.l2[1] == 0.0
     assert [proof.kind for proof in path.certificates] == ["duality_gap", "gradient_norm"]
@@ -341,7 +341,7 @@ def test_the_names_of_the_losses_are_the_estimators():
         ({"sample_weight": BENIGN}, "class 0 has no weight"),
     ],
 )
-def test_what_cannot_be_is_refused(options, words):
+def test_paths_that_cannot_be_computed_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         regularization_path(CANCER, BENIGN, **options)
 

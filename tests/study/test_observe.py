@@ -97,7 +97,7 @@ def test_what_has_no_optimum_is_not_promised_one(small):
     assert any("plane separates" in sentence for sentence in facts.verdict.sentences)
 
 
-def test_all_diverged_is_said_with_the_stable_rate(small):
+def test_a_study_whose_runs_all_diverged_names_the_stable_rate(small):
     X, y, X_val, y_val = two_classes()
     grid = {"learning_rate": [1e4, 1e5]}
     verdict = Study("a", GradientDescentClassifier(l2=1.0), grid).run(X, y, X_val, y_val).verdict()
