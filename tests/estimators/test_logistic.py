@@ -26,6 +26,7 @@ from separatrix.losses import LOSSES, OneVsRest
 from separatrix.solvers import OPTIMISERS, SOLVERS
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.solver_choice import choose_solver
+from support.scikit_learn import elastic_net
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 X, Y = load_breast_cancer(return_X_y=True)
@@ -62,7 +63,7 @@ def scikit(C=1.0, l1_ratio=0.0, **options):
     solver = "saga" if l1_ratio > 0.0 else "newton-cholesky"
     tol = {"saga": 1e-12, "newton-cholesky": 1e-13}[solver]
     return sklearn.linear_model.LogisticRegression(
-        C=C, l1_ratio=l1_ratio, solver=solver, tol=tol, max_iter=100_000, **options
+        C=C, solver=solver, tol=tol, max_iter=100_000, **elastic_net(l1_ratio), **options
     )
 
 

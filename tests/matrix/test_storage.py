@@ -23,7 +23,7 @@ from separatrix.matrix import Matrix, set_threads
 def most():  # kB that this process has held; getrusage would count its parent's too
     return re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
 
-X = Matrix(sp.random_array((500, 50_000), density=1e-3, rng=np.random.default_rng(0)).tocsc())
+X = Matrix(sp.random(500, 50_000, 1e-3, "csc", None, np.random.default_rng(0)))
 W, b = np.random.default_rng(0).standard_normal((50_000, 1, 1)), np.zeros((1, 1))
 set_threads(1)
 expected = X.scores(W, b)

@@ -318,6 +318,8 @@ def test_damaged_files_of_arrays_give_a_sentence(tmp_path_factory, junk, at, end
 @pytest.mark.parametrize("shape", [(10**12,), (10**9, 3), (2**62, 4), (10**30, 2), (-1, 3)])
 @pytest.mark.parametrize("ending", ["npy", "npz"])
 def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
+    if shape[0] < 0 and ending == "npy" and np.lib.NumpyVersion(np.__version__) < "2.3.0":
+        pytest.skip("numpy before 2.3 reads as many rows as the file has")
     header = io.BytesIO()
     said = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, said)

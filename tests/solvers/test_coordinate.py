@@ -24,6 +24,7 @@ from separatrix.training import Progress, Result, Stop, run
 from separatrix.training.legality import refuse_illegal
 from separatrix.verdict.certificate import certify
 from support.forms import FORMS, Form
+from support.scikit_learn import elastic_net
 
 SMOOTH = [form for form in FORMS if form.loss.smooth and form.loss.convex]
 LOGISTIC = next(form for form in SMOOTH if form.loss.name == "logistic")
@@ -159,7 +160,7 @@ def test_coordinate_agrees_with_scikit_learn(holder: str) -> None:
     X, y = rows(LOGISTIC, n=200)
     for ratio in (0.0, 0.4, 1.0):
         theirs = LogisticRegression(
-            C=0.5, l1_ratio=ratio, solver="saga", tol=1e-12, max_iter=100_000
+            C=0.5, solver="saga", tol=1e-12, max_iter=100_000, **elastic_net(ratio)
         ).fit(X, y)
         l1, l2 = ratio / (0.5 * len(y)), (1 - ratio) / (0.5 * len(y))
         objective = Objective(Dataset.of(X, y), LOGISTIC.loss, ElasticNet(l1, l2))

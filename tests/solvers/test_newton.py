@@ -19,6 +19,7 @@ from separatrix.solvers import LBFGS, Newton
 from separatrix.training import Progress, Result, Stop, run
 from separatrix.training.legality import refuse_illegal
 from support.forms import CONVEX, SMOOTH, Form
+from support.layouts import random_csr
 from support.reference import reference
 from support.uncompiled import Uncompiled
 
@@ -287,10 +288,7 @@ def test_float32_data_is_solved_in_float64() -> None:
 def many_rows(n: int = 9000, d: int = 6) -> tuple[Any, np.ndarray]:
     """A few features that many rows have, and as many that a dozen rows have."""
     rng = np.random.default_rng(1)
-    common, rare = (
-        sp.random_array((n, d), density=p, rng=rng, data_sampler=lambda size: np.ones(size))
-        for p in (0.4, 12 / n)
-    )
+    common, rare = (random_csr(n, d, density, rng, np.ones) for density in (0.4, 12 / n))
     X = sp.hstack([common, rare]).tocsr()
     w = rng.standard_normal(2 * d)
     return X, (X @ w + rng.logistic(size=n) > 0.3).astype(int)

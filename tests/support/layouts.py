@@ -76,5 +76,12 @@ def values(n: int, d: int, dtype: str = "float64", density: float = 1.0) -> np.n
     return (rng.integers(low, high, (n, d)) * keep).astype(dtype)
 
 
+def random_csr(
+    n: int, d: int, density: float, rng: np.random.Generator, draw: Any = None
+) -> sp.csr_array:
+    """Random entries; the generator has no keyword because scipy renamed it in version 1.15."""
+    return sp.csr_array(sp.random(n, d, density, "csr", None, rng, draw))
+
+
 def dense_of(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if sp.issparse(X) else X).astype(np.float64)
