@@ -238,7 +238,7 @@ def test_without_a_penalty_the_gradient_is_told():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_separable_data_without_a_penalty_has_a_direction_and_no_optimum(multiclass, n_classes):
     rows = SPECIES < 2 if n_classes == 2 else slice(None)
-    A, y = IRIS[rows], SPECIES[rows]  # the first species is apart from the others
+    A, y = IRIS[rows], SPECIES[rows]  # the first species is separated from the others
     with pytest.warns(
         ConvergenceWarning, match=r"for ever while the weights grow.* Use a finite C"
     ):
@@ -260,12 +260,10 @@ def test_separable_data_without_a_penalty_has_a_direction_and_no_optimum(multicl
     assert finite.separating_direction_ is None
 
 
-def test_a_category_of_one_class_alone_is_said_to_separate():
+def test_a_category_that_occurs_in_one_class_only_is_reported():
     A = np.column_stack([MIXED[0], np.zeros(100)])
     A[[3, 5], 2] = 1.0  # both of the first class
-    with pytest.warns(
-        ConvergenceWarning, match=r"2 of 100 rows falls for ever .*by column 2 alone"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"2 of 100 rows .*by column 2 alone"):
         model = LogisticRegression(C=np.inf).fit(A, MIXED[1])
     W, b = model.separating_direction_
     assert W.tolist() == [[0.0, 0.0, -1.0]]

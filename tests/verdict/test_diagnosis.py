@@ -346,7 +346,7 @@ def test_features_on_different_scales_are_named_with_their_spreads():
     model = GradientDescentClassifier(epochs=20, learning_rate=1e-4).fit(A, Y)
     message = the("scales", model).message
     assert f"column 2 has a standard deviation of {A[:, 2].std():.3g}" in message
-    assert f"column 1 one of {A[:, 1].std():.3g}" in message
+    assert f"column 1 has {A[:, 1].std():.3g}" in message
     assert "StandardScaler" in the("scales", model).remedy
 
 
@@ -388,7 +388,7 @@ def test_the_scales_of_blocks_are_those_of_all_rows_together():
     mean = np.average(A[:, 1], weights=s)
     spread = np.sqrt(np.average((A[:, 1] - mean) ** 2, weights=s))
     (message,) = scales_of(halves)
-    assert f"column 1 one of {spread:.3g}." in message
+    assert f"column 1 has {spread:.3g}." in message
     assert scales_of([(A, Y, s)]) == [message]
     A[:, 0] = 0.1  # constant, in both
     halves = [(A[c], Y[c], s[c]) for c in (slice(0, 50), slice(50, None))]

@@ -296,16 +296,17 @@ def balanced(objective: Objective, n_classes: int, counts: Any = None) -> bool:
     return bool(found.status == 0)
 
 
-def test_rows_on_the_plane_are_not_said_to_be_separated():
-    """Only a plane with every row strictly on its side separates; else it says how many fall."""
+def test_quasi_complete_separation_is_reported_with_its_number_of_rows():
+    """The classes are linearly separable only if every row is strictly on its side."""
     X, y = load_iris(return_X_y=True)
 
-    def said(X, y):
+    def message_for(X, y):
         found = GradientDescentClassifier(epochs=5).fit(X, y).diagnoses_
         return next(d.message for d in found if d.kind == "separable")
 
-    assert said(X[:100], y[:100]).startswith("A plane separates the classes")
-    assert "class 0 is apart from the others" in said(X, y)
-    message = said(np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1]))
-    assert "plane separates" not in said(X, y) + message
-    assert "rows falls for ever while the weights grow (by column 0 alone)" in message
+    assert message_for(X[:100], y[:100]).startswith("The classes are linearly separable")
+    assert "class 0 is separated from the others" in message_for(X, y)
+    message = message_for(np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1]))
+    assert "linearly separable" not in message_for(X, y) + message
+    assert "rows keeps falling" in message
+    assert "by column 0 alone" in message

@@ -1,13 +1,13 @@
-"""How far from the optimum a model can be, proven.
+"""Prove how far from the optimum a model can be.
 
-For duals U with sum_i s_i U_i = 0 (what a free bias demands),
+For duals U with sum_i s_i U_i = 0 (which an unpenalised bias requires),
 
     D(U) = - sum_i s_i conjugate(U_i) / S - g*(X^T (s o U) / S)
 
-is a lower bound on the objective, so P - D bounds how much any model could still gain. (A penalised
-bias demands nothing of U and costs the conjugate of its own penalty.) U is the gradient of the loss
-at the scores, balanced, unless a solver has better duals. The arithmetic is float64 whatever the
-fit was made in.
+is a lower bound on the objective P of every model. So the objective can fall by at most P - D, the
+duality gap. A penalised bias puts no condition on U, but the conjugate of its penalty is subtracted
+too. By default U is the gradient of the loss at the scores, balanced. Some solvers have better
+duals. The arithmetic is float64, whatever the type of the fit.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
 ENTRIES_AT_ONCE = 1 << 20
-# What rounding may have added to a dual value, as a share of its terms and of the mean |U| times
-# the parts of the scores that cancel: they are large where features are far from zero.
+# Bound on the rounding error of a dual value, relative to its terms and to the mean |U| times the
+# parts of the scores that cancel (these are large for features far from zero).
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-NEXT_TO_NOTHING = 1e-20  # squares of hinges below which their rounding counts
-SMALL_GAP = 1e-3  # a relative gap below which nothing worth having is left to gain
+NEXT_TO_NOTHING = 1e-20  # below this value of a squared hinge, its rounding error matters
+SMALL_GAP = 1e-3  # relative duality gap up to which a model counts as certified
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proof that goes with one fitted model.
+    """The objective of a fitted model, a lower bound on it, and the duality gap.
 
     Attributes
     ----------
-    kind : "duality_gap", or "gradient_norm" where no useful lower bound exists (no penalty, or a
-        loss that is not convex); then dual, gap and relative_gap are None.
+    kind : "duality_gap", or "gradient_norm" if there is no useful lower bound (no penalty, or a
+        loss that is not convex); dual, gap and relative_gap are None then.
     primal : the objective of the model
     dual : a proven lower bound on the objective of every model
-    gap, relative_gap : primal - dual, and that divided by primal
+    gap, relative_gap : the duality gap primal - dual, and the gap divided by primal
     gradient_norm : norm of the smallest subgradient at the model
     """
 
@@ -55,16 +55,16 @@ class Certificate:
 
     @property
     def certified(self) -> bool:
-        """Whether the model is proven to be as good as optimal: a relative gap of at most 1e-3."""
+        """Whether the relative duality gap is at most 1e-3."""
         return self.relative_gap is not None and self.relative_gap <= SMALL_GAP
 
     def raised_to(self, bound: float) -> Certificate:
-        """The same with another lower bound on the objective, if that is the higher one."""
+        """Return this certificate with another lower bound, if that bound is higher."""
         dual = -math.inf if self.dual is None else self.dual
         return self if bound <= dual else _certificate(self.primal, bound, self.gradient_norm)
 
     def of_objective(self, primal: float) -> Certificate:
-        """The same bound for a model with another objective."""
+        """Return the certificate of a model with another objective and the same lower bound."""
         dual = -math.inf if self.dual is None else self.dual
         return _certificate(primal, dual, self.gradient_norm)
 
@@ -72,11 +72,11 @@ class Certificate:
         if self.kind == "gradient_norm":
             return (
                 f"objective {self.primal:.6g}, gradient norm {self.gradient_norm:.2e} "
-                "(no duality gap exists without a penalty and a convex loss)"
+                "(no duality gap: it needs a convex loss and a penalty)"
             )
         return (
-            f"objective {self.primal:.6g}, within {self.gap:.2e} of the optimum "
-            f"(relative gap {self.relative_gap:.2e}{'' if self.certified else ', not certified'})"
+            f"objective {self.primal:.6g}, duality gap {self.gap:.2e} "
+            f"(relative {self.relative_gap:.2e}){'' if self.certified else ', not certified'}"
         )
 
 
@@ -87,15 +87,15 @@ def certify(
     found: Evaluation | None = None,
     pull: Array | None = None,
 ) -> list[Certificate]:
-    """Certify every model of a batch.
+    """Compute the certificate of every model of a batch.
 
     Parameters
     ----------
-    objective, model : B models and what they minimise
+    objective, model : the objective, and B models
     duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
         the gradient of the loss
-    found : what the objective found of the models, if they have been looked at already
-    pull : g*(X^T (s o U) / S) (B,), if that is known of the duals, and they are balanced
+    found : the evaluation of the models, if it is known
+    pull : g*(X^T (s o U) / S) (B,), if it is known; the duals must be balanced then
 
     >>> import numpy as np
     >>> from separatrix.data import Dataset
@@ -126,7 +126,7 @@ def certify(
 
 
 def certificates_of(found: Evaluation, dual: Array) -> list[Certificate]:
-    """The certificates of models of which this was found, from lower bounds (B,)."""
+    """Make the certificates of evaluated models from lower bounds (B,)."""
     each = zip(found.value, dual, found.gradient_norm)
     return [_certificate(*(float(a) for a in numbers)) for numbers in each]
 
@@ -137,7 +137,7 @@ def dual_values(
     duals: Sequence[Array] | None = None,
     pull: Array | None = None,
 ) -> Array:
-    """The better of D(U) and D(0) of each model (B,); the parameters are those of `certify`."""
+    """Return the larger of D(U) and D(0) for each model (B,); parameters as in `certify`."""
     blocks = list(objective.data.blocks())
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
@@ -149,7 +149,7 @@ def dual_values(
         V = objective.data.transpose_times(U, scale)
         shrink = objective.penalty.dual_scale(V)
         pull = objective.penalty.conjugate(_shrunk(V, shrink))
-    # At U = 0 the conjugate depends on the class alone.
+    # At U = 0 the conjugate depends on the class only.
     classes = np.arange(objective.data.highest_label + 1)
     of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
     cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
@@ -162,23 +162,23 @@ def dual_values(
             s = per_model(block.weights)
             cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
     dual = -cost - pull
-    if not free.all():  # a bias that is fixed or penalised need not be balanced, but it counts
+    if not free.all():  # a fixed or penalised bias needs no balanced duals, but adds a term
         sums = objective.data.weighted_sums(U) * scale[:, None]
         fixed = (model.b * sums).sum(axis=1) * shrink
         penalised = -objective.penalty.bias_conjugate(sums)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        # A margin is one more part that cancels: beside it a tiny hinge has lost its digits.
+        # The margin can also cancel: a hinge that is tiny beside it has lost its digits.
         parts = sizes * (objective.recentring(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 
 def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
-    """What rounding may have taken from the squares of hinges (B,) that are next to nothing.
+    """Bound how much rounding may have taken from tiny squared hinges (B,).
 
-    Rounding changes a score by up to e, and with it the distance to the margin. So the mean square
-    P of these distances may be as large as (sqrt(P) + e)^2.
+    Rounding changes a score, and so its distance to the margin, by up to e. So the true mean square
+    of these distances can be as large as (sqrt(P) + e)^2, with P the computed one.
     """
     loss, value = objective.loss, found.value
     if not (loss.smooth and loss.margin > 0.0 and (value < NEXT_TO_NOTHING).any()):
@@ -192,13 +192,13 @@ def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) 
 
 
 def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
-    """So many models at a time that their duals stay within some ten megabytes."""
+    """Split the models into groups whose duals take about ten megabytes."""
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]
 
 
 def balanced(objective: Objective, U: Sequence[Array]) -> list[Array]:
-    """The duals of models with a free bias balanced over all rows: it is shared by all blocks."""
+    """Balance the duals of models with an unpenalised bias over all rows of all blocks."""
     blocks, B = list(objective.data.blocks()), U[0].shape[1]
     free = objective.bias & (objective.bias_curvature(B) == 0.0)
     if not free.any():
@@ -221,7 +221,7 @@ def _certificate(primal: float, dual: float, norm: float) -> Certificate:
     if not math.isfinite(dual) or not math.isfinite(primal):
         return Certificate("gradient_norm", primal, None, None, None, norm)
     gap = abs(primal - dual)
-    if dual > primal:  # by rounding, which may have been as large again
+    if dual > primal:  # due to rounding, whose error may be as large in the other direction
         dual = primal - gap
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
@@ -232,7 +232,7 @@ def _shrunk(U: Array, shrink: Array) -> Array:
 
 
 def _usable(U: Array, block: Block) -> Array:
-    """Duals in float64; 0, which is allowed, in rows without weight or whose scores overflowed."""
+    """Return the duals in float64; 0, always allowed, where weights are 0 or scores overflowed."""
     U = block.as_duals(U)
     if _core.are_valid_duals(U, block.s, block.weight_column):
         return U

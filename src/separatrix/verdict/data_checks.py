@@ -1,4 +1,4 @@
-"""What can be wrong with the data of a fit: scales, rare classes, separable classes."""
+"""Check the data of a fit: feature scales, rare classes and linearly separable classes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from separatrix.objective import Objective
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.separability import Separation, measure_separation, separating_directions
 
-SCALE_RATIO = 1e3  # between the widest and the narrowest feature
-CONSTANT = 1e-12  # a deviation below this share of the mean is rounding
-RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # a class with almost no samples
+SCALE_RATIO = 1e3  # largest standard deviation of a feature over the smallest
+CONSTANT = 1e-12  # a standard deviation below this fraction of the mean is rounding
+RARE_SHARE, RARE_COUNT, RARE_FROM = 0.01, 3, 20  # limits for a class with very few samples
 
 
 def check_rows(
     data: Dataset, n_models: int, check: Callable[[Dataset], Diagnosis | None]
 ) -> list[Diagnosis | None]:
-    """What there is to say of every model's rows: said once for all models with the same."""
+    """Run a check for every model, once for all models that have the same rows and weights."""
     first = data.first_alike(n_models)
     said = {m: check(data.select(np.array([m]))) for m in np.unique(first).tolist()}
     return [said[m] for m in first.tolist()]
@@ -39,8 +39,8 @@ def check_scales(data: Dataset) -> Diagnosis | None:
     return Diagnosis(
         "scales",
         f"The features are on very different scales: column {wide} has a standard deviation of "
-        f"{spreads[wide]:.3g}, column {narrow} one of {spreads[narrow]:.3g}. One learning rate "
-        "cannot suit both.",
+        f"{spreads[wide]:.3g}, column {narrow} has {spreads[narrow]:.3g}. No single learning rate "
+        "suits both.",
         "Standardise the features first, for example with scikit-learn's StandardScaler.",
     )
 
@@ -54,7 +54,8 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
     return Diagnosis(
         "rare_class",
         f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
-        "Give its samples more weight (sample_weight), collect more, or merge it with another.",
+        "Give its samples more weight (sample_weight), collect more, or merge it with another "
+        "class.",
     )
 
 
@@ -78,16 +79,16 @@ def check_zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis
         return None
     return Diagnosis(
         "zero_optimum",
-        f"With a penalty (l1={l1:g}, l2={l2:g}) the optimum is W = 0: there the perceptron loss, "
-        "which has no margin, is 0 already, and the penalty too. What this fit learnt is what was "
-        "not yet shrunk away.",
-        "Use loss='hinge', whose margin holds against the penalty, or set l1 and l2 to 0.",
+        f"With a penalty (l1={l1:g}, l2={l2:g}) the optimum is W = 0: both the penalty and the "
+        "perceptron loss, which has no margin, are 0 there. The weights of this fit are only what "
+        "the penalty has not yet shrunk.",
+        "Use loss='hinge', whose margin prevents this, or set l1 and l2 to 0.",
     )
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _spreads(data: Dataset) -> Array:
-    """The weighted standard deviation of every column over all blocks; 0 for a constant one."""
+    """Return the weighted standard deviation of every column over all blocks; 0 for constants."""
     weights = [block.weights.reshape(len(block.y)) for block in data.blocks()]
     share = np.array([s.sum() for s in weights])
     moments = [column_moments(block.X, s) for block, s in zip(data.blocks(), weights)]
@@ -102,29 +103,30 @@ def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:
     apart = measure_separation(objective, direction)
     if apart.complete:
         seen = (
-            "A plane separates the classes of the training data: without a penalty the loss falls "
-            "for ever while the weights grow, and there is no finite optimum."
+            "The classes are linearly separable: without a penalty the loss keeps falling as the "
+            "weights grow, and there is no finite optimum."
         )
     else:
         seen = (
-            "Without a penalty the loss has no lowest point: along a direction no row's loss "
-            f"rises, and that of {apart.falling:,} of {apart.rows:,} rows falls for ever while the "
-            f"weights grow{_separation_words(objective, direction, apart)}."
+            "The classes are partly separable: without a penalty the loss of "
+            f"{apart.falling:,} of {apart.rows:,} rows keeps falling as the weights grow in one "
+            "direction, no row's loss rises, and there is no finite optimum"
+            f"{_separation_words(objective, direction, apart)}."
         )
     return Diagnosis(
         "separable",
         seen,
-        "Add a penalty (l2), or stop by the validation set (patience).",
+        "Add a penalty (l2) or use early stopping (patience).",
         direction=(np.ascontiguousarray(direction.W[:, 0].T), direction.b[0].copy()),
     )
 
 
 def _separation_words(objective: Objective, direction: Model, apart: Separation) -> str:
-    """Which class is apart from the others, or which single feature tells rows apart."""
+    """Name the classes that are separated from the others, or the one feature that separates."""
     names = [str(objective.data.classes[k]) for k in apart.classes]
     if len(names) == 1:
-        return f" (class {names[0]} is apart from the others)"
+        return f" (class {names[0]} is separated from the others)"
     if names:
-        return f" (classes {', '.join(names)} are apart from all others)"
+        return f" (classes {', '.join(names)} are separated from all others)"
     used = np.flatnonzero(direction.W.any(axis=(1, 2)))
     return f" (by column {used[0]} alone)" if len(used) == 1 else ""

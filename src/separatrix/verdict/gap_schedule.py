@@ -1,6 +1,6 @@
-"""How far the running models of a batch are proven to be from their optima.
+"""Decide when to compute the duality gaps of running models, and keep the best lower bounds.
 
-A lower bound on the objective holds for the whole run: the best one seen is kept for each model.
+A lower bound on the objective holds for the whole run, so the highest is kept for each model.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from separatrix.verdict.certificate import Certificate, certificates_of, certify
 from separatrix.verdict.gradient_size import ROUNDING, gradient_sizes, has_gap
 from separatrix.verdict.lower_bound import lower_bounds
 
-EXPECTED_NARROWING = 0.3  # share of its last gap that a model must reach to go on unchecked
-FIRST_CHECK = 0.1  # share of the loss's first gradient at which the gap is first looked at
+EXPECTED_NARROWING = 0.3  # if the cheap gap falls to this fraction, the full check can wait
+FIRST_CHECK = 0.1  # the gap is first computed when the gradient has fallen to this fraction
 NEXT_CHECK = 0.9
 TINY = 1e-300
 
 
 @dataclass
 class GapRecord:
-    """What is known of the gap of each running model; every array has one entry per model."""
+    """What is known about the gaps of the running models; each array has one entry per model."""
 
     start_norm: Array  # size of the gradient at zero weights
-    certify_at: Array  # norm of the gradient at which the gap is looked at next
-    gap: Array  # relative, by the bound of the last epoch
-    bound: Array  # the highest that the objective is proven to be above
+    certify_at: Array  # gradient norm at which the gap is computed next
+    gap: Array  # relative gap, from the lower bound of the last epoch
+    bound: Array  # highest lower bound so far
 
 
 @dataclass(frozen=True)
 class GapCheck:
-    """What an epoch has proven about the gaps of the running models.
+    """What one epoch has proven about the gaps of the running models.
 
     Attributes
     ----------
-    solved : (B,), which models are within their `tol` of the optimum
-    certificates : of the models that were looked at, by their positions
+    solved : (B,), whether each model is within its `tol` of the optimum
+    certificates : the certificates computed in this epoch, by the position of the model
     """
 
     solved: Array
@@ -48,16 +48,17 @@ class GapCheck:
 
 
 def has_nonzero_weights(model: Model) -> Array:
-    """Which models (B,) do not have all weights at zero."""
+    """Return which models (B,) have a weight that is not zero."""
     return np.asarray(model.W.any(axis=(0, 2)) | model.b.any(axis=1))
 
 
 def first_certify_norms(state: State) -> Array:
-    """The norms of the gradient (B,) at which the gaps of models are looked at first.
+    """Return the gradient norms (B,) at which the gaps are computed for the first time.
 
-    They are measured by the loss alone: at a start that is the optimum already, the whole is 0.
-    Weights that are given may be next to the optimum, and are looked at without delay. So are those
-    with dual variables, and those whose first gradient nobody asked for.
+    They are relative to the gradient of the loss alone, because the gradient of the objective is 0
+    at a start that is already optimal. A model with given weights may be close to its optimum, so
+    its gap is computed immediately. The same holds for models with dual variables and for models
+    whose first gradient was not computed.
     """
     found = state.found
     unknown = np.isnan(found.gradient_norm)
@@ -69,14 +70,14 @@ def first_certify_norms(state: State) -> Array:
 
 
 def first_gaps(state: State) -> Array:
-    """The relative gaps (B,) before the first epoch, as far as anybody asks for them."""
+    """Return the relative gaps (B,) before the first epoch, as far as they are needed."""
     if state.duals:
         return np.full(len(state.done), np.inf)
     return np.where(has_nonzero_weights(state.model), 0.0, np.inf)
 
 
 def gradient_size_at_zero(objective: Objective, state: State, tol: Array) -> Array:
-    """The gradient's size (B,) at zero weights, of which `tol` is a share where there is no gap."""
+    """Return the gradient's size (B,) at zero weights: without a gap, `tol` is relative to it."""
     found, B = state.found, len(tol)
     free = np.isfinite(tol) & ~has_gap(objective, B)
     if not free.any():
@@ -92,33 +93,32 @@ def gradient_size_at_zero(objective: Objective, state: State, tol: Array) -> Arr
 
 
 def check_gaps(objective: Objective, state: State, record: GapRecord, tol: Array) -> GapCheck:
-    """Which models are proven to be within `tol` of the optimum; `record` is brought up to date.
+    """Find the models that are proven to be within `tol` of the optimum, and update `record`.
 
-    What the last evaluation found gives a looser bound at no extra cost. Where that does not narrow
-    quickly, a tighter one costs about two epochs. The gap falls as the square of the
-    gradient's norm: so it is looked at when the norm has fallen as far as, by the last look, it
-    must.
+    The last evaluation gives a looser lower bound at no extra cost. If that gap does not narrow
+    quickly, a tighter bound is computed, which costs about two epochs. The gap falls with the
+    square of the gradient norm, so the next check waits until the norm has fallen far enough.
     """
     norm = state.found.gradient_norm
     asked, solved = ~np.isnan(tol), np.zeros(len(norm), bool)
     certificates: dict[int, Certificate] = {}
     if not asked.any():
         return GapCheck(solved, certificates)
-    # With dual variables the gap is no function of the gradient, and the proof costs less.
+    # With dual variables the gap does not depend on the gradient, and the check is cheaper.
     waits = np.zeros(len(norm), bool)
     if not state.duals:
-        # A model that ends here is certified in any case.
+        # A model that ends here gets its certificate in any case.
         waits = (_narrows(objective, state, record) | ~(norm <= record.certify_at)) & ~state.done
         certificates = _by_bounds(state, record, tol)
         solved[list(certificates)] = True
     bounded = has_gap(objective, len(norm))
-    if not bounded.all():  # nothing but the gradient to go by
+    if not bounded.all():  # only the gradient can tell
         size = gradient_sizes(objective, state.found)
         solved |= asked & ~bounded & (size <= np.maximum(tol * record.start_norm, ROUNDING))
     models = np.flatnonzero(asked & bounded & ~solved & ~waits)
     for i, certificate in certify_some(objective, state, record, models).items():
         gap = certificate.relative_gap
-        if gap is None:  # scores beyond what numbers can hold
+        if gap is None:  # the scores overflowed
             continue
         certificates[i] = certificate
         solved[i] = gap <= tol[i]
@@ -127,7 +127,7 @@ def check_gaps(objective: Objective, state: State, record: GapRecord, tol: Array
 
 
 def _narrows(objective: Objective, state: State, record: GapRecord) -> Array:
-    """Which models' gaps (B,), by what their evaluation found, narrow quickly."""
+    """Return which models' gaps (B,) narrow quickly, from the bounds of the last evaluation."""
     found = state.found
     bounds = lower_bounds(objective, state.model, found)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -138,7 +138,7 @@ def _narrows(objective: Objective, state: State, record: GapRecord) -> Array:
 
 
 def _by_bounds(state: State, record: GapRecord, tol: Array) -> dict[int, Certificate]:
-    """The certificates of the models that the best bounds seen prove to be within `tol`."""
+    """Return certificates of the models whose best bounds prove that they are within `tol`."""
     value = state.found.value
     with np.errstate(invalid="ignore", divide="ignore"):
         gap = np.abs(value - record.bound) / value
@@ -152,7 +152,7 @@ def _by_bounds(state: State, record: GapRecord, tol: Array) -> dict[int, Certifi
 def certify_some(
     objective: Objective, state: State, record: GapRecord, models: Array
 ) -> dict[int, Certificate]:
-    """The certificates of some of the running models (positions), as they stand."""
+    """Return the certificates of some of the running models (positions) at their weights."""
     if not len(models):
         return {}
     every = len(models) == len(state.done)
@@ -169,7 +169,7 @@ def certify_some(
 
 
 def proven_gaps(state: State, record: GapRecord, tol: Array, check: GapCheck) -> Array:
-    """The narrowest relative gap that an epoch has proven, for every running model; or NaN."""
+    """Return the smallest relative gap proven in this epoch for each running model, or NaN."""
     gaps = np.full(len(tol), np.nan)
     if not state.duals:
         asked = ~np.isnan(tol) & np.isfinite(record.gap)

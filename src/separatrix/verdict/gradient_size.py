@@ -1,13 +1,13 @@
-"""How large a gradient is, where there is no gap to go by.
+"""Measure how large a gradient is, for models that have no duality gap.
 
-Without a penalty a model is as good as optimal where its gradient is small. The gradient of the
-weight of a feature has that feature's units, and of a feature far from zero it says little but what
-the bias says. So the features are seen from their means, in units of their deviations:
+Without a penalty a model is close to optimal if its gradient is small. But the gradient of a weight
+has the units of its feature, and for a feature far from zero it nearly equals the gradient of the
+bias. So the size is computed for centred features in units of their standard deviations:
 
     size^2 = sum_j ((g_j - mean_j g_b) / deviation_j)^2 + g_b^2
 
-which is the gradient's norm for the standardised features. With a fixed bias they are seen from
-zero, in units of their root mean squares.
+This is the gradient norm for the standardised features. With a fixed bias the features are not
+centred, and the unit is their root mean square.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.objective import Evaluation, Objective
 
-ROUNDING = 1e-13  # the size, of gradients of single rows that are about 1, below which all is noise
+ROUNDING = 1e-13  # a size below this is rounding: the gradients of single rows are about 1
 
 
 def has_gap(objective: Objective, n_models: int) -> Array:
-    """Which models have a lower bound on their objective (B,)."""
+    """Return which models have a useful lower bound on their objective (B,)."""
     l1, l2 = objective.strengths(n_models)
     return objective.loss.convex & ((l1 > 0.0) | (l2 > 0.0))
 
 
 def gradient_sizes(objective: Objective, found: Evaluation) -> Array:
-    """The size (B,) of the gradients that an evaluation found; the norm where there is a penalty.
+    """Return the sizes (B,) of evaluated gradients; with a penalty, the plain gradient norm.
 
     >>> from separatrix.data import Dataset
     >>> from separatrix.losses import LOSSES

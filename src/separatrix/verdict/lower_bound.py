@@ -1,17 +1,19 @@
-"""A lower bound on the objective from what one evaluation has found, without another pass.
+"""Lower bounds on the objective from one evaluation, without another pass over the data.
 
-The gradients U_i of the loss at the scores z_i are duals that need no conjugate: with them
+The gradients U_i of the loss at the scores z_i are duals whose conjugate is known:
 
     conjugate(U_i) = <U_i, z_i> - loss(z_i),    so that    D(U) = loss - <W, G> - <b, g> - g*(G)
 
-where loss, G = X^T (s o U) / S and g = sum_i s_i U_i / S are what the evaluation found. A free bias
-demands g = 0. Near the optimum g is small, and a small share e of duals U0 that depend on the class
-alone makes up for it. Conjugates are convex: with V0 the sum over classes c of X_c^T s_c / S U0_c,
+where the evaluation has the loss, G = X^T (s o U) / S and g = sum_i s_i U_i / S. An unpenalised
+bias requires g = 0. Near the optimum g is small. Mixing in a small fraction e of duals U0 that
+depend on the class only makes g zero. Conjugates are convex, so with V0 the sum over classes c of
+X_c^T s_c / S U0_c,
 
     D >= (1 - e) (loss - <W, G> - <b, g>) - e conjugate(U0) - g*((1 - e) G + e V0)
 
-The bound loses e, which is as small as g itself, not as its square: it is a proof for models that
-are closer to the optimum than was asked. Far from it, `certificate` gives better ones.
+The bound is lower by about e, which is proportional to g and not to its square. So it proves the
+tolerance only for models slightly closer to the optimum than required. Far from the optimum,
+`certificate` gives better bounds.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from separatrix.matrix import Array, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
-ROOM = 0.5  # share of their domain that the flows of U0 may use
-ROUNDING = 256.0 * np.finfo(np.float64).eps  # of a sum of many rows, for each of its terms
+ROOM = 0.5  # fraction of their domain that the flows of U0 may use
+ROUNDING = 256.0 * np.finfo(np.float64).eps  # of a sum over many rows, relative to its terms
 
 
 def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array:
-    """A number (B,) that the objective of no model is below; -inf where there is none.
+    """Return a lower bound (B,) on the objective of every model; -inf if there is none.
 
     >>> from separatrix.data import Dataset
     >>> from separatrix.losses import LOSSES
@@ -68,7 +70,7 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
 
 
 def _sizes(objective: Objective, model: Model) -> Array:
-    """What the scores may be made of (B,): large parts that cancel have been rounded."""
+    """Bound the parts (B,) that the scores are sums of: large parts that cancel are rounded."""
     of_blocks = [block.X.largest() for block in objective.data.blocks()]
     largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
     parts = sum_samples(largest[:, None, None] * np.abs(model.W))
@@ -76,7 +78,7 @@ def _sizes(objective: Objective, model: Model) -> Array:
 
 
 def _cost_of_zero(objective: Objective, model: Model) -> Array:
-    """sum_i s_i conjugate(0) / S of each model (B,)."""
+    """Return sum_i s_i conjugate(0) / S of each model (B,)."""
     B, K = model.b.shape
     _, shares = objective.data.class_shares()
     classes = np.arange(shares.shape[1])
@@ -85,7 +87,7 @@ def _cost_of_zero(objective: Objective, model: Model) -> Array:
 
 
 def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array, Array] | None:
-    """The share (B,) of U0 that balances the duals, its conjugate (B,), and V0 (d, B, K)."""
+    """Return the fraction (B,) of U0 that balances the duals, its conjugate (B,), and V0."""
     means, shares = objective.data.class_shares()  # (d, 1 or B, C), (1 or B, C)
     found = _class_duals(objective.loss, shares, g)
     if found is None:
@@ -101,10 +103,10 @@ def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array
 
 
 def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | None:
-    """A share e (B,) and duals U0 (C, B, K) of the classes with (1 - e) g + e sum U0 = 0.
+    """Return e (B,) and class duals U0 (C, B, K) with (1 - e) g + e sum U0 = 0.
 
-    None for losses whose duals are no flows between classes. A class without weight can give
-    nothing: where it would have to, U0 is NaN.
+    None for losses whose duals are not flows between classes. A class without weight cannot give
+    anything: if it would have to, U0 is NaN.
     """
     C = shares.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +115,7 @@ def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | N
                 return None
             own = np.arange(C)[:, None, None] == np.arange(g.shape[1])  # (C, 1, K)
             giving = np.where(g > 0.0, shares, 1.0 - shares)
-            flows = np.where(g == 0.0, 0.0, np.abs(g) / giving)  # (B, K), before they are scaled
+            flows = np.where(g == 0.0, 0.0, np.abs(g) / giving)  # (B, K), not yet scaled
             e, scale = _share(flows)
             return e, np.where(own == (g > 0.0), np.where(g > 0.0, -1.0, 1.0) * flows * scale, 0.0)
         if not isinstance(loss, ClassDifferences):
@@ -134,6 +136,6 @@ def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | N
 
 
 def _share(flows: Array) -> tuple[Array, Array]:
-    """e (B,) and the factor (1 - e) / e (B, 1) by which flows use the room they have."""
+    """Return e (B,) and the factor (1 - e) / e (B, 1) that scales flows into their domain."""
     most = flows.max(axis=1)
     return most / (most + ROOM), np.where(most > 0.0, ROOM / most, 0.0)[:, None]

@@ -1,10 +1,10 @@
-"""Whether a plane separates the classes, so that a cross-entropy has no finite optimum.
+"""Find out whether the classes are linearly separable, so that there is no finite optimum.
 
-A direction (W, b) separates if, with D = X W + b, every row that counts has D_y >= D_j for every
-other class j, and some row has more: along it no row's loss rises, some row's falls for ever, and
-no weights are the best. If all rows have more, the separation is complete. Without such a direction
-there is an optimum. See A. Albert and J. Anderson, On the existence of maximum likelihood estimates
-in logistic regression models, Biometrika 1984.
+A direction (W, b) separates if, with D = X W + b, every row with a weight has D_y >= D_j for every
+other class j, and D_y > D_j for some row. Along it no row's loss rises and some row's loss keeps
+falling, so a cross-entropy has no minimum. If D_y > D_j holds for all rows, the separation is
+complete. If no direction separates, there is an optimum. See A. Albert and J. Anderson, On the
+existence of maximum likelihood estimates in logistic regression models, Biometrika 1984.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from separatrix.matrix import Array, Matrix, bounds_by_group
 from separatrix.model import Model
 from separatrix.objective import Objective
 
-PROGRAMME_SIZE = 50_000  # entries of the linear programme that is worth solving
-NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, but for rounding
-DENOMINATOR = 1000  # of the fractions among which the corners of a linear programme are looked for
-FULL_RANK = 1e-10  # of the largest square of a singular value: below, it may be rounding
-ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a slope, for each unit of weight
-ON_THE_PLANE = 1e-12  # of the largest margin: nearer than this to the plane a row lies on it
-LARGEST_WHOLE = 2**53  # up to which floats hold every whole number
+PROGRAMME_SIZE = 50_000  # largest number of entries of a linear programme that is solved
+NEARLY_ALL = 1.0 - 1e-6  # an accuracy of 1, up to rounding
+DENOMINATOR = 1000  # largest denominator of the fractions tried for a corner of the programme
+FULL_RANK = 1e-10  # relative to the largest squared singular value: smaller ones may be rounding
+ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # of a slope, per unit of weight
+ON_THE_PLANE = 1e-12  # relative to the largest margin: a smaller margin counts as 0
+LARGEST_WHOLE = 2**53  # floats represent all integers up to here
 
 
 def separating_directions(objective: Objective, model: Model) -> list[Model | None]:
-    """For each model that minimises a cross-entropy without a penalty, a separating direction.
+    """Return a separating direction for each model of a cross-entropy without a penalty, or None.
 
-    Proven for each by the model itself, where it puts every row strictly on its side; by one of the
-    features alone; and for small data by a linear programme. Never by another model, so that a
-    model is told the same in every company. None says only that nothing was proven.
+    A direction is proven by the model itself, if it puts every row strictly on its side; by a
+    single feature; or, for small data, by a linear programme. Other models of the batch are never
+    used, so a model gets the same answer in every batch. None means that nothing was proven.
 
     >>> from separatrix.data import Dataset
     >>> from separatrix.losses import LOSSES
@@ -52,7 +52,7 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
     out: list[Model | None] = [None] * B
     l1, l2 = objective.strengths(B)
     free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
-    # Of the convex losses only the cross-entropies fall for ever on separable data.
+    # Cross-entropies are the only convex losses that keep falling on separable data.
     if not len(free) or not loss.convex or loss.probabilities(model.b[None]) is None:
         return out
     own_rows = any(block.own() for block in objective.data.blocks())
@@ -72,11 +72,12 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
 
 
 def has_optimum(objective: Objective, model: Model) -> bool:
-    """Whether the slope at the one model is too small for any direction to separate.
+    """Return whether the gradient at the one model is so small that no direction can separate.
 
     Along D with margins m_ij = D_y - D_j >= 0 of the rows over the other classes, the slope is
-    -sum_ij s_i p_ij m_ij / S. With [X, 1] of smallest singular value r, and D summing to 0 over the
-    classes, sum m >= |m| >= r |D|: a gradient below min(s_i p_ij) r / S leaves room for none.
+    -sum_ij s_i p_ij m_ij / S. Let r be the smallest singular value of [X, 1], and let D sum to 0
+    over the classes. Then sum m >= |m| >= r |D|, so a gradient below min(s_i p_ij) r / S rules
+    out every separating D.
     """
     block, *more = objective.data.blocks()
     P = objective.loss.probabilities(model.scores(block.X).astype(np.float64))
@@ -93,16 +94,16 @@ def has_optimum(objective: Objective, model: Model) -> bool:
     found = objective.evaluate(model)
     slope = np.sqrt((found.GW**2).sum() + (found.gb**2).sum()) * s.sum()
     slope += ROUNDING * s.sum() * np.sqrt(squares[-1])
-    # Where a class's score is fixed at 0 the sum over classes is not 0, which costs a factor.
+    # If a class has the fixed score 0, D need not sum to 0 over the classes: that costs a factor.
     return bool(slope < 0.5 * least * np.sqrt(squares[0] / P.shape[2]))
 
 
 @dataclass(frozen=True)
 class Separation:
-    """What a separating direction does: the loss of `falling` of `rows` falls for ever along it.
+    """What a separating direction does: the loss of `falling` of `rows` rows keeps falling.
 
-    `complete` says whether every row is strictly ahead of every other class; `classes` are the
-    numbers of those of which every row is, and of which every other row is.
+    `complete` says whether every row is strictly ahead of every other class. `classes` are the
+    numbers of the classes that are strictly separated from all others.
     """
 
     falling: int
@@ -126,7 +127,7 @@ def measure_separation(objective: Objective, direction: Model) -> Separation:
     y, ahead, other = (np.concatenate(part) for part in zip(*parts))
     strict = ahead > ON_THE_PLANE * np.abs(ahead).max(initial=0.0)
     whole = (strict | ~other).all(axis=1)
-    # Of one-vs-rest a class is a plane of its own, which all rows are on a side of.
+    # With one-vs-rest every class has its own hyperplane, and every row lies on one side of it.
     apart = [
         k
         for k in range(ahead.shape[1])
@@ -137,12 +138,12 @@ def measure_separation(objective: Objective, direction: Model) -> Separation:
 
 
 def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Array, Array, Array]:
-    """Classes (n,) of the rows that count, how far they are ahead (n, C), and where that counts."""
+    """Return classes (n,) and margins (n, C) of the rows with weight, and which margins count."""
     n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
     y = block.y.reshape(n, -1)[counts, 0].astype(int)
     Z = direction.scores(block.X)[counts, 0].astype(np.float64)
-    if Z.shape[1] < max(len(objective.data.classes), 2):  # less the score of the first class
+    if Z.shape[1] < max(len(objective.data.classes), 2):  # the first class has the score 0
         Z = np.column_stack([np.zeros(len(Z)), Z])
     own = _one_hot(y, Z.shape[1]) > 0.0
     if isinstance(objective.loss, OneVsRest):
@@ -151,13 +152,13 @@ def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Arra
 
 
 def _own_direction(objective: Objective, model: Model) -> Model | None:
-    """The one model itself, if it puts every row that counts strictly on its side."""
-    # With one-vs-rest a single plane is enough, and the rows need not all be right.
+    """Return the model itself as a direction, if it puts every row with weight on its side."""
+    # With one-vs-rest one separating hyperplane is enough: not all rows need be predicted right.
     if not isinstance(objective.loss, OneVsRest):
         _, accuracy = objective.loss_and_accuracy(model)
         if not accuracy[0] > NEARLY_ALL:
             return None
-    if not objective.bias:  # a bias that is fixed does not grow with the weights
+    if not objective.bias:  # a fixed bias does not grow with the weights
         model = Model(model.W, np.zeros_like(model.b))
     parts = [_strict(objective, model, block) for block in objective.data.blocks()]
     planes = np.logical_and.reduce(parts)
@@ -165,7 +166,7 @@ def _own_direction(objective: Objective, model: Model) -> Model | None:
 
 
 def _strict(objective: Objective, model: Model, block: Block) -> Array:
-    """Whether every row that counts has its own class strictly ahead, for each plane of a model."""
+    """Return whether all rows with weight score their own class highest, per output of a model."""
     loss, y, Z = objective.loss, block.y, model.scores(block.X).astype(np.float64)
     if isinstance(loss, OneVsRest):
         y, Z = loss.split(y, Z)
@@ -180,7 +181,7 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
 
 
 def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
-    """A direction for the one model of this objective, from its rows alone."""
+    """Find a direction for the one model of this objective from its rows."""
     block, *more = objective.data.blocks()
     n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
@@ -192,7 +193,7 @@ def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
         D = _direction(X, y, C, objective.bias)
         if D is None:
             return None
-        # One output is the score of the second class less that of the first, which is 0.
+        # One output is the score of the second class minus the score of the first, which is 0.
         D = D[:, 1:] - D[:, :1] if n_outputs < C else D
     else:
         planes = [_direction(X, (y == k).astype(int), 2, objective.bias) for k in range(C)]
@@ -204,7 +205,7 @@ def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
 
 
 def _direction(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
-    """The scores of every class along a separating direction, (d + 1, C) with the bias last."""
+    """Return the class scores of a separating direction, (d + 1, C) with the bias last, or None."""
     found = _by_one_feature(X, y, n_classes, bias)
     if found is None and X.shape[0] * (n_classes - 1) * (X.shape[1] + 1) * 2 <= PROGRAMME_SIZE:
         found = _by_programme(X.X, y, n_classes, bias)
@@ -212,10 +213,10 @@ def _direction(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
 
 
 def _by_one_feature(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | None:
-    """A feature whose values in one class all lie on one side of those in the others.
+    """Find a feature whose values in one class all lie on one side of its values in the others.
 
-    This compares values and computes nothing, so that it is exact. A category that occurs in one
-    class only is such a feature.
+    The values are only compared, so the result is exact. A category that occurs in one class only
+    is such a feature.
     """
     present = np.flatnonzero(np.bincount(y, minlength=n_classes))
     low, high = (bounds[present] for bounds in bounds_by_group(X, y, n_classes))
@@ -238,13 +239,13 @@ def _by_one_feature(X: Matrix, y: Array, n_classes: int, bias: bool) -> Array | 
 
 
 def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
-    """Solve for D_y - D_j >= 1 for every row and other class, else for some > 0 and none < 0."""
+    """Solve for D_y - D_j >= 1 for all rows and classes j; if impossible, for D_y - D_j >= 0."""
     X = sp.csr_array(X, dtype=np.float64).toarray()
     X = np.column_stack([X, np.full(len(X), float(bias))])
     others = np.arange(n_classes) != y[:, None]
     row, j = np.nonzero(others)
     ahead = _one_hot(y[row], n_classes) - _one_hot(j, n_classes)
-    # Row r is the Kronecker product of ahead[r] and of its row of X.
+    # Row r is the Kronecker product of ahead[r] and its row of X.
     A = (X[row][:, :, None] * ahead[:, None, :]).reshape(len(row), -1)
     w = _solve(np.zeros(A.shape[1]), A, 1.0, np.inf)
     if w is None or not (A @ w > 0.5).all():
@@ -254,8 +255,8 @@ def _by_programme(X: Any, y: Array, n_classes: int, bias: bool) -> Array | None:
 
 
 def _solve(cost: Array, A: Array, low: float, high: float) -> Array | None:
-    """w that minimises cost.w with low <= A w <= high, if there is one."""
-    from scipy.optimize import linprog  # it takes long to import, and few need it
+    """Return the w that minimises cost.w subject to low <= A w <= high, or None."""
+    from scipy.optimize import linprog  # slow to import, and rarely needed
 
     upper = [-np.full(len(A), low)] + ([np.full(len(A), high)] if np.isfinite(high) else [])
     sides = np.concatenate([-A, A][: len(upper)])
@@ -264,7 +265,7 @@ def _solve(cost: Array, A: Array, low: float, high: float) -> Array | None:
 
 
 def _exact(A: Array, w: Array) -> Array | None:
-    """w in whole numbers, if they are proven in exact arithmetic: on the plane rounding decides."""
+    """Return w as integers if exact arithmetic proves it: on the hyperplane rounding decides."""
     fractions = [Fraction(float(v)).limit_denominator(DENOMINATOR) for v in w]
     common = math.lcm(*(f.denominator for f in fractions))
     whole = [int(f * common) for f in fractions]

@@ -1,4 +1,4 @@
-"""The largest curvature of an objective, by which safe learning rates are measured."""
+"""The largest curvature of an objective, which limits the learning rate."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from separatrix.objective import Objective
 
 ITERATIONS = 24
 TOLERANCE = 1e-5
-STEADY = 3  # steps within the tolerance: one alone may be a halt at a smaller eigenvalue
-SAFETY = 1e-3  # by which a bound is raised beyond the error that Lanczos itself knows of
+STEADY = 3  # steps in a row within the tolerance: a single one may pause at a smaller eigenvalue
+SAFETY = 1e-3  # relative amount added to a bound beyond the error that Lanczos estimates
 
 
 def smoothness(objective: Objective, model: Model) -> Array | None:
-    """L of each model (B,): the gradient of the loss and l2 term changes by at most L per unit.
+    """Return L of each model (B,): the gradient of the loss and l2 term has Lipschitz constant L.
 
-    L = curvature of the loss * lambda_max(X^T diag(s) X) / S + l2, X with a column of ones where
-    the bias is free: a rate of 2 / L is safe wherever the weights are. The eigenvalue is found from
-    below and raised by its error, so that L is rather too large. None for a loss with kinks.
+    L = curvature of the loss * lambda_max(X^T diag(s) X) / S + l2, where X has a column of ones if
+    the bias is free. A learning rate below 2 / L is stable at all weights. The eigenvalue is
+    approached from below and raised by its error, so L is slightly too large rather than too small.
+    None for a loss with kinks.
     """
     curvature = objective.loss.curvature_of(model.n_outputs)
     if curvature is None:
@@ -32,7 +33,7 @@ def smoothness(objective: Objective, model: Model) -> Array | None:
     factors = objective.penalty.factors
     own_weights = any("weights" in block.own() for block in objective.data.blocks())
     if not own_weights and (factors is None or factors.ndim == 1):
-        B = 1  # all models see the same rows with the same weights
+        B = 1  # all models have the same rows and weights
     f = _factors(objective, B)
 
     def times(V: Model) -> Model:
@@ -50,25 +51,25 @@ def smoothness(objective: Objective, model: Model) -> Array | None:
 
 
 def local_curvature(objective: Objective, model: Model) -> Array | None:
-    """lambda_max of the Hessian of each model (B,) at its own weights; None if there is none."""
+    """Return lambda_max of the Hessian of each model (B,) at its weights; None if there is none."""
     if not objective.loss.smooth:
         return None
     model = model.astype(np.float64)
     f = _factors(objective, model.n_models)
     start = Model.zeros(model.W.shape[0], model.n_models, model.n_outputs)
-    times = objective.curvature(model).times
+    times = objective.hessian_operator(model).times
     return largest_eigenvalue(_scaled(times, f), start, objective.bias)[0]
 
 
 def largest_eigenvalue(
     times: Callable[[Model], Model], like: Model, bias: bool
 ) -> tuple[Array, Array]:
-    """The largest eigenvalue (B,) of symmetric operators, one for each model, and its error (B,).
+    """Return the largest eigenvalue (B,) of symmetric operators, one per model, and its error (B,).
 
-    Lanczos's three-term recurrence from one fixed random vector: without reorthogonalisation it
-    repeats eigenvalues, which does not harm the largest. It comes from below. The error is the
-    residual |A v - lambda v| of its vector: there is an eigenvalue within it, in practice the
-    largest. A model's numbers are final once they are steady, whatever models are beside it.
+    Lanczos's three-term recurrence starts from a fixed random vector. Without reorthogonalisation
+    it repeats eigenvalues, which does no harm to the largest. The estimate rises from below. The
+    error is the residual |A v - lambda v|: some eigenvalue lies within it, in practice the largest.
+    A model's numbers stop changing once they are steady, so they do not depend on other models.
     See G. Golub and C. Van Loan, Matrix Computations, algorithm 10.1.1.
     """
     d, B, K = like.W.shape
@@ -104,7 +105,7 @@ def largest_eigenvalue(
 
 
 def _top_of_tridiagonal(alphas: list[Array], betas: list[Array]) -> tuple[Array, Array]:
-    """The largest eigenvalue (B,) and the last component of its unit eigenvector (B,)."""
+    """Return the largest eigenvalue (B,) and the last component of its unit eigenvector (B,)."""
     k = len(alphas)
     T = np.zeros((len(alphas[0]), k, k))
     T[:, range(k), range(k)] = np.stack(alphas, axis=1)
@@ -124,7 +125,7 @@ def _factors(objective: Objective, n_models: int) -> Array:
 
 
 def _scaled(times: Callable[[Model], Model], f: Array) -> Callable[[Model], Model]:
-    """The operator in the scaled variables f W, in which gradient steps are made."""
+    """Return the operator in the scaled variables f W, in which gradient steps are made."""
 
     def scaled(V: Model) -> Model:
         image = times(Model(V.W / f, V.b))
