@@ -76,7 +76,7 @@ def flat(model: Model) -> np.ndarray:
 def by_columns(objective: Objective, model: Model) -> np.ndarray:
     """H (B, K (d + 1), K (d + 1)), one product for each column."""
     K = model.n_outputs
-    at, columns = objective.curvature(model), []
+    at, columns = objective.hessian_operator(model), []
     for k in range(K):
         for j in range(D + 1):
             V = Model.zeros(D, B, K)
@@ -95,7 +95,7 @@ def lower(H: np.ndarray) -> np.ndarray:
 
 def whole(objective: Objective, model: Model) -> np.ndarray:
     """H as it is written out, its blocks put into one matrix."""
-    H = lower(objective.curvature(model).hessian())
+    H = lower(objective.hessian_operator(model).matrix())
     n_blocks, m = H.shape[1:3]
     out = np.zeros((B, n_blocks * m, n_blocks * m))
     for k in range(n_blocks):
@@ -182,17 +182,17 @@ def test_hessians_written_out_are_those_of_the_products(form: Form, bias: str, k
         expected[:, :, biases] = 0.0  # the products see a direction of the bias, H has none
         expected[:, biases, biases] = 1.0
     np.testing.assert_allclose(H, expected, rtol=1e-12, atol=1e-14)
-    diagonal = flat(objective.curvature(model).diagonal())
+    diagonal = flat(objective.hessian_operator(model).diagonal())
     np.testing.assert_allclose(diagonal, H.diagonal(axis1=1, axis2=2), rtol=1e-12)
 
 
 @smooth_form
 def test_compiled_and_numpy_losses_have_the_same_curvature(form: Form) -> None:
     model, V = random_model(form), random_model(form, 5)
-    own = make(form, loss=Uncompiled(form.loss)).curvature(model)
-    compiled = make(form).curvature(model)
+    own = make(form, loss=Uncompiled(form.loss)).hessian_operator(model)
+    compiled = make(form).hessian_operator(model)
     for a, b in (
-        (own.hessian(), compiled.hessian()),
+        (own.matrix(), compiled.matrix()),
         (own.times(V).W, compiled.times(V).W),
         (own.times(V).b, compiled.times(V).b),
     ):
@@ -202,9 +202,9 @@ def test_compiled_and_numpy_losses_have_the_same_curvature(form: Form) -> None:
 @smooth_form
 def test_curvature_of_blocks_is_that_of_one_block(form: Form) -> None:
     model = random_model(form)
-    one, many = (make(form, cuts=cuts).curvature(model) for cuts in ((), (1, 40)))
+    one, many = (make(form, cuts=cuts).hessian_operator(model) for cuts in ((), (1, 40)))
     np.testing.assert_allclose(
-        np.tril(one.hessian()), np.tril(many.hessian()), rtol=1e-10, atol=1e-14
+        np.tril(one.matrix()), np.tril(many.matrix()), rtol=1e-10, atol=1e-14
     )
 
 
@@ -214,15 +214,15 @@ def test_a_model_has_the_same_curvature_alone_in_groups_and_on_any_threads(
 ) -> None:
     objective, model, V = make(form, kind=sp.csr_array), random_model(form), random_model(form, 2)
     set_threads(1)
-    at = objective.curvature(model)
-    H, HV = np.tril(at.hessian()), at.times(V)
+    at = objective.hessian_operator(model)
+    H, HV = np.tril(at.matrix()), at.times(V)
     set_threads(8)
     monkeypatch.setattr("separatrix.hessian.NUMBERS_AT_ONCE", 1)
-    np.testing.assert_array_equal(np.tril(at.hessian()), H)
+    np.testing.assert_array_equal(np.tril(at.matrix()), H)
     for m in range(B):
         one = np.array([m])
-        for alone in (objective.select(one).curvature(model.select(one)), at.select(one)):
-            np.testing.assert_array_equal(np.tril(alone.hessian())[0], H[m])
+        for alone in (objective.select(one).hessian_operator(model.select(one)), at.select(one)):
+            np.testing.assert_array_equal(np.tril(alone.matrix())[0], H[m])
             np.testing.assert_array_equal(alone.times(V.select(one)).W[:, 0], HV.W[:, m])
 
 
@@ -230,7 +230,7 @@ def test_a_product_is_one_pass_and_the_scores_another() -> None:
     form = SMOOTH[0]
     objective, model = make(form), random_model(form)
     before = rows_read()
-    at = objective.curvature(model)
+    at = objective.hessian_operator(model)
     assert np.subtract(rows_read(), before).tolist() == [70, 0]
     before = rows_read()
     at.times(random_model(form, 1))
@@ -240,7 +240,7 @@ def test_a_product_is_one_pass_and_the_scores_another() -> None:
 def test_a_loss_with_kinks_has_no_curvature() -> None:
     objective = Objective(Dataset.of(np.eye(2), [0, 1]), LOSSES["hinge"], ElasticNet(0.0, 1.0))
     with pytest.raises(ValueError, match="'hinge' has no second derivative: it is not smooth"):
-        objective.curvature(Model.zeros(2, 1, 1))
+        objective.hessian_operator(Model.zeros(2, 1, 1))
 
 
 # --- Cholesky ---

@@ -32,7 +32,7 @@ from separatrix.recentring import Recentring
 NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians, while models are taken in groups
 
 
-class Curvature:
+class HessianOperator:
     """The second derivative of P of each model of a batch, at its weights.
 
     The scores at the weights are kept, so that a product costs one pass over X and one over X^T.
@@ -48,9 +48,9 @@ class Curvature:
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
-    >>> at = Curvature(data, LOSSES["logistic"], ElasticNet(0.0, 0.5), Model.zeros(1, 1, 1),
+    >>> at = HessianOperator(data, LOSSES["logistic"], ElasticNet(0.0, 0.5), Model.zeros(1, 1, 1),
     ...                np.array([0.5]), np.zeros(1), Recentring.at_zero(1, 1))
-    >>> at.hessian()[0, 0]
+    >>> at.matrix()[0, 0]
     array([[0.75, 0.  ],
            [0.  , 0.25]])
     """
@@ -82,7 +82,7 @@ class Curvature:
         _, _, K = self.shape
         return K if self.loss.coupling(K) == "none" else 1
 
-    def select(self, models: Array) -> Curvature:
+    def select(self, models: Array) -> HessianOperator:
         """The same for some of the models (numbers or a mask)."""
         part = copy(self)
         part.data, part.penalty = self.data.select(models), self.penalty.select(models)
@@ -131,7 +131,7 @@ class Curvature:
         b = np.ones((B, K)) if self.bias_curvature is None else b + self.bias_curvature[:, None]
         return Model(W, b)
 
-    def hessian(self, least: Array | None = None) -> Array:
+    def matrix(self, least: Array | None = None) -> Array:
         """H, written out, as `write_hessian` does.
 
         `least` is that of `of_rows`.

@@ -13,7 +13,7 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
-from separatrix.hessian import Curvature
+from separatrix.hessian import HessianOperator
 from separatrix.losses import Loss
 from separatrix.matrix import (
     Array,
@@ -220,9 +220,9 @@ class Objective:
             self._recentring = Recentring(self.data.origin(), free)
         return self._recentring
 
-    def curvature(
+    def hessian_operator(
         self, model: Model, recentring: Recentring | None = None, scores: tuple[Array, ...] = ()
-    ) -> Curvature:
+    ) -> HessianOperator:
         """The second derivative of the loss and the l2 terms, of features as given or recentred.
 
         The model is that of the features as given. Its scores are computed, unless an evaluation
@@ -234,11 +234,13 @@ class Objective:
         if recentring is None:
             recentring = Recentring.at_zero(self.data.n_features, B)
         scale = self.scale(B)
-        return Curvature(self.data, self.loss, self.penalty, model, scale, bias, recentring, scores)
+        return HessianOperator(
+            self.data, self.loss, self.penalty, model, scale, bias, recentring, scores
+        )
 
     def hessian_times(self, model: Model, V: Model) -> Model:
         """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""
-        return self.curvature(model).times(V)
+        return self.hessian_operator(model).times(V)
 
     def select(self, models: Array) -> Objective:
         """The objective of some of the models."""

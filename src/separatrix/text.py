@@ -27,12 +27,12 @@ SHORT = {
 _NOTHING = {"batch_size": "all"}  # what None stands for, where it is more than nothing
 
 
-def in_words(configuration: Mapping[str, Any], *, short: bool = False) -> str:
+def describe_configuration(configuration: Mapping[str, Any], *, short: bool = False) -> str:
     """A configuration as people read it.
 
-    >>> in_words({"learning_rate": 0.1, "batch_size": None})
+    >>> describe_configuration({"learning_rate": 0.1, "batch_size": None})
     'learning rate 0.1, batch size all'
-    >>> in_words({"learning_rate": 0.1, "batch_size": None}, short=True)
+    >>> describe_configuration({"learning_rate": 0.1, "batch_size": None}, short=True)
     'rate 0.1, batch all'
     """
     return ", ".join(
@@ -101,10 +101,10 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{said} %"
 
 
-def command(*words: str) -> str:
+def shell_command(*words: str) -> str:
     """A command to be copied into a terminal: names with spaces are quoted.
 
-    >>> command("studies", "show", "two rates")
+    >>> shell_command("studies", "show", "two rates")
     "separatrix studies show 'two rates'"
     """
     return shlex.join(["separatrix", *words])

@@ -571,8 +571,8 @@ def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
     )
     solver = Dual(goal=1e-3)
     state = solver.step(objective, solver.start(objective, Model.zeros(60, 2, 1)))
-    bent = objective.curvature(state.model).diagonal().b
-    lost = state.found.gb**2 / (2.0 * bent) / state.found.value[:, None]
+    curvature = objective.hessian_operator(state.model).diagonal().b
+    lost = state.found.gb**2 / (2.0 * curvature) / state.found.value[:, None]
     assert lost.max() < 0.1 * solver.goal
 
 

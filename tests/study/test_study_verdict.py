@@ -69,10 +69,10 @@ def test_the_verdict_names_the_edge_and_what_cannot_be_told_apart():
     assert inner.edges == {}
 
 
-def unsettled(*whys, **more):
+def unconverged_sentences(*whys, **more):
     """The sentence about configurations that have not converged for these reasons."""
     done = [
-        replace(judged(k, np.ones(4), np.full(4, k), **more), unsettled=why, needs=times)
+        replace(judged(k, np.ones(4), np.full(4, k), **more), unconverged=why, needs=times)
         for k, (why, times) in enumerate(whys)
     ]
     found = judge(done, {}, 1, 0).sentences
@@ -81,19 +81,22 @@ def unsettled(*whys, **more):
 
 def test_what_has_not_converged_is_counted_by_its_reasons():
     slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
-    assert unsettled(fast, fast) == []
-    assert unsettled(slow, fast, swings, swings, ("ended_higher", None)) == [
+    assert unconverged_sentences(fast, fast) == []
+    assert unconverged_sentences(slow, fast, swings, swings, ("ended_higher", None)) == [
         "4 of 5 configurations have not converged: 1 still on the way (it needs about 3 times the "
         "epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
     assert (
         "(2 of them need about 4 times the epochs, in the median)"
-        in (unsettled(slow, ("not_converged", 5.0), unknown, unknown)[0])
+        in (unconverged_sentences(slow, ("not_converged", 5.0), unknown, unknown)[0])
     )
-    assert "(one of them needs about 3 times the epochs)" in unsettled(slow, unknown)[0]
-    assert "(they need about 3 times the epochs, in the median)" in unsettled(slow, slow)[0]
-    assert unsettled(swings) == ["1 of 1 configuration has not converged: oscillating."]
+    assert "(one of them needs about 3 times the epochs)" in unconverged_sentences(slow, unknown)[0]
+    assert (
+        "(they need about 3 times the epochs, in the median)"
+        in unconverged_sentences(slow, slow)[0]
+    )
+    assert unconverged_sentences(swings) == ["1 of 1 configuration has not converged: oscillating."]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from separatrix.cli import tables
 from separatrix.cli.output import Output
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import best_rows, cells
-from separatrix.text import command, counted, in_words, one_line, short_name
+from separatrix.text import counted, describe_configuration, one_line, shell_command, short_name
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
@@ -62,22 +62,23 @@ def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     output.print_json(plain_facts(facts) | {"report": None if page is None else str(page)})
     if not output.for_people:
         return
-    output.say(heading(facts))
+    output.say(study_heading(facts))
     told = [*facts.data.notes, *facts.notes]
     output.say(tables.notes(told) if told else "")
     output.say(tables.named(about(facts, MOST_FORMULAS)))
     output.say(study_table(facts, output.out.width))
-    output.say(verdict_text(facts))
+    output.say(study_verdict_text(facts))
     best_first = sorted(facts.rows, key=lambda row: row.mark != "best")
     shown = [row for row in best_first if row.observations][:MOST_SEEN]
     report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
-        output.say(Text(f"What was seen of all: {command('studies', 'show', facts.name)}", "dim"))
+        again = shell_command("studies", "show", facts.name)
+        output.say(Text(f"What was seen of all: {again}", "dim"))
     if page is not None:
         output.say(f"Report: {page}")
 
 
-def heading(facts: StudyFacts) -> RenderableType:
+def study_heading(facts: StudyFacts) -> RenderableType:
     """The name and the size of a study."""
     runs = len(facts.rows) * len(facts.seeds)
     work = f"{counted(runs, 'run')} · {tables.seconds(facts.seconds)}"
@@ -124,7 +125,7 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
     left = len(facts.rows) - len(rows)
     missing = ([f"{left:,} more rows"] if left else []) + spared
     if missing:
-        export = command("studies", "export", facts.name, "--out", "table.csv")
+        export = shell_command("studies", "export", facts.name, "--out", "table.csv")
         table.caption = f"Not shown: {', '.join(missing)}. See {export}"
         table.caption_justify = "left"
     return tables.spaced(table)
@@ -141,7 +142,7 @@ def _mark(row: Row) -> str:
     return "x" if row.diverged else _MARKS.get(row.mark, " ")
 
 
-def verdict_text(facts: StudyFacts) -> RenderableType:
+def study_verdict_text(facts: StudyFacts) -> RenderableType:
     """The sentences of the verdict, the first in bold."""
     first, *rest = facts.verdict.sentences
     grid = Table.grid()
@@ -155,7 +156,9 @@ def report_seen(output: Output, facts: StudyFacts, rows: Sequence[Row]) -> None:
     """Print the observations of some configurations."""
     text = Text()
     for row in rows:
-        text.append(f"{in_words(row.parameters) or 'the only configuration'}\n", "bold")
+        text.append(
+            f"{describe_configuration(row.parameters) or 'the only configuration'}\n", "bold"
+        )
         for sentence in row.observations:
             text.append(f"{fill(sentence, output.out.width, **_HANGING)}\n")
     text.rstrip()

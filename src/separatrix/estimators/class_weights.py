@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.validation import in_words, require_number
+from separatrix.estimators.validation import list_classes, require_number
 from separatrix.matrix import Array
 
 
@@ -73,7 +73,7 @@ def _named(given: Any, classes: Array) -> Array:
                 continue
             raise ParameterError(
                 f"The 'class_weight' parameter names the class {label!r}, which y does not have. "
-                f"Classes of y: {in_words(classes)}. Remove it, or correct the label.",
+                f"Classes of y: {list_classes(classes)}. Remove it, or correct the label.",
                 parameter="class_weight",
             )
         require_number(f"class_weight[{label!r}]", weight)

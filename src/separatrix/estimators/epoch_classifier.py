@@ -15,7 +15,7 @@ from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import make_dataset
 from separatrix.estimators.validation import (
-    in_words,
+    list_classes,
     require_choice,
     require_count,
     require_number,
@@ -141,8 +141,8 @@ class EpochClassifier(LinearClassifier):
             return given
         if given is not None and not np.array_equal(given, known):
             raise ValueError(
-                f"The classes {in_words(given)} are not those of the first call of partial_fit, "
-                f"{in_words(known)}. Leave them out after the first call."
+                f"The classes {list_classes(given)} are not those of the first call of "
+                f"partial_fit, {list_classes(known)}. Leave them out after the first call."
             )
         return known
 

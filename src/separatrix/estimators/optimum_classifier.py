@@ -19,7 +19,7 @@ from separatrix.estimators.threshold import Threshold, choose_threshold
 from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     as_seed,
-    in_words,
+    list_classes,
     require_choice,
     require_count,
     require_equal_lengths,
@@ -102,15 +102,15 @@ class OptimumClassifier(LinearClassifier):
         if len(self.classes_) != 2:
             raise ValueError(
                 "A threshold is a line between two classes. This model has "
-                f"{len(self.classes_)}: {in_words(self.classes_)}."
+                f"{len(self.classes_)}: {list_classes(self.classes_)}."
             )
         require_equal_lengths(X, y)
         scores = self.decision_function(X)
         labels = column_or_1d(y)
         if not np.array_equal(np.unique(labels), self.classes_):
             raise ValueError(
-                f"A threshold is found by rows of both classes, {in_words(self.classes_)}, and of "
-                f"no other. Got rows of {in_words(np.unique(labels))}."
+                f"A threshold is found by rows of both classes, {list_classes(self.classes_)}, and "
+                f"of no other. Got rows of {list_classes(np.unique(labels))}."
             )
         weights = as_weights(sample_weight, X, 1)
         weights = np.ones(len(labels)) if weights is None else weights
@@ -133,7 +133,7 @@ class OptimumClassifier(LinearClassifier):
                 Message(
                     "{positive:subject} must be one of {classes}. Got {given!r} instead.",
                     positive=Parameter("positive"),
-                    classes=in_words(self.classes_),
+                    classes=list_classes(self.classes_),
                     given=positive,
                 )
             )
@@ -233,8 +233,8 @@ class OptimumClassifier(LinearClassifier):
         if self.coef_.shape != shape or not np.array_equal(self.classes_, data.classes):
             raise ValueError(
                 f"warm_start=True goes on from the last fit, with coef_ of shape "
-                f"{self.coef_.shape} and the classes {in_words(self.classes_)}. This one has "
-                f"{shape} and {in_words(data.classes)}. Set warm_start=False to begin anew."
+                f"{self.coef_.shape} and the classes {list_classes(self.classes_)}. This one has "
+                f"{shape} and {list_classes(data.classes)}. Set warm_start=False to begin anew."
             )
         return self._model()
 

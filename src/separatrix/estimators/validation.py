@@ -209,7 +209,7 @@ def require_known_classes(y: Array, classes: Array, *, validation: bool = False)
     unseen = np.setdiff1d(y, classes)
     if not len(unseen):
         return
-    known = in_words(classes)
+    known = list_classes(classes)
     if validation:
         raise ValueError(
             f"y_val has the class {unseen[0]!s}, which y does not have. Classes of y: {known}. "
@@ -221,7 +221,7 @@ def require_known_classes(y: Array, classes: Array, *, validation: bool = False)
     )
 
 
-def in_words(classes: Array) -> str:
+def list_classes(classes: Array) -> str:
     """The classes as a reader writes them."""
     return ", ".join(str(c) for c in classes)
 

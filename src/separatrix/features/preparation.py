@@ -22,7 +22,7 @@ from separatrix.errors import Message, Parameter
 from separatrix.features.categorical_columns import Categories
 from separatrix.features.numeric_columns import Numbers
 from separatrix.features.settings import Settings
-from separatrix.features.step import Constant, Step
+from separatrix.features.step import Constant, PreparationStep
 from separatrix.features.step_schemas import COLUMNS, WORDS, pack_steps, unpack_steps
 from separatrix.features.text_columns import Vectoriser, tell_missing
 from separatrix.features.value_checks import require_values
@@ -61,7 +61,7 @@ class Preparation:
     """
 
     columns: dict[str, Kind] | None  # None: the table is a matrix
-    steps: list[Step]
+    steps: list[PreparationStep]
     sparse: bool
     refuse: bool
     notes: list[str]
@@ -107,7 +107,7 @@ class Preparation:
             notes.append("Bytes were divided by 255.")
         if divide is not None and not settings.standardise:  # which would undo it
             step = replace(step, scale=np.full(d, float(divide)))
-        steps: list[Step] = [Constant(), step] if settings.constant else [step]
+        steps: list[PreparationStep] = [Constant(), step] if settings.constant else [step]
         return cls(None, steps, sp.issparse(X), settings.missing == "refuse", notes)
 
     @property
@@ -215,10 +215,10 @@ def _table(table: Any) -> Any:
 
 def _steps_of(
     table: Columns, kinds: Mapping[str, Kind], settings: Settings, notes: list[str]
-) -> list[Step]:
+) -> list[PreparationStep]:
     """Numbers first, then categories, then text, each in the order of the table."""
     of = {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
-    steps: list[Step] = [Constant()] if settings.constant else []
+    steps: list[PreparationStep] = [Constant()] if settings.constant else []
     if of["numbers"]:
         steps.append(
             Numbers.fit(table, of["numbers"], settings.missing, settings.standardise, notes)
@@ -263,7 +263,7 @@ def _steps_of(
     return steps
 
 
-def _sparse_pays(steps: list[Step]) -> bool:
+def _sparse_pays(steps: list[PreparationStep]) -> bool:
     """Words are rare. A row has one entry for each column of categories, and all numbers."""
     if any(isinstance(step, Vectoriser) for step in steps):
         return True
@@ -271,7 +271,7 @@ def _sparse_pays(steps: list[Step]) -> bool:
     return filled < _SPARSE_PAYS * sum(len(step.names) for step in steps)
 
 
-def _require_consistent(columns: Mapping[str, Kind] | None, steps: list[Step]) -> None:
+def _require_consistent(columns: Mapping[str, Kind] | None, steps: list[PreparationStep]) -> None:
     """Every step must find its columns in the table."""
     if not steps:
         raise schema_error("steps", "have a step", [])

@@ -15,7 +15,7 @@ from separatrix.matrix import Array
 from separatrix.readers.columns import Columns
 
 
-class Step(Protocol):
+class PreparationStep(Protocol):
     """One part of a preparation.
 
     - `kind`: the word for it in a file

@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.features.categorical_columns import Categories
 from separatrix.features.numeric_columns import Numbers
-from separatrix.features.step import Constant, Step
+from separatrix.features.step import Constant, PreparationStep
 from separatrix.features.text_columns import LONGEST_NGRAM, MOST_HASHES, WAYS, Vectoriser
 from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
@@ -109,7 +109,7 @@ SCHEMAS: dict[str, Schema] = {
 ARRAYS = {Numbers.kind: ("fill", "shift", "scale"), Vectoriser.kind: ("idf",)}
 
 
-def pack_steps(steps: Sequence[Step]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+def pack_steps(steps: Sequence[PreparationStep]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
     """The steps as plain values, and their arrays by the number of the step."""
     packed = [{"kind": step.kind, **SCHEMAS[step.kind].pack(step)} for step in steps]
     arrays: dict[str, Array] = {}
@@ -121,7 +121,7 @@ def pack_steps(steps: Sequence[Step]) -> tuple[list[dict[str, Any]], dict[str, A
     return packed, arrays
 
 
-def unpack_steps(value: Any, arrays: Any) -> list[Step]:
+def unpack_steps(value: Any, arrays: Any) -> list[PreparationStep]:
     """The steps that `pack_steps` was given."""
     if not isinstance(arrays, Mapping):
         raise schema_error("its arrays", "be a dict", arrays)

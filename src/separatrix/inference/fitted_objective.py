@@ -12,7 +12,7 @@ from separatrix.data import Block, Dataset
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.training_data import as_weights, make_dataset
-from separatrix.estimators.validation import in_words
+from separatrix.estimators.validation import list_classes
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -50,8 +50,8 @@ class FittedObjective:
         _require_same_columns(estimator, checked)
         if not np.array_equal(data.classes, estimator.classes_):
             raise ValueError(
-                f"y has the classes {in_words(data.classes)}, and the fit has "
-                f"{in_words(estimator.classes_)}. Give the y of the fit."
+                f"y has the classes {list_classes(data.classes)}, and the fit has "
+                f"{list_classes(estimator.classes_)}. Give the y of the fit."
             )
         (block,) = data.blocks()
         given = as_weights(sample_weight, X, 1)

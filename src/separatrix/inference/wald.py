@@ -45,7 +45,7 @@ def covariance(fit: FittedObjective, names: Sequence[str]) -> Array:
 def _hessian(fit: FittedObjective, recentring: Recentring) -> Array:
     """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
     d, _, K = fit.model.W.shape
-    H = block_diag(*fit.objective.curvature(fit.model, recentring).hessian()[0])
+    H = block_diag(*fit.objective.hessian_operator(fit.model, recentring).matrix()[0])
     H = np.tril(H) + np.tril(H, -1).T
     order = np.r_[d, :d] if fit.task.bias else np.arange(d)
     kept = (np.arange(K)[:, None] * (d + 1) + order).ravel()

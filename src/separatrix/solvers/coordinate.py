@@ -132,11 +132,11 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
         fall,
     )
     if written_out:
-        at.by_hessian(objective.curvature(state.model, recentring).hessian(least))
+        at.by_hessian(objective.hessian_operator(state.model, recentring).matrix(least))
     else:
         block, scale = _only_block(objective), objective.scale(model.n_models)
         if objective.loss.coupling(model.n_outputs) == "none":
-            (rows,) = objective.curvature(state.model).of_rows(least)
+            (rows,) = objective.hessian_operator(state.model).of_rows(least)
         else:
             rows = objective.loss_gradient(block, state.model)
         at.by_columns(

@@ -248,7 +248,7 @@ def _by_factors(
         model = state.model if every else state.model.select(some)
         part = objective if every else objective.select(some)
         scores = state.found.scores if every else ()
-        H = part.curvature(model, part.recentring(len(some)), scores).hessian()
+        H = part.hessian_operator(model, part.recentring(len(some)), scores).matrix()
         _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
         ahead.put(some, fresh)

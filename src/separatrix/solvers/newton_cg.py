@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.hessian import Curvature
+from separatrix.hessian import HessianOperator
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -26,7 +26,7 @@ def solve_by_conjugate_gradients(
     is exact enough leaves the batch.
     """
     recentring = objective.recentring(gradient.n_models)
-    at = objective.curvature(state.model, recentring, state.found.scores)
+    at = objective.hessian_operator(state.model, recentring, state.found.scores)
     M = _preconditioner(objective, at)
     out = Model(np.zeros_like(gradient.W), np.zeros_like(gradient.b))
     r = gradient.times(np.full(gradient.n_models, -1.0))
@@ -59,7 +59,7 @@ def solve_by_conjugate_gradients(
     return out, {"norm": norm}
 
 
-def _preconditioner(objective: Objective, at: Curvature) -> Model:
+def _preconditioner(objective: Objective, at: HessianOperator) -> Model:
     D = at.diagonal()
     W = DIAGONAL_SHARE * D.W + (1.0 - DIAGONAL_SHARE) * objective.penalty.gradient(
         np.ones(D.W.shape)

@@ -33,7 +33,7 @@ from separatrix.study.store.encoding import to_text
 from separatrix.study.store.errors import StoreError
 from separatrix.study.store.reader import read_facts
 from separatrix.study.store.writer import StudyWriter, claim_study, create_study
-from separatrix.text import command
+from separatrix.text import shell_command
 from separatrix.training import OnEpoch
 from separatrix.training.history import History
 
@@ -247,7 +247,7 @@ def _is_finished(
     if difference is not None:
         raise StoreError(
             f"{store.path} has a study {name!r} with {difference}. Choose another name, or "
-            f"delete that one: {command('studies', 'delete', name)}"
+            f"delete that one: {shell_command('studies', 'delete', name)}"
         )
     if not resume:
         state = "finished" if stored["finished"] else "not finished"

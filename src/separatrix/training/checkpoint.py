@@ -76,7 +76,7 @@ class Snapshot:
 
     Attributes
     ----------
-    running : numbers of the models still trained; `state` and `watch` are of these
+    running : numbers of the models still trained; `state` and `running_models` are of these
     finished : the models read off so far
     history : (fields, B, epochs)
     start_value : (B,) the objective before the first epoch
@@ -86,7 +86,7 @@ class Snapshot:
 
     running: Array
     state: State
-    watch: RunningModels
+    running_models: RunningModels
     finished: list[FinishedModel]
     history: Array
     start_value: Array
@@ -174,7 +174,9 @@ def _evaluated(state: State, objective: Objective) -> State:
 def _is_of_one_batch(at: Snapshot) -> bool:
     """Whether the parts are of as many models, and the numbers of models are some of the batch."""
     W, B, n = at.state.model.W, len(at.running), len(at.start_value)
-    remembered = [part.W if isinstance(part, Model) else part for part in vars(at.watch).values()]
+    remembered = [
+        part.W if isinstance(part, Model) else part for part in vars(at.running_models).values()
+    ]
     return (
         W.shape[1] == B
         and all(a.shape in ((B,), W.shape) for a in remembered)
@@ -184,8 +186,16 @@ def _is_of_one_batch(at: Snapshot) -> bool:
     )
 
 
+def _make_snapshot(watch: RunningModels, **others: Any) -> Snapshot:
+    return Snapshot(running_models=watch, **others)
+
+
+def _parts_of_snapshot(at: Snapshot) -> dict[str, Any]:
+    return {**vars(at), "watch": at.running_models}  # by the name it has in files
+
+
 _SNAPSHOT = record(
-    Snapshot,
+    _make_snapshot,
     {
         "running": array("i", 1),
         "state": STATE,
@@ -214,4 +224,5 @@ _SNAPSHOT = record(
         "offset": COUNT,
         "seconds": FLOAT,
     },
+    _parts_of_snapshot,
 ).such_that(_is_of_one_batch, "have parts of one batch of models")

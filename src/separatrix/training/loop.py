@@ -144,7 +144,7 @@ class _Batch:
         self.offset = self.state.epoch
         weights, value, B = self.state.model, self.state.found.value, len(self.running)
         self.start_value = value.copy()
-        self.watch = RunningModels(
+        self.running_models = RunningModels(
             first=np.where(value > 0.0, value, np.nan),
             above=np.zeros(B, int),
             sane=weights if weights is self.start_model else weights.copy(),
@@ -170,10 +170,14 @@ class _Batch:
         self.state = self.solver.step(self.objective, self.state)
         self._record()
         sane = self._note_divergence()
-        waited = note_validation(self.watch, self.stop, self.records, self.state.model, self.epoch)
-        self.gap_check: GapCheck = check_gaps(self.objective, self.state, self.watch, self.stop.tol)
+        waited = note_validation(
+            self.running_models, self.stop, self.records, self.state.model, self.epoch
+        )
+        self.gap_check: GapCheck = check_gaps(
+            self.objective, self.state, self.running_models, self.stop.tol
+        )
         tests = {
-            "diverged": has_diverged(self.watch, self.records["objective"]),
+            "diverged": has_diverged(self.running_models, self.records["objective"]),
             "tol": self.gap_check.solved,
             self.solver.done_reason: self.state.done,
             "gradient_tol": self.records["gradient_norm"] <= self.stop.gradient_tol,
@@ -207,25 +211,27 @@ class _Batch:
 
     def _note_divergence(self) -> Array:
         """Which models' objectives are finite and not far above the start."""
-        watch, value = self.watch, self.records["objective"]
-        sane = note_divergence(watch, value, self.solver.descends)
+        running_models, value = self.running_models, self.records["objective"]
+        sane = note_divergence(running_models, value, self.solver.descends)
         # The objective of a solver with dual variables rises and falls: the lowest point is kept.
         kept = sane & (value < self._value_kept()) if self.state.duals else sane
         self._unsaved = kept
-        watch.sane_epoch = np.where(kept, self.epoch, watch.sane_epoch)
+        running_models.sane_epoch = np.where(kept, self.epoch, running_models.sane_epoch)
         return sane
 
     def _value_kept(self) -> Array:
         """The objective (B,) at the epoch whose weights are kept as the last sane ones."""
-        epochs, at = self.watch.sane_epoch, FIELDS.index("objective")
+        epochs, at = self.running_models.sane_epoch, FIELDS.index("objective")
         recorded = self.history[at, self.running, np.maximum(epochs - 1, 0)]
         return np.where(epochs > 0, recorded, self.start_value[self.running])
 
     def _save_sane(self) -> None:
         """Keep the weights of this epoch where they are sane: the next one may spoil them."""
-        if self._unsaved.any() and self.watch.sane is self.start_model:  # which is not changed
-            self.watch.sane = self.start_model.copy()
-        copy_weights(self.watch.sane, self.state.model, self._unsaved)
+        if (
+            self._unsaved.any() and self.running_models.sane is self.start_model
+        ):  # which is not changed
+            self.running_models.sane = self.start_model.copy()
+        copy_weights(self.running_models.sane, self.state.model, self._unsaved)
         self._unsaved = np.zeros(len(self.running), bool)
 
     def _stop(self, reasons: list[str], sane: Array) -> None:
@@ -262,12 +268,12 @@ class _Batch:
 
     def _kept_weights(self, i: int, reason: str) -> tuple[Model, int]:
         """The models among which are the weights that are kept of model i, and their epoch."""
-        watch = self.watch
-        risen = bool(self.state.duals) and watch.sane_epoch[i] < self.epoch
+        running_models = self.running_models
+        risen = bool(self.state.duals) and running_models.sane_epoch[i] < self.epoch
         if reason == "diverged" or risen:
-            return watch.sane, int(watch.sane_epoch[i])
-        if watch.best_epoch[i] > 0:
-            return watch.best, int(watch.best_epoch[i])
+            return running_models.sane, int(running_models.sane_epoch[i])
+        if running_models.best_epoch[i] > 0:
+            return running_models.best, int(running_models.best_epoch[i])
         return self.state.model, self.epoch
 
     def _finished(
@@ -278,7 +284,7 @@ class _Batch:
         if source is self.state.model:
             certificate = self.gap_check.certificates.get(i)
             if certificate is None and self.state.duals:
-                certificate = certify_some(self.objective, self.state, self.watch, one)[i]
+                certificate = certify_some(self.objective, self.state, self.running_models, one)[i]
         return FinishedModel(
             int(self.running[i]),
             reading,
@@ -288,7 +294,7 @@ class _Batch:
             kept,
             self.state.select(one) if go_on else None,
             certificate,
-            float(self.watch.bound[i]),
+            float(self.running_models.bound[i]),
         )
 
     def interrupt(self) -> None:
@@ -312,7 +318,7 @@ class _Batch:
             return
         if len(keep):
             self.state = self.state.select(keep)
-            self.watch = self.watch.select(keep)
+            self.running_models = self.running_models.select(keep)
         self._focus(self.running[keep])
 
     def progress(self) -> Progress:
@@ -322,7 +328,7 @@ class _Batch:
             self.epochs,
             self.running,
             self.records,
-            proven_gaps(self.state, self.watch, self.stop.tol, self.gap_check),
+            proven_gaps(self.state, self.running_models, self.stop.tol, self.gap_check),
             self.checkpoint,
             members,
             self.ended,
@@ -357,7 +363,7 @@ class _Batch:
             Snapshot(
                 running=self.running[keep],
                 state=self.state.select(keep),
-                watch=self.watch.select(keep),
+                running_models=self.running_models.select(keep),
                 finished=self.finished,
                 history=self.history,
                 start_value=self.start_value,
@@ -377,7 +383,11 @@ class _Batch:
                     f"Model {f.model} had ended when the checkpoint was taken, by a run with "
                     "keep_state=False: its state was not kept. Resume with keep_state=False."
                 )
-        self.state, self.watch, self.finished = there.state, there.watch, there.finished
+        self.state, self.running_models, self.finished = (
+            there.state,
+            there.running_models,
+            there.finished,
+        )
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds

@@ -69,7 +69,7 @@ class Trace:
 
     def still_swings(self) -> bool:
         """Whether an oscillating run has not settled."""
-        return self.oscillates() and not settled(self.history["objective"])
+        return self.oscillates() and not oscillation_ended(self.history["objective"])
 
     def oscillates(self) -> bool:
         """Whether the objective rose in several epochs, a twentieth of all, or rose to stay.
@@ -97,11 +97,13 @@ def rises(objective: Array) -> Array:
     return np.flatnonzero(rose)
 
 
-def settled(objective: Array) -> bool:
-    """Whether the swings of a run have died out: none in the second half of its epochs (T,).
+def oscillation_ended(objective: Array) -> bool:
+    """Whether the oscillation of a run has ended: no rise in the second half of its epochs (T,).
 
-    >>> settled(np.array([3.0, 4.0, 2.0, 1.0, 0.9, 0.8])), settled(np.array([2.0, 1.0, 2.0, 1.0]))
-    (True, False)
+    >>> oscillation_ended(np.array([3.0, 4.0, 2.0, 1.0, 0.9, 0.8]))
+    True
+    >>> oscillation_ended(np.array([2.0, 1.0, 2.0, 1.0]))
+    False
     """
     late = objective[max(len(objective) // 2 - 1, 0) :]
     return not len(rises(late)) and not _ended_above(objective)

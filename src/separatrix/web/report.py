@@ -18,7 +18,7 @@ from separatrix.charts.drawing.html_page import content_policy
 from separatrix.files import replace_file
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import cells, to_csv
-from separatrix.text import counted, in_words
+from separatrix.text import counted, describe_configuration
 
 _MOST_ROWS = 1000  # of the table; the CSV has them all
 _MOST_SEEN = 50
@@ -67,7 +67,7 @@ def report_page(facts: StudyFacts) -> str:
     validated = "validation" in facts.data.rows
     shown = [_line(facts, row, validated) for row in rows[:_MOST_ROWS]]
     seen = [
-        (in_words(row.parameters) or "the only configuration", row.observations)
+        (describe_configuration(row.parameters) or "the only configuration", row.observations)
         for row in rows[:_MOST_SEEN]
         if row.observations
     ]

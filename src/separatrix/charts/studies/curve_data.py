@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Row, StudyFacts
-from separatrix.text import in_words, value_words
+from separatrix.text import describe_configuration, value_words
 from separatrix.training.history import History
 
 
@@ -107,7 +107,7 @@ def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
             TrainingCurve(
                 number=told.number,
                 label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
-                words=in_words(own) or "the only configuration",
+                words=describe_configuration(own) or "the only configuration",
                 histories=facts.histories[told.number],
                 best_epoch=told.best_epoch,
                 best=told.mark == "best",

@@ -51,7 +51,13 @@ def show(output: Output, common: CommonOptions, name: Name = None, store: StoreF
 
     [b]separatrix studies show[/b]
     """
-    from separatrix.cli.study_tables import about, heading, plain_facts, report_seen, verdict_text
+    from separatrix.cli.study_tables import (
+        about,
+        plain_facts,
+        report_seen,
+        study_heading,
+        study_verdict_text,
+    )
 
     facts = _facts(name, store)
     output.print_json(plain_facts(facts))
@@ -59,8 +65,8 @@ def show(output: Output, common: CommonOptions, name: Name = None, store: StoreF
         return
     from separatrix.cli import tables
 
-    output.say(heading(facts), "\n")
-    output.say(verdict_text(facts))
+    output.say(study_heading(facts), "\n")
+    output.say(study_verdict_text(facts))
     versions = ", ".join(f"{key} {value}" for key, value in facts.versions.items())
     rows: list[tuple[str, Any]] = [
         *about(facts),

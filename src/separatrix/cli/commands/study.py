@@ -108,7 +108,7 @@ def study(
     from separatrix.study import Study
     from separatrix.study.planning.data import StudyData, run_arguments
     from separatrix.study.planning.default_grid import COURSE, choose_grid
-    from separatrix.text import command as command_line
+    from separatrix.text import shell_command
     from separatrix.workflow.preparing import prepare_source
 
     given = grid_options.grid()
@@ -134,7 +134,7 @@ def study(
         notes=[*choice.notes, *grid_options.notes(estimator)],
     )
     unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
-    made.command = command_line(
+    made.command = shell_command(
         *("study", source),
         *words_of(choice.grid),
         *given_options(replace(grid_options, **unsaid)),
@@ -149,7 +149,7 @@ def study(
             )
     except KeyboardInterrupt:
         study_options.name, study_options.resume = made.name, True
-        again = command_line(*shlex.split(made.command)[1:], *given_options(study_options))
+        again = shell_command(*shlex.split(made.command)[1:], *given_options(study_options))
         output.error("Interrupted: what is done is kept. Go on with:")
         output.err.print(again, soft_wrap=True)  # to be copied as it is
         return INTERRUPTED

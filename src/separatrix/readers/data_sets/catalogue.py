@@ -43,7 +43,7 @@ _A5A_FEATURES = 123  # a5a itself lacks the last one
 
 
 @dataclass(frozen=True)
-class DataSet:
+class CatalogueEntry:
     """A registered data set: what it is, its files, and how they are read."""
 
     name: str
@@ -145,7 +145,7 @@ _COURSE = "the course's own files"
 DATA_SETS = {
     data.name: data
     for data in [
-        DataSet(
+        CatalogueEntry(
             "iris",
             "Three kinds of iris by four lengths (Fisher 1936), from scikit-learn.",
             150,
@@ -154,7 +154,7 @@ DATA_SETS = {
             "the course's 100/25/25",
             _from_scikit_learn("load_iris", own=iris_split),
         ),
-        DataSet(
+        CatalogueEntry(
             "wine",
             "Three growers of wine by thirteen measurements, from scikit-learn.",
             178,
@@ -163,7 +163,7 @@ DATA_SETS = {
             _DRAWN,
             _from_scikit_learn("load_wine"),
         ),
-        DataSet(
+        CatalogueEntry(
             "breast-cancer",
             "Benign and malignant tumours by thirty measurements, from scikit-learn.",
             569,
@@ -172,7 +172,7 @@ DATA_SETS = {
             _DRAWN,
             _from_scikit_learn("load_breast_cancer"),
         ),
-        DataSet(
+        CatalogueEntry(
             "digits",
             "Handwritten digits of 8 x 8 pixels, from scikit-learn.",
             1797,
@@ -181,7 +181,7 @@ DATA_SETS = {
             _DRAWN,
             _from_scikit_learn("load_digits", words=False),
         ),
-        DataSet(
+        CatalogueEntry(
             "a5a",
             "Income above 50,000 dollars a year, from the census of 1994 in 123 binary features.",
             32561,
@@ -196,7 +196,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "a9a",
             "The same as a5a, with more rows for training.",
             48842,
@@ -211,7 +211,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "mnist",
             "Handwritten digits of 28 x 28 pixels.",
             70000,
@@ -238,7 +238,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "sms-spam",
             "Short messages, spam or ham (Almeida and Hidalgo 2011).",
             5574,
@@ -255,7 +255,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "rt-polarity",
             "Sentences from film reviews, positive or negative (Pang and Lee 2005).",
             10662,
@@ -274,7 +274,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "adult",
             "Income above 50,000 dollars a year, from the census of 1994 in 14 mixed columns.",
             48842,
@@ -296,7 +296,7 @@ DATA_SETS = {
                 ),
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "cs725/iris",
             "Iris as a course hands it out; 'iris' has the same rows and needs no file.",
             150,
@@ -314,7 +314,7 @@ DATA_SETS = {
                 "8a19d51ed7004b0a0b650521dcaca62116b59a8e84337c187f069ed8280c1ac3",
             ),
         ),
-        DataSet(
+        CatalogueEntry(
             "cs725/binary",
             "Two classes in the plane, from a course's homework.",
             300,

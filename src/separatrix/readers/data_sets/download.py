@@ -21,7 +21,7 @@ from separatrix.readers.compression.decompression import read_bytes
 from separatrix.readers.compression.size_limits import require_room
 
 # Called with the file's name, the bytes that have come, and the bytes to come (0: not known).
-Progress: TypeAlias = Callable[[str, int, int], None]
+OnDownload: TypeAlias = Callable[[str, int, int], None]
 
 _PIECE = 1 << 18
 _MOST_BYTES = 1 << 28  # no file here is as large
@@ -72,12 +72,12 @@ def find(file: File) -> Path | None:
     return path
 
 
-def obtain(file: File, progress: Progress | None = None) -> Path:
+def obtain(file: File, progress: OnDownload | None = None) -> Path:
     """The file on this machine, fetched if need be."""
     return obtain_all([file], progress)[0]
 
 
-def obtain_all(files: Sequence[File], progress: Progress | None = None) -> list[Path]:
+def obtain_all(files: Sequence[File], progress: OnDownload | None = None) -> list[Path]:
     """The files on this machine, fetched if need be; all that cannot be are told at once."""
     lacking = [file for file in files if find(file) is None]
     for_hand = [file for file in lacking if not file.address]
@@ -96,7 +96,7 @@ def _advice(files: Sequence[File]) -> str:
     return f"Put {what} {where}."
 
 
-def _obtained(file: File, progress: Progress | None, lacking: Sequence[File]) -> Path:
+def _obtained(file: File, progress: OnDownload | None, lacking: Sequence[File]) -> Path:
     """A file from its public home; where that cannot be reached, all that are lacking are told."""
     advice = _advice([other for other in lacking if find(other) is None])
     try:
@@ -133,7 +133,7 @@ def _sha256(path: Path, _changed: int, _size: int) -> str:
     return hashlib.sha256(read_bytes(path).data).hexdigest()
 
 
-def _fetched(file: File, progress: Progress | None) -> bytes:
+def _fetched(file: File, progress: OnDownload | None) -> bytes:
     """The bytes at a file's address; every way to fail is an OSError."""
     import http.client
     import urllib.request

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from separatrix.readers.data_sets.catalogue import DATA_SETS, DataSet
-from separatrix.readers.data_sets.download import File, Progress, find, obtain_all, places
+from separatrix.readers.data_sets.catalogue import DATA_SETS, CatalogueEntry
+from separatrix.readers.data_sets.download import File, OnDownload, find, obtain_all, places
 from separatrix.readers.source import Source
 from separatrix.readers.splits import Split
 
@@ -59,7 +59,7 @@ def _state(file: File) -> dict[str, str | None]:
     }
 
 
-def fetch(name: str, progress: Progress | None = None) -> list[Path]:
+def fetch(name: str, progress: OnDownload | None = None) -> list[Path]:
     """Return the paths of a data set's files; those that are not here are downloaded.
 
     `progress(file, bytes, total)` is called while a file comes; total is 0 where it is not known.
@@ -68,7 +68,7 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
 
 
 def read(
-    name: str, *, seed: int = 0, split: Split = None, progress: Progress | None = None
+    name: str, *, seed: int = 0, split: Split = None, progress: OnDownload | None = None
 ) -> Source:
     """Read a data set, with its own split where it has one."""
     data = _known(name)
@@ -83,7 +83,7 @@ def suggestion(name: str) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def _known(name: str) -> DataSet:
+def _known(name: str) -> CatalogueEntry:
     if name not in DATA_SETS:
         raise ValueError(
             f"There is no data set {name!r}.{suggestion(name)} Names: {', '.join(names())}."

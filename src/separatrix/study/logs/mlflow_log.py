@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from separatrix.study.logs.log import LogError, StudyInfo
-from separatrix.text import in_words, value_cell
+from separatrix.text import describe_configuration, value_cell
 from separatrix.training import Epoch
 
 EXPERIMENT, VARIABLE = "separatrix", "MLFLOW_EXPERIMENT_NAME"
@@ -143,7 +143,7 @@ class MlflowLog:
 
     def _child(self, first: Epoch) -> str:
         return self._create(
-            f"{in_words(first.parameters)}, seed {first.seed}",
+            f"{describe_configuration(first.parameters)}, seed {first.seed}",
             {**self.shared, **first.parameters, "seed": first.seed},
             {PARENT: self.parent, CONFIGURATION: str(first.number), SEED: str(first.seed)},
         )

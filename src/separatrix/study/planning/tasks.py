@@ -14,7 +14,7 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.training_data import make_dataset
 from separatrix.study.planning.data import StudyData
 from separatrix.study.planning.plan import StudyPlan
-from separatrix.text import in_words
+from separatrix.text import describe_configuration
 from separatrix.training.batching import share_passes
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.task import Task
@@ -45,7 +45,7 @@ class StudyTasks:
                 refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
-                chosen = in_words(plan.configurations[run.configuration])
+                chosen = describe_configuration(plan.configurations[run.configuration])
                 message = Message("{which}: {what}", which=chosen, what=message_of(error))
                 raise kind(message) from None
             if data.validation is None and (task.stop.patience >= 0).any():

@@ -12,16 +12,16 @@ from separatrix.text import counted
 from separatrix.verdict.certificate import SMALL_GAP
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
-from separatrix.verdict.trace import STILL_FALLING, settled
+from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 
-UNSETTLED = ("diverged", "not_converged", "oscillating", "ended_higher")
+NOT_CONVERGED_KINDS = ("diverged", "not_converged", "oscillating", "ended_higher")
 # Diagnoses of the data or the objective: reported once for all runs.
-ABOUT_THE_DATA = ("separable", "scales", "rare_class")
-SLOWING = -0.05  # the fall must shrink at least as this power of the epoch to be extrapolated
+DATA_DIAGNOSES = ("separable", "scales", "rare_class")
+SLOWEST_DECAY = -0.05  # the fall must shrink at least as this power of the epoch to be extrapolated
 POINTS = 24
 _UNKNOWN = "How many more epochs it needs cannot be told from its fall so far"
-LEAST = 20  # epochs, from which the fall can be extrapolated
-APART = 3.0  # the largest useful ratio of the latest to the earliest end
+FEWEST_EPOCHS = 20  # epochs, from which the fall can be extrapolated
+LARGEST_RANGE = 3.0  # the largest useful ratio of the latest to the earliest end
 
 
 def observe_run(
@@ -39,10 +39,10 @@ def observe_run(
 
     `needed` are the epochs between which it would be called converged, if that can be told.
     """
-    found = [d for d in diagnoses if d.kind not in ABOUT_THE_DATA]
+    found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     out = []
-    if not why_unsettled(diagnoses, history["objective"]):
-        out.append(_how_settled(history, stop_reason, kept_epoch, relative_gap))
+    if not find_unconverged(diagnoses, history["objective"]):
+        out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
             more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
@@ -58,20 +58,22 @@ def observe_run(
     return out
 
 
-def why_unsettled(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
+def find_unconverged(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
     """Why a run has not converged, by its diagnosis; "" if it has: swings may have died out.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
-    >>> why_unsettled(swings, np.array([1.0, 2.0, 1.0, 2.0])), why_unsettled(swings, np.ones(4))
-    ('oscillating', '')
+    >>> find_unconverged(swings, np.array([1.0, 2.0, 1.0, 2.0]))
+    'oscillating'
+    >>> find_unconverged(swings, np.ones(4))
+    ''
     """
     kinds = {d.kind for d in diagnoses}
-    if "oscillating" in kinds and settled(objective):
+    if "oscillating" in kinds and oscillation_ended(objective):
         kinds.remove("oscillating")
-    return next((kind for kind in UNSETTLED if kind in kinds), "")
+    return next((kind for kind in NOT_CONVERGED_KINDS if kind in kinds), "")
 
 
-def _how_settled(
+def _convergence_sentence(
     history: Mapping[str, Array], stop_reason: str, kept_epoch: int, relative_gap: float | None
 ) -> str:
     epochs = len(history["objective"])
@@ -149,7 +151,7 @@ def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, i
     True
     """
     made = len(objective)
-    if made < LEAST or not _falls(objective, np.array([made]))[0] > STILL_FALLING:
+    if made < FEWEST_EPOCHS or not _falls(objective, np.array([made]))[0] > STILL_FALLING:
         return None
     if longer is not None:
         later = np.arange(made, len(longer) + 1)
@@ -169,10 +171,10 @@ def _extrapolate(objective: Array) -> tuple[int, int] | None:
         return None
     steps = np.log(STILL_FALLING / fall[-1])
     rate, slope = _slope(at, np.log(fall)), _slope(np.log(at), np.log(fall))
-    if rate >= 0.0 or slope >= SLOWING:
+    if rate >= 0.0 or slope >= SLOWEST_DECAY:
         return None
     low, high = sorted((T + steps / rate, T * np.exp(steps / slope)))
-    return (int(low), int(np.ceil(high))) if high <= APART * low else None
+    return (int(low), int(np.ceil(high))) if high <= LARGEST_RANGE * low else None
 
 
 def _falls(objective: Array, at: Array) -> Array:

@@ -18,10 +18,10 @@ from separatrix.penalty import ElasticNet
 from separatrix.study.planning.tasks import StudyTasks
 from separatrix.study.results.facts import MEASURES
 from separatrix.study.results.observations import (
-    ABOUT_THE_DATA,
+    DATA_DIAGNOSES,
     epochs_needed,
+    find_unconverged,
     observe_run,
-    why_unsettled,
 )
 from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
@@ -106,9 +106,9 @@ def _facts(
             needed=needed,
         ),
         "kinds": [d.kind for d in diagnoses],
-        "unsettled": why_unsettled(diagnoses, history["objective"]),
+        "unsettled": find_unconverged(diagnoses, history["objective"]),
         "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
-        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in ABOUT_THE_DATA],
+        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in DATA_DIAGNOSES],
         "seconds": float(history["seconds"][-1]),
     }
 

@@ -12,7 +12,7 @@ from scipy.special import bdtr, stdtr
 
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Comparison, Row, StudyVerdict
-from separatrix.text import counted, in_words, percent, value_words
+from separatrix.text import counted, describe_configuration, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
 LEVEL = 0.05  # of the tests
@@ -40,7 +40,7 @@ class FinishedConfiguration:
     right, losses : (n,), of every validation row the share of seeds that predict it right, and the
         mean of its losses; None without validation rows
     loss : the name of the loss
-    unsettled : why it has not converged, in the first seed that has not; "" if all have
+    unconverged : why it has not converged, in the first seed that has not; "" if all have
     """
 
     row: Row
@@ -49,7 +49,7 @@ class FinishedConfiguration:
     right: Array | None
     losses: Array | None
     loss: str
-    unsettled: str = ""
+    unconverged: str = ""
     needs: float | None = None  # times its epochs, until it would have converged
 
 
@@ -77,9 +77,9 @@ def judge(
     same = {c.number for c in comparisons if not c.by}
     edges = _edges(best, grid)
     sentences = [
-        f"Best: {in_words(best.row.parameters) or 'the only configuration'}.",
+        f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
         _score(best, seeds),
-        *_told_apart(comparisons, best),
+        *_significance_sentences(comparisons, best),
         *_edge_sentences(best, [one for one in others if one.row.number in same], edges, grid),
         *_diverged(diverged, runs, finished),
         *_unconverged(finished),
@@ -165,7 +165,9 @@ def _number(value: float | None, spread: float | None) -> str:
     return text if spread is None else f"{text} ± {spread:.2g}"
 
 
-def _told_apart(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> list[str]:
+def _significance_sentences(
+    comparisons: Sequence[Comparison], best: FinishedConfiguration
+) -> list[str]:
     if not comparisons:
         return []
     same = sum(not c.by for c in comparisons)
@@ -271,7 +273,7 @@ def _all_diverged(finished: Sequence[FinishedConfiguration], grid: Mapping[str, 
 def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     """How many have not converged, and why; those that diverged have a sentence of their own."""
     slow, swing, high = (
-        [one for one in finished if one.unsettled == kind]
+        [one for one in finished if one.unconverged == kind]
         for kind in ("not_converged", "oscillating", "ended_higher")
     )
     count = len(slow) + len(swing) + len(high)

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from separatrix.study.running.progress import OnStudyProgress, StudyProgress
-from separatrix.text import counted, in_words, percent, printable
+from separatrix.text import counted, describe_configuration, percent, printable
 
 
 class ProgressBar(Protocol):
@@ -86,7 +86,7 @@ def describe_progress(progress: StudyProgress) -> str:
         parts.append(f"{progress.diverged / progress.runs:.0%} diverged")
     if progress.best is not None:
         configuration, accuracy, _ = progress.best
-        words = in_words(configuration, short=True)
+        words = describe_configuration(configuration, short=True)
         parts.append(f"best {percent(accuracy)}{f': {words}' if words else ''}")
     return ", ".join(parts)
 

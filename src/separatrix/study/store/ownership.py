@@ -10,7 +10,7 @@ from pathlib import Path
 
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError
-from separatrix.text import command
+from separatrix.text import shell_command
 
 HELD: set[str] = set()  # tokens of the writers of this process
 STALE = 120.0  # seconds without a heartbeat, after which a writer elsewhere is taken for dead
@@ -33,7 +33,7 @@ def refuse_claimed(store: Store, connection: sqlite3.Connection, row: sqlite3.Ro
     raise StoreError(
         f"The study {row['name']!r} in {store.path} is being written by process "
         f"{owner['process']} on {owner['host']}. Wait for it or end it; its progress can be read "
-        f"meanwhile: {command('studies', 'show', row['name'])}"
+        f"meanwhile: {shell_command('studies', 'show', row['name'])}"
     )
 
 

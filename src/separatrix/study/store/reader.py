@@ -175,12 +175,12 @@ def _finished(
         right=_mean_rows(store, runs, "val_right"),
         losses=_mean_rows(store, runs, "val_loss"),
         loss=found[0]["loss"],
-        unsettled=next(filter(None, map(_unsettled, found)), ""),
+        unconverged=next(filter(None, map(_unconverged_kind, found)), ""),
         needs=max(needs) if needs else None,
     )
 
 
-def _unsettled(found: Mapping[str, Any]) -> str:
+def _unconverged_kind(found: Mapping[str, Any]) -> str:
     """Why a run has not converged; older stores have its diagnoses alone."""
     slow = "not_converged" if "not_converged" in found["kinds"] else ""
     return str(found.get("unsettled", slow))
