@@ -45,8 +45,8 @@ SX_INLINE void visit_model(const DualTask<T>& p, index_t i, index_t unit, Output
     }
 }
 
-// Problem    per model, max over U -sum_i C_i conjugate(U_i) - |W|^2 / 2, W = -sum_i C_i x_i U_i,
-//            one row at a time.
+// Problem    per model, one row at a time, with W = -sum_i C_i x_i U_i:
+//              max over U of -sum_i C_i conjugate(U_i) - |W|^2 / 2.
 // Given      a DualTask, with the rows of each block that are to be visited.
 // On return  every such row has been visited once by every model that is active there.
 // See        Keerthi, Sundararajan, Chang, Hsieh and Lin, A sequential dual method for large scale

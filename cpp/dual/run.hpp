@@ -1,6 +1,6 @@
 // Runs one task of a step: epochs over the rows until all of its units meet the stopping criterion.
 //
-// Problem    per unit, max over U -sum_i C_i conjugate(U_i) - |f W|^2 / 2 - the bias's part.
+// Problem    per unit, max over U of -sum_i C_i conjugate(U_i) - |f W|^2 / 2 - the bias's part.
 // Given      a step, and the units of the task.
 // On return  duals whose estimated gap is below the limit, or that have used up their epochs.
 // See        README.md for how the parts work together.
