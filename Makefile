@@ -33,12 +33,12 @@ study: $(VENV)/.installed  ## train, certify and compare classifiers on a first 
 notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the course's notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
 
-test: $(VENV)/.installed  ## run all tests (about 4 minutes on two cores)
-	@echo "running all tests with $(WORKERS) workers: about 4 minutes on two cores"
+test: $(VENV)/.installed  ## run all tests (about 3 minutes on two cores)
+	@echo "running all tests with $(WORKERS) workers: about 3 minutes on two cores"
 	@$(TESTS) $(BIN)/python $(PYTEST)
 
-test-fast: $(VENV)/.installed  ## run the tests that take no seconds each (about a minute)
-	@echo "running the fast tests with $(WORKERS) workers: about a minute on two cores"
+test-fast: $(VENV)/.installed  ## run the tests that take less than a second each (under a minute)
+	@echo "running the fast tests with $(WORKERS) workers: under a minute on two cores"
 	@$(TESTS) $(BIN)/python $(PYTEST) -m "not slow"
 
 test-oldest: $(OLDEST)/.installed  ## run all tests with the oldest versions that are allowed
