@@ -34,6 +34,7 @@ from support.batches import (
     solve_with,
 )
 from support.forms import FORMS, Form
+from support.layouts import random_csr
 
 DUAL = [form for form in FORMS if has_dual_form(form.loss) and form.loss.name[:5] != "perce"]
 BINARY = [form for form in DUAL if form.outputs == 1]
@@ -140,7 +141,7 @@ def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
     form = form_of(name, 3 if name == "softmax" else 1)
     rng = np.random.default_rng(1)
     B = 37
-    X = sp.random_array((300, 80), density=0.1, rng=rng, format="csr")
+    X = random_csr(300, 80, 0.1, rng)
     y = rng.integers(0, form.classes, 300)
     s = rng.integers(0, 3, (300, B)).astype(float)
     penalty = ElasticNet(0.0, np.geomspace(1.0, 1e-5, B))
@@ -284,7 +285,7 @@ def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
 def test_columns_are_read_as_rows_are_and_nothing_else_is_copied(dtype: type, single: bool) -> None:
     """The solver's copy is the only one, whether X comes by samples, by features or unsorted."""
     rng = np.random.default_rng(5)
-    X = sp.random_array((500, 2000), density=0.02, rng=rng).tocsr()
+    X = random_csr(500, 2000, 0.02, rng)
     X.data = rng.integers(1, 5, X.nnz).astype(dtype)
     y = (X[:, :40].sum(axis=1) > np.median(X[:, :40].sum(axis=1))).astype(np.int32)
     mixed = X[:, ::-1].tocsr()
@@ -462,7 +463,7 @@ def test_what_a_step_in_float32_hands_to_the_proof_is_what_its_duals_prove(
 def test_the_duals_of_many_rows_are_balanced_to_the_last_digits() -> None:
     rng = np.random.default_rng(3)
     n = 60_000
-    X = sp.random_array((n, 40), density=0.1, rng=rng).tocsr()
+    X = random_csr(n, 40, 0.1, rng)
     y = (X @ rng.standard_normal(40) + rng.standard_normal(n) > 0.5).astype(int)
     s = rng.exponential(1.0, (n, 2))
     data = Dataset.of(X, y, s)
@@ -561,7 +562,7 @@ def test_problems_that_dual_cannot_solve_are_refused_with_the_solvers_that_can()
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
     rng = np.random.default_rng(6)
-    X = sp.random_array((9_000, 60), density=0.1, rng=rng).tocsr()
+    X = random_csr(9_000, 60, 0.1, rng)
     X.data[:] = rng.standard_normal(X.nnz)
     y = (X @ rng.standard_normal(60) + rng.standard_normal(9_000) > 0.5).astype(int)
     s = rng.exponential(1.0, (9_000, 2))
