@@ -40,7 +40,7 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["fit", "nothing.csv"], 1, "There is no file or folder 'nothing.csv'"),
+        (["fit", "nothing.csv"], 1, "There is no file, folder or data set 'nothing.csv'"),
         (["fit", "iriss"], 1, "Did you mean 'iris'?"),
         (["fit", "people.csv", "--label", "wage"], 1, "There is no column 'wage'"),
         (["fit", "iris", "--header"], 2, "takes no option --header"),
@@ -52,11 +52,11 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "people.csv", "--format", "foo"], 2, "--format must be one of svmlight, table"),
         (["fit", "people.csv", "--features", "3"], 2, "is read as table, which has no option"),
         (["fit", "images", "--size", "0x6"], 2, "--size takes width and height"),
-        (["fit", "iris", "--model", "svm", "--loss", "hinge", "--l1", "1"], 2, "No solver brings"),
+        (["fit", "iris", "--model", "svm", "--loss", "hinge", "--l1", "1"], 2, "No solver finds"),
         (["search", "iris", "--C", "-1,1"], 2, "must be a number > 0"),
         (["evaluate", "m.sx", "iris", "--recall", "0"], 2, "--recall takes a share above 0"),
         (["fit", "iris", "--out", "no/m.sx"], 2, "There is no folder 'no' to write m.sx to."),
-        (["show", "people.csv"], 1, "people.csv is damaged, or no model file"),
+        (["show", "people.csv"], 1, "people.csv is damaged or is not a Separatrix model file"),
         (["show", "m.sx"], 1, "m.sx"),
         (["data", "show", "irsi"], 1, "There is no data set 'irsi'."),
         (["fit", "iris", "--model", "tree"], 2, "The model must be one of auto, logistic"),
@@ -88,14 +88,14 @@ def test_one_of_anything_is_not_several(folder):
     (folder / "one.csv").write_text(f"a,label\n\n{rows}")
     text = call("fit", "one.csv", "--out", "m.sx").stdout
     assert "20 rows, 1 feature, 2 classes" in text
-    assert "1 blank line was skipped." in text
+    assert "Skipped 1 blank line." in text
     assert "LogisticRegression, 1 feature, 2 classes" in call("show", "m.sx").stdout
 
 
 def test_a_pipe_is_read_if_its_format_is_told(folder):
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     os.mkfifo("pipe")
-    assert "is a pipe: it can be read once" in call("predict", "m.sx", "pipe", code=2).stderr
+    assert "which can be read only once" in call("predict", "m.sx", "pipe", code=2).stderr
     with subprocess.Popen(["cp", "people.csv", "pipe"]) as writer:
         answers = call("predict", "m.sx", "pipe", "--format", "table", "-q").stdout
     assert writer.returncode == 0
@@ -133,7 +133,7 @@ def test_what_is_marked_read_only_stays_even_for_a_user_who_may_write_anything(f
     (folder / "shut").mkdir(mode=0o555)
     for out in ("kept.sx", "shut/new.sx"):
         assert "may not be written" in call("fit", "iris", "--out", out, code=2).stderr
-    with pytest.raises(PermissionError, match="is read-only, and was not written"):
+    with pytest.raises(PermissionError, match="is read-only and was not written"):
         LogisticRegression().fit([[0.0], [1.0]], [0, 1]).save(folder / "kept.sx")
     assert (folder / "kept.sx").read_text() == "mine"
     assert list((folder / "shut").iterdir()) == []

@@ -88,7 +88,7 @@ def test_a_solver_that_stalls_hands_over_and_the_reason_tells_it():
     model = LogisticRegression().fit(*mixed_units())
     assert model.stop_reason_ == "tol"
     assert model.solver_ == "newton"
-    assert model.solver_reason_.startswith("dual: there are at least as many weights, 723, as rows")
+    assert model.solver_reason_.startswith("dual: there are at least as many weights (723) as rows")
     assert "stopped shrinking" in model.solver_reason_
     assert model.solver_reason_.endswith("so newton took over.")
     assert model.n_iter_ == model.history_.epochs == len(model.history_["seconds"])

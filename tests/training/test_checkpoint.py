@@ -132,28 +132,28 @@ def checkpoint():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rate": 0.2}, "another gradient's learning_rate: [0.3] there, [0.2] here"),
-        ({"rule": "adam"}, "another gradient's rule: plain there, adam here"),
-        ({"solver": PerceptronRule()}, "another solver: gradient there, perceptron here"),
-        ({"loss": "perceptron", "margin": 0.0}, "another loss: hinge there, perceptron here"),
-        ({"margin": 2.0}, "another margin: 1.0 there, 2.0 here"),
-        ({"l2": 0.2}, "another l2: [0.1] there, [0.2] here"),
-        ({"bias": False}, "another bias: True there, False here"),
-        ({"rows": 39}, "another number of rows: 40 there, 39 here"),
-        ({"columns": 2}, "another number of features: 3 there, 2 here"),
-        ({"models": 30}, "another gradient's learning_rate. Resume with the solver, objective"),
-        ({"dtype": np.float32}, "another type of numbers: float64 there, float32 here"),
+        ({"rate": 0.2}, "gradient's learning_rate differs ([0.3] there, [0.2] here)"),
+        ({"rule": "adam"}, "gradient's rule differs (plain there, adam here)"),
+        ({"solver": PerceptronRule()}, "solver differs (gradient there, perceptron here)"),
+        ({"loss": "perceptron", "margin": 0.0}, "loss differs (hinge there, perceptron here)"),
+        ({"margin": 2.0}, "margin differs (1.0 there, 2.0 here)"),
+        ({"l2": 0.2}, "l2 differs ([0.1] there, [0.2] here)"),
+        ({"bias": False}, "bias differs (True there, False here)"),
+        ({"rows": 39}, "number of rows differs (40 there, 39 here)"),
+        ({"columns": 2}, "number of features differs (3 there, 2 here)"),
+        ({"models": 30}, "gradient's learning_rate differs. Resume with"),
+        ({"dtype": np.float32}, "type of numbers differs (float64 there, float32 here)"),
     ],
     ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )
 def test_the_checkpoint_of_another_run_is_refused(checkpoint, changes, words):
-    with pytest.raises(ValueError, match=re.escape(f"is of another run, with {words}")):
+    with pytest.raises(ValueError, match=re.escape(f"another run: {words}")):
         run(*a_run(**changes), resume=checkpoint)
 
 
 def test_arrays_that_are_no_checkpoint_are_refused(checkpoint):
     del (arrays := dict(checkpoint))["fingerprint"]
-    with pytest.raises(ValueError, match="no checkpoint: they have no fingerprint"):
+    with pytest.raises(ValueError, match="no fingerprint"):
         run(*a_run(), resume=arrays)
 
 
@@ -169,7 +169,7 @@ def test_a_state_that_was_not_kept_cannot_be_resumed():
     stop, taken = Stop(epochs=((2,), (5,))), []
     run(solver, objective, start, stop, on_progress=lambda p: taken.append(p.checkpoint()))
     run(solver, objective, start, stop, keep_state=True, resume=taken[0])
-    with pytest.raises(ValueError, match=r"Model 0 had ended .* Resume with keep_state=False"):
+    with pytest.raises(ValueError, match=r"Model 0 was finished .* Resume with keep_state=False"):
         run(solver, objective, start, stop, keep_state=True, resume=taken[2])
 
 

@@ -47,11 +47,11 @@ def with_values(checkpoint, change):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda c: {**c, "values": np.array("{")}, "damaged, or of another version"),
-        (lambda c: {**c, "running": np.array([7])}, "must have parts of one batch"),
+        (lambda c: {**c, "values": np.array("{")}, "damaged or of another version"),
+        (lambda c: {**c, "running": np.array([7])}, "must have parts for one batch"),
         (lambda c: {**c, "state.weights.0.W": np.zeros((3, 2, 3))}, "run.state.weights.0 must be"),
         (lambda c: {k: c[k] for k in c if k != "history"}, "history has no array"),
-        (lambda c: with_values(c, lambda tree: tree.pop("watch")), "run must have the parts"),
+        (lambda c: with_values(c, lambda tree: tree.pop("watch")), "must have exactly the parts"),
         (lambda c: with_values(c, lambda t: t["finished"][0].update(reason=1)), "0.reason must be"),
         (
             lambda c: with_values(c, lambda t: t["state"].update(epoch=-1)),
@@ -60,7 +60,7 @@ def with_values(checkpoint, change):
     ],
 )
 def test_a_damaged_checkpoint_is_refused_by_the_part_that_is_wrong(checkpoint, change, sentence):
-    with pytest.raises(ValueError, match=r"Begin anew without resume\.$") as error:
+    with pytest.raises(ValueError, match=r"Start again without resume\.$") as error:
         a_run(resume=change(checkpoint))
     assert sentence in str(error.value)
 

@@ -1,4 +1,4 @@
-"""How the objective is minimised: one file for each solver."""
+"""Solvers, which minimise the objective: one file for each."""
 
 from separatrix.solvers.coordinate import Coordinate
 from separatrix.solvers.dual import Dual
@@ -19,7 +19,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "newton": Newton,
     "perceptron": PerceptronRule,
 }
-# Those that find the optimum.
+# The solvers that find the optimum.
 OPTIMISERS: dict[str, type[Optimiser]] = {
     name: kind for name, kind in SOLVERS.items() if issubclass(kind, Optimiser)
 }

@@ -1,14 +1,14 @@
 """Proximal Newton steps by coordinate descent, for L1, elastic net, L2 and no penalty.
 
-With g the gradient of the loss and the l2 terms at w, and H its derivative, the way p to the
-minimum of
+Let g be the gradient of the loss and the l2 terms at w, and H its derivative. The direction p
+minimises
 
     g.p + p.H p / 2 + l1 |f (w + p)|_1
 
-is found by steps of one coordinate after the other, over the weights that are not 0 and those whose
-slope exceeds l1 f; where these are slow, by systems over the weights that are not 0. Then
-w = w + t p, with t as for lbfgs. Every model of a batch has its own quadratic, solved on one
-thread; the passes over X are shared. The features are recentred.
+by coordinate descent over the weights that are not 0 and those whose slope exceeds l1 f. If that
+is slow, linear systems over the weights that are not 0 are solved instead. Then w = w + t p, with t
+as in lbfgs. Every model of a batch has its own quadratic, solved on one thread; the passes over X
+are shared. The features are recentred.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from separatrix.solvers.line_search import gradient_at, remove_common_shift, sea
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
 
-NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians, while models are taken in groups
-# Of a row, or a model that starts far off would step to infinity; where the objective is below 1, a
-# share of it, since rows that are all but right have no more.
+NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians in memory; models are solved in groups
+# Smallest second derivative of a row: without it, a model far from the optimum would step to
+# infinity. It is relative to an objective below 1, whose rows may all have tiny derivatives.
 LEAST_CURVATURE = 1e-8
 
 
@@ -40,8 +40,8 @@ class Coordinate(Optimiser):
 
     Parameters
     ----------
-    order : the most unknowns of a Hessian that is written out; those with more are applied by the
-        columns of X. The outputs of losses that are sums over them count apart.
+    order : largest number of unknowns of a Hessian that is computed explicitly; larger ones are
+        applied by the columns of X. Outputs of a loss that is a sum over them count separately.
 
     See J. Lee, Y. Sun and M. Saunders, Proximal Newton-type methods for minimizing composite
     functions, SIAM J. Optim. 2014, algorithm 1.
@@ -51,17 +51,17 @@ class Coordinate(Optimiser):
 
     name = "coordinate"
     needs = (SMOOTH, CONVEX, COMPILED)
-    done_reason = "no further descent"  # to the precision of the numbers
+    done_reason = "no further descent"  # within rounding
     descends = True
 
     def start(self, objective: Objective, model: Model) -> State:
-        """Nothing is remembered from step to step. The weights are float64, whatever X is."""
+        """Return the first state. The solver has no memory; the weights are float64."""
         _only_block(objective)
         model = model.astype(np.float64)
         return State(model, (), objective.evaluate(model), np.zeros(model.n_models, bool))
 
     def step(self, objective: Objective, state: State) -> State:
-        """One quadratic for every model, and a step towards its minimum."""
+        """Solve one quadratic for every model and step towards its minimum."""
         old = state.found
         direction, fall = self._direction(objective, state)
         remove_common_shift(objective, state.model, direction)
@@ -77,7 +77,7 @@ class Coordinate(Optimiser):
         )
 
     def _direction(self, objective: Objective, state: State) -> tuple[Model, Array]:
-        """The way to the minimum of each quadratic, and how much P falls along it at first (B,)."""
+        """Return the direction to each quadratic's minimum, and the fall of P along it (B,)."""
         d, B, K = state.model.W.shape
         n_blocks = K if objective.loss.coupling(K) == "none" else 1
         order = (d + 1) * K // n_blocks
@@ -102,8 +102,8 @@ def _only_block(objective: Objective) -> Block:
     if len(blocks) != 1:
         raise ValueError(
             "Solver 'coordinate' reads X by columns and needs all rows in one block. "
-            f"Got {len(blocks)} blocks. Put the rows together, or use another solver: lbfgs takes "
-            "l1 = 0, gradient everything."
+            f"Got {len(blocks)} blocks. Join the blocks, or use another solver: lbfgs needs "
+            "l1 = 0, gradient accepts everything."
         )
     return blocks[0]
 

@@ -1,13 +1,13 @@
-"""Stochastic dual coordinate ascent, for many models at once, with shrinking and a free bias.
+"""Stochastic dual coordinate ascent for many models together, with shrinking and any kind of bias.
 
-With C_i = s_i / (S l2), the duals U and the weights they stand for are
+With C_i = s_i / (S l2), the duals U and the weights W that they determine are
 
     max over U   -sum_i C_i conjugate(U_i) - |f W|^2 / 2,    f^2 W = -sum_i C_i x_i U_i
 
-and one row's U_i at a time is made the best there is while all others stay. Each such visit costs
-one row's product with W and one change of W, for all models of a batch together. Logistic models
-that advance slowly so, as with weak penalties, take steps of Newton's method on all rows' duals at
-once in between. The duals prove how far the weights are from the optimum.
+A visit to row i maximises this over U_i while all other duals stay fixed. It costs one product of
+the row with W and one update of W, for all models of a batch together. Logistic models that make
+slow progress, for example with weak penalties, also take Newton steps on the duals of all rows
+together. The duals give a lower bound on the objective, and so the duality gap.
 
 See S. Shalev-Shwartz and T. Zhang, Stochastic dual coordinate ascent methods for regularized loss
 minimization, JMLR 2013.
@@ -35,32 +35,33 @@ from separatrix.solvers.optimiser import PATIENCE, Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need, epoch_order
 from separatrix.verdict.certificate import balanced
 
-STEP_REDUCTION = 0.1  # share of the last estimate of the gap at which a step ends
-# Shares of the goal at which it is likely to be proven: of the objective where a step begins, or of
-# the loss where it ends, which only the duals of cross-entropies tell; more with a settled bias.
+STEP_REDUCTION = 0.1  # a step ends when the estimated gap has fallen to this fraction
+# A step also ends when the estimated gap is below this fraction of the goal, at which the goal is
+# likely to be proven. SURE is relative to the objective at the start of the step. The other two are
+# for cross-entropies and relative to the loss at its end; SURE_AND_SETTLED is for a settled bias.
 SURE, SURE_OF_LOSS, SURE_AND_SETTLED = 0.3, 1.2, 4.0
-ENTRIES_PER_STEP = 2e6  # entries of X that are read in a time that a step is worth
-ENTRIES_PER_VISIT = 16  # entries of X that are read in the time that a visit of a row adds
-STALLED = "stalled"  # the reason why a run ended whose gap stopped shrinking
-MOST_STEPS = 4  # times the steps without progress that a model is allowed, for all steps
-PROGRESS = 0.5  # share of the best estimate of the gap that the next must be below to count
-# What it can do in float32: the tolerance, how hard the problem, how large the squares of rows.
+ENTRIES_PER_STEP = 2e6  # entries of X read in the time that one step should take
+ENTRIES_PER_VISIT = 16  # entries of X read in the time that visiting a row adds
+STALLED = "stalled"  # stop reason of a run whose gap stopped shrinking
+MOST_STEPS = 4  # largest number of steps, as a multiple of the patience
+PROGRESS = 0.5  # an estimated gap counts as progress below this fraction of the best one
+# Limits of float32: the tolerance, the hardness of the problem, the squared norms of the rows.
 SINGLE_TOL, SINGLE_HARDNESS, MODERATE = 1e-6, 1e3, 1e20
-# Steps without progress after which it gives up where another solver can go on, early where that is
-# likely. In all it makes four times as many steps.
+# Steps without progress after which the solver gives up if another one can continue; the shorter
+# patience is for problems on which it probably stalls.
 SHORT_PATIENCE, SHORTEST_PATIENCE = 8, 5
 
 _Copy: TypeAlias = _core.WorkingCopyF32 | _core.WorkingCopyF64
 
 
 def has_dual_form(loss: Loss) -> bool:
-    """Whether compiled code knows how to make the duals of one row the best there are.
+    """Return whether compiled code can maximise the dual problem over the duals of one row.
 
     >>> from separatrix.losses import LOSSES
     >>> [name for name, loss in LOSSES.items() if not has_dual_form(loss)]
     ['squared', 'sigmoid_mse']
     """
-    # With one output, and with several.
+    # Asked for one output and for several.
     return loss.compiled and any(_core.dual_form(loss.native_code, outputs) for outputs in (1, 2))
 
 
@@ -71,17 +72,19 @@ DUAL_FORM = Need("a compiled loss with a dual form", lambda loss, l1, l2: has_du
 class Dual(Optimiser):
     """The `dual` solver.
 
-    A step is as many epochs as it takes until an estimate of the gap, gathered on the way, has
-    fallen to a tenth, and at first to `goal` of the objective; at most `epochs`.
+    A step visits the rows for at most `epochs` epochs. It ends when an estimate of the gap,
+    collected on the way, has fallen to a tenth; the first step when it is below `goal`.
 
     Parameters
     ----------
-    seed : of the order in which rows are visited
-    single : whether to work in float32; the weights are made from the duals in float64 after each
-        step, so that smooth losses still reach a relative gap of 1e-9, those with kinks 1e-6
+    seed : random seed for the order in which rows are visited
+    single : whether to work in float32. The weights are computed from the duals in float64 after
+        each step, so smooth losses still reach a relative gap of 1e-9, losses with kinks 1e-6.
     goal : the relative gap that the first step aims at
-    epochs : epochs of a step at most; of a hinge, whose rows rest when they are done, as many rows
-    patience : steps without progress after which a model is given up; in all, four times as many
+    epochs : largest number of epochs in a step; for a hinge, which skips finished rows, the same
+        number of visits to rows
+    patience : steps without progress after which a model is given up; it makes at most four times
+        as many steps in all
     """
 
     seed: int = 0
@@ -120,7 +123,7 @@ class Dual(Optimiser):
         tol: float,
         factors: Array | None = None,
     ) -> bool:
-        """Whether float32 reaches the tolerance: it reads half as much memory."""
+        """Return whether float32, which reads half as much memory, reaches the tolerance."""
         square = mean_square(data, factors)
         return (
             loss.smooth
@@ -131,15 +134,14 @@ class Dual(Optimiser):
         )
 
     def start(self, objective: Objective, model: Model) -> State:
-        """From zero weights the duals are 0, from others the gradient of the loss there.
+        """Return the first state: duals of 0 for zero weights, otherwise the gradient of the loss.
 
-        The weights stay as they are given until the first step puts those of the duals in their
-        place.
+        The weights stay as given until the first step replaces them by the weights of the duals.
         """
-        # Before anything is asked of X: its copy spares others.
+        # Made before X is used: the working copy makes other copies of X unnecessary.
         self._copy(objective, model.n_models, self._kind(model))
         found = objective.evaluate(model, gradient=False)
-        # Weights without a penalty are 0, or as good as 0.
+        # Weights with a penalty of 0 are zero, or so small that their squares underflow.
         blank = (found.penalty == 0.0) & (_is_free(objective, model) | ~model.b.any(axis=1))
         duals = tuple(np.zeros((len(b.y), *model.b.shape)) for b in objective.data.blocks())
         some = np.flatnonzero(~blank)
@@ -153,7 +155,7 @@ class Dual(Optimiser):
         return State(model, (unknown,), found, np.zeros(B, bool), duals=duals, memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
-        """Visit the rows until the estimate of the gap has fallen."""
+        """Visit the rows until the estimated gap has fallen."""
         model, (last,) = state.model, state.slots
         blank = state.epoch == 0 and bool(state.memory["blank"].all())
         recentring = _recentring(objective, model.n_models)
@@ -169,7 +171,7 @@ class Dual(Optimiser):
         aim = share * state.found.value[:, None]
         limit = np.minimum(aim, _known(STEP_REDUCTION * last.b))
         estimate = np.zeros((B, K))
-        # In float32 they are only good to find the duals with, which better ones are made of.
+        # float32 weights only serve to find the duals; better ones are computed from the duals.
         W = None if blank and kind == np.float32 else model.W.astype(kind)
         b, U = model.b.astype(np.float64), _join(state.duals)
         s, weight_column = _join_weights(blocks, B)
@@ -196,18 +198,18 @@ class Dual(Optimiser):
         duals, pull = _split(U, blocks), None
         made = model.W if W is None or kind == np.float32 else W
         model = Model(made, b.astype(model.b.dtype))
-        # Those of many classes are balanced for the proof alone: shrunk, they stand for weights
-        # that are worse than the bias they please.
+        # With many classes the duals are balanced for the lower bound only: balancing shrinks
+        # them, and the weights of the shrunk duals are worse.
         many = form.entropy and form.shift_invariant and K >= MANY_CLASSES
         if kind == np.float32 and form.entropy and not many:
-            if form.coupled:  # single outputs are balanced as they are written
+            if form.coupled:  # the duals of single outputs are already balanced
                 duals = tuple(balanced(objective, duals))
             model, pull = _of_duals(objective, model, duals)
-        elif kind == np.float32:  # the duals of a hinge stay at their bounds
+        elif kind == np.float32:  # the duals of a hinge must stay at their bounds
             model, _ = _of_duals(objective, model, duals)
         model = recentring.undo(model)
         last = Model(last.W, _of_units(estimate, form) * l2[:, None])
-        # Coupled outputs have one estimate for all of them.
+        # Coupled outputs share one estimate.
         gap, memory = last.b.max(axis=1) if form.coupled else last.b.sum(axis=1), state.memory
         better = gap < PROGRESS * memory["best"]
         waited = np.where(better, 0, memory["waited"] + 1)
@@ -226,16 +228,16 @@ class Dual(Optimiser):
         )
 
     def _kind(self, model: Model) -> np.dtype[Any]:
-        """The type that is worked in."""
+        """Return the type in which the solver computes."""
         return np.dtype(np.float32) if self.single else model.W.dtype
 
     def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
-        """More of a small X, but not in float32, whose errors add up until the step ends."""
+        """Allow more epochs for a small X, but not in float32, whose errors add up in a step."""
         work = _entries(blocks) + ENTRIES_PER_VISIT * sum(len(block.y) for block in blocks)
         return max(self.epochs, round(ENTRIES_PER_STEP / work) if kind == np.float64 else 0)
 
     def _copy(self, objective: Objective, n_models: int, kind: Any) -> _Copy:
-        """The working copy of X, made once for a data set and a type, seen from the origin."""
+        """Return the working copy of X, recentred; made once for a data set and a type."""
         parts = [block.X for block in objective.data.blocks()]
         recentring = _recentring(objective, n_models)
         key = (np.dtype(kind).char, recentring.has_effect, *(id(X) for X in parts))
@@ -262,19 +264,19 @@ def _form(loss: Loss, n_outputs: int) -> _core.DualForm:
 
 
 def _sure(form: _core.DualForm) -> float:
-    """The share of the goal at which a step ends."""
+    """Return the fraction of the goal at which a step ends."""
     if not form.entropy:
         return SURE
     return SURE_OF_LOSS if form.coupled else SURE_AND_SETTLED
 
 
 def _per_unit(a: Array, form: _core.DualForm) -> Array:
-    """A number (B, K) for every output, or one for each model whose outputs are coupled."""
+    """Reduce (B, K) to one number for each model if the outputs are coupled."""
     return np.ascontiguousarray(a.min(axis=1) if form.coupled else a)
 
 
 def _of_units(a: Array, form: _core.DualForm) -> Array:
-    """The reverse, of an array (B, K) whose first entries were filled."""
+    """Expand again: the reverse of `_per_unit`, for (B, K) whose first entries were filled."""
     if not form.coupled:
         return a
     B, K = a.shape
@@ -290,7 +292,7 @@ def _is_free(objective: Objective, model: Model) -> Array:
 
 
 def _bias_square(objective: Objective, model: Model) -> Array:
-    """The squared value of the feature that the bias stands for: inf for a free one, 0 for none."""
+    """Return the squared value of the bias as a feature: inf if unpenalised, 0 without a bias."""
     curvature = objective.bias_curvature(model.n_models)
     _, l2 = objective.strengths(model.n_models)
     penalised = np.divide(l2, curvature, out=np.zeros_like(l2), where=curvature > 0.0)
@@ -298,7 +300,7 @@ def _bias_square(objective: Objective, model: Model) -> Array:
 
 
 def _steps(objective: Objective, model: Model, kind: Any) -> Array | None:
-    """1 / f^2 for every weight, (d, B K), or None without factors."""
+    """Return 1 / f^2 for every weight, (d, B K), or None without factors."""
     f = objective.penalty.factors
     if f is None:
         return None
@@ -309,13 +311,13 @@ def _steps(objective: Objective, model: Model, kind: Any) -> Array | None:
 
 
 def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
-    """The gradient of the loss at the scores of a model; 0 in rows without weight."""
+    """Return the gradient of the loss at the scores of a model; 0 in rows without weight."""
     U = objective.loss_gradient(block, model).astype(np.float64)
     return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
 
 
 def _recentring(objective: Objective, n_models: int) -> Recentring:
-    """The recentring of the working copy: to the origin, if the biases of all models are free."""
+    """Return the recentring of the working copy: to the origin if no bias is penalised or fixed."""
     recentring = objective.recentring(n_models)
     if recentring.free.all():
         return recentring
@@ -323,7 +325,7 @@ def _recentring(objective: Objective, n_models: int) -> Recentring:
 
 
 def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
-    """The model with the weights that the duals stand for, and g*(X^T (s o U) / S)."""
+    """Return the model with the weights that the duals determine, and g*(X^T (s o U) / S)."""
     scale, recentring = -objective.scale(model.n_models), _recentring(objective, model.n_models)
     V = objective.data.transpose_times(duals, scale)
     if recentring.has_effect:
@@ -334,7 +336,7 @@ def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tup
 
 
 def _entries(blocks: Sequence[Block]) -> int:
-    """How many entries X has."""
+    """Return the number of entries of X."""
     return max(1, sum(block.X.n_entries for block in blocks))
 
 
@@ -352,7 +354,7 @@ def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
 
 
 def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None, Array | None]:
-    """The weights of all blocks, None for ones, and which of their columns is each model's."""
+    """Return the weights of all blocks (None for ones) and the column of them for each model."""
     if len(blocks) == 1:
         return blocks[0].s, blocks[0].weight_column
     if all(block.s is None for block in blocks):
@@ -361,7 +363,7 @@ def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None,
 
 
 def _wide(parts: Sequence[Array], n_models: int) -> Array:
-    """The arrays of all blocks as one, (n,) if they all are, else (n, B)."""
+    """Join the arrays of all blocks: (n,) if all are, else (n, B)."""
     if len(parts) == 1:
         return parts[0]
     if all(a.ndim == 1 for a in parts):

@@ -1,8 +1,8 @@
-"""How hard a problem is for dual ascent: whether rows hardly disturb each other.
+"""Estimate how hard a problem is for dual ascent, which is fast if rows hardly interact.
 
-C times the square of a typical row measures how much they do: typical, because a few outlier rows
-say nothing about the others; and without the features that dominate all rows, such as a length
-beside the words of a text, because the solver treats those apart.
+The measure is C times the squared norm of a typical row. Typical, because a few outlier rows say
+nothing about the others. Features that dominate all rows, such as the length of a text beside its
+words, are left out, because the solver treats them separately.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from separatrix.data import Dataset
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, squared_norm, squares_of_sample
 
-DUAL_IS_EASY = 25.0  # C * curvature * |x|^2 for each output, up to which dual steps pay
-HINGE_IS_EASY, HINGE_IS_HOPELESS = 100.0, 1e4  # the same for a hinge
+DUAL_IS_EASY = 25.0  # limit of C * curvature * |x|^2 per output up to which dual steps pay
+HINGE_IS_EASY, HINGE_IS_HOPELESS = 100.0, 1e4  # limits for a hinge
 
 
 def hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float) -> float:
-    """C L |x/f|^2 with C = 1 / (l2 n): how much a row's dual variable depends on the others."""
+    """Return C L |x/f|^2 with C = 1 / (l2 n): how much the duals of the rows interact."""
     curvature = loss.curvature_of(n_outputs) or 1.0
     return curvature * square / (l2 * data.n_samples)
 
 
 def mean_square(data: Dataset, factors: Array | None) -> float:
-    """|x/f|^2 of the mean row."""
+    """Return the mean of |x/f|^2 over the rows."""
     return sum(squared_norm(block.X, factors) for block in data.blocks()) / data.n_samples
 
 
 def typical_square(data: Dataset, factors: Array | None = None) -> float:
-    """|x/f|^2 of a typical row, without the features that dominate the rows.
+    """Return |x/f|^2 of a typical row, without the features that dominate the rows.
 
     >>> words, lengths = np.eye(6), np.arange(1.0, 7.0)[:, None]
     >>> rows = np.hstack([words, 1000.0 * lengths])
@@ -43,10 +43,10 @@ def typical_square(data: Dataset, factors: Array | None = None) -> float:
 
 
 def rows_are_nearly_orthogonal(data: Dataset, factors: Array | None = None) -> bool:
-    """Whether rows have so little in common that each finds its dual variable all but alone.
+    """Return whether rows have so little in common that their duals hardly interact.
 
-    No feature dominates them, and they are at most as many as the features that they spread over,
-    d = 1 / sum_j share_j^2, the share being that of a feature in the squares of the rows.
+    No feature dominates them, and there are at most as many rows as effective features,
+    d = 1 / sum_j share_j^2, where share_j is the fraction of the squares of all rows in feature j.
 
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(50, 100)), np.arange(50) % 2
@@ -64,12 +64,12 @@ def rows_are_nearly_orthogonal(data: Dataset, factors: Array | None = None) -> b
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def _weak_features(X: Matrix, factors: Array | None) -> tuple[Array, Array]:
-    """The squares of some rows without the features that dominate them, and the shares of features.
+    """Return the squares of some rows without dominating features, and the shares of features (d,).
 
-    The share (d,) of a feature that dominates the rows is 0.
+    The share of a dominating feature is 0.
 
-    A feature is strong that has a large share of the squares of the rows that have it; see
-    cpp/dual/strong_features.hpp, which the dual solver asks too.
+    A feature dominates if it has a large share of the squares of the rows that contain it; see
+    cpp/dual/strong_features.hpp, which the dual solver uses too.
     """
     squares, d = squares_of_sample(X), X.shape[1]
     steps = np.ones(d) if factors is None else 1.0 / np.square(factors)

@@ -1,18 +1,18 @@
-"""Gradient descent on all rows, on mini-batches or on single rows, for many models at once.
+"""Gradient descent on all rows, on mini-batches or on single rows, for many models together.
 
-With g the gradient of the loss and the l2 term, prox the soft threshold at rate * l1:
+With g the gradient of the loss and the l2 term, and prox the soft threshold at rate * l1:
 
     plain      w = prox(w - rate g)
     momentum   u = prox(w + mu v - rate g),  v = u - w,  w = u
-               without l1 exactly            v = mu v - rate g,  w = w + v
+               (without l1 this is           v = mu v - rate g,  w = w + v)
     nesterov   u = prox(w - rate g),  w = u + mu (u - v),  v = u
-               (w is the point ahead, at which the gradient is taken)
+               (w is the look-ahead point, at which the gradient is computed)
     adam       m = b1 m + (1 - b1) g,  s = b2 s + (1 - b2) g^2,
                D = rate / (sqrt(s / (1 - b2^t)) + 1e-8)
-               w = prox(w - D m / (1 - b1^t)), its threshold D * l1
+               w = prox(w - D m / (1 - b1^t)), with threshold D * l1
 
 The rate of epoch e = 1, 2, ... is rate (constant), rate exp(-decay (e - 1)) (exponential) or
-rate / (1 + decay (e - 1)) (inverse): it depends on the epoch, never on how many there will be.
+rate / (1 + decay (e - 1)) (inverse). It depends on the epoch only, not on the number of epochs.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Gradient(Solver):
     Parameters
     ----------
     learning_rate, momentum, decay : (B,), one per model
-    rule : a name in RULES
-    batch_size : rows per step; None for all
-    schedule : a name in SCHEDULES
-    betas : adam's b1 and b2
-    seed : of the order in which mini-batches take the rows
+    rule : a key of RULES
+    batch_size : rows per step; None for all rows
+    schedule : a key of SCHEDULES
+    betas : b1 and b2 of adam
+    seed : random seed for the order of the rows in mini-batches
     """
 
     learning_rate: Array
@@ -69,7 +69,7 @@ class Gradient(Solver):
     descends = True
 
     def rate(self, epoch: int) -> Array:
-        """The rate of each model in an epoch, counted from 1."""
+        """Return the learning rate of each model in an epoch, counted from 1."""
         if self.schedule == "exponential":
             return self.learning_rate * np.exp(-self.decay * (epoch - 1))
         if self.schedule == "inverse":
@@ -87,9 +87,9 @@ class Gradient(Solver):
                 )
         if self.batch_size is not None and objective.bias_curvature(model.n_models).any():
             raise ParameterError(
-                "Mini-batches cannot train a penalised bias. Got "
+                "Mini-batches cannot be used with a penalised bias. Got "
                 f"batch_size={self.batch_size} with a bias_factor > 0. Use all rows "
-                "(batch_size=None), another solver, or leave the bias free.",
+                "(batch_size=None) or another solver, or set bias_factor to 0.",
                 parameter="batch_size",
             )
         model = model.copy()
@@ -103,7 +103,7 @@ class Gradient(Solver):
         return State(model, slots, objective.evaluate(model), np.zeros(model.n_models, bool))
 
     def step(self, objective: Objective, state: State) -> State:
-        """Go through all rows once, in place; then look where the models stand."""
+        """Take the steps of one epoch in place, then evaluate the models."""
         rules = self._rules(objective, state)
         n = objective.data.n_samples
         if self.batch_size is None or self.batch_size >= n:
@@ -145,18 +145,18 @@ class Gradient(Solver):
         )
 
     def step_size(self, model: int, epoch: int) -> StepSize | None:
-        """Rate and stable multiple of 1 / curvature; adam measures its steps otherwise."""
+        """Return the rate and its stable multiple of 1 / curvature; None for adam."""
         if self.rule == "adam":
             return None
         mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
         times, formula = {
-            "plain": (2.0, "2/lambda_max"),
-            "momentum": (2.0 * (1.0 + mu), "2(1 + mu)/lambda_max"),
+            "plain": (2.0, "2"),
+            "momentum": (2.0 * (1.0 + mu), "2 (1 + momentum)"),
             "nesterov": (
                 2.0 * (1.0 + mu) / (1.0 + 2.0 * mu),
-                "2(1 + mu)/(1 + 2 mu)/lambda_max",
+                "2 (1 + momentum) / (1 + 2 momentum)",
             ),
-        }[self.rule]
+        }[self.rule if mu > 0.0 else "plain"]
         return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
 
     def _rules(self, objective: Objective, state: State) -> _Rules:
@@ -191,7 +191,7 @@ class Gradient(Solver):
         rules: _Rules,
         steps: int,
     ) -> int:
-        """One step for every batch of a block; the gradient of m rows counts n / m times."""
+        """Take one step for every batch of a block; a gradient of m rows counts n / m times."""
         assert self.batch_size is not None
         share = objective.data.n_samples / len(order)
         scale = objective.scale(model.n_models) * share
@@ -229,7 +229,7 @@ def _zeros_like(model: Model) -> Model:
 
 
 def _scaled_copy(objective: Objective, model: Model) -> Model:
-    """The start in the scaled variables f W, in which the rules work."""
+    """Copy the start into the scaled variables f W, in which the rules work."""
     f = objective.factors(model)
     if f is None:
         return model.copy()

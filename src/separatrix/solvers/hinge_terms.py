@@ -1,7 +1,7 @@
-"""The terms of hinges: from scores to terms, and from the flows of the terms to duals.
+"""The terms of hinge losses: from scores to terms, and from the flows of the terms to duals.
 
-Arrays over the terms are (B, K, n), over all blocks of the data: each model's numbers lie together,
-and sums over the rows do not depend on the models beside it.
+Arrays over the terms are (B, K, n), over all blocks of the data. The numbers of one model are
+contiguous, so sums over the rows do not depend on the other models of the batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from separatrix.objective import Objective
 
 
 def is_hinge(loss: Loss) -> bool:
-    """Whether a loss is a hinge: the sum, or the highest, of terms m + z_j - z_y above 0, m > 0.
+    """Return whether a loss is the sum or the maximum of hinges max(0, m + z_j - z_y), m > 0.
 
     >>> from separatrix.losses import LOSSES
     >>> [name for name, loss in LOSSES.items() if is_hinge(loss)]
@@ -34,15 +34,15 @@ def is_hinge(loss: Loss) -> bool:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of the hinges of all rows.
+    """The hinge terms of all rows.
 
     Attributes
     ----------
-    objective : of the models
-    share : (B, K, n), s / S; 0 where there is no term: in rows without weight, and for the true
-        class where terms are differences of scores
-    own : (B, K, n), which is the true class
-    apart : whether each output has terms m - z or m + z of its own; else they are differences
+    objective : the objective of the models
+    share : (B, K, n), s / S; 0 if there is no term: in rows without weight, and for the true class
+        if the terms are differences of scores
+    own : (B, K, n), whether the class is the true one
+    apart : whether each output has its own terms m - z or m + z; otherwise they are differences
     together : whether the flows of all terms of a row share one bound
     """
 
@@ -67,7 +67,7 @@ class Terms:
         return cls(objective, share, own, apart, isinstance(loss, CrammerSinger))
 
     def along(self, direction: Model) -> Array:
-        """How fast every term rises along a direction, given as a model: z_j - z_y."""
+        """Return the rate z_j - z_y at which every term rises along a direction (a model)."""
         blocks = self.objective.data.blocks()
         Z = _join([np.moveaxis(direction.scores(block.X), 0, -1) for block in blocks])
         if self.apart:
@@ -75,12 +75,12 @@ class Terms:
         return np.where(self.own, 0.0, Z - np.where(self.own, Z, 0.0).sum(axis=1, keepdims=True))
 
     def duals(self, flows: Array) -> tuple[Array, ...]:
-        """U (n, B, K) of every block: what flows, 0 where there is no term, say of the scores."""
+        """Return the duals U (n, B, K) of every block from flows, which are 0 without a term."""
         theirs = flows if self.apart else flows.sum(axis=1, keepdims=True)
         return tuple(self._by_blocks(np.where(self.own, -theirs, flows)))
 
     def pull(self, flows: Array) -> Model:
-        """X^T and the sum of the duals of flows, weighed."""
+        """Return X^T U and the sum of U, weighted, for the duals U of the flows."""
         parts = iter(self.duals(self.share * flows))
 
         def pull(block: Block) -> tuple[Array, Array]:
@@ -90,26 +90,26 @@ class Terms:
         return Model(*self.objective.data.sum_over_blocks(pull))
 
     def sum_bounds(self, a: Array) -> Array:
-        """The sum over the terms that share a bound: (B, K, n), or (B, 1, n) where all do."""
+        """Sum over the terms that share a bound: (B, K, n), or (B, 1, n) if all of a row do."""
         return a.sum(axis=1, keepdims=True) if self.together else a
 
     def weigh(self, of_terms: Array, of_bounds: Array) -> Array:
-        """The weighted sum of numbers of the terms and of the bounds, (B,)."""
+        """Return the weighted sum of the numbers of the terms and of the bounds, (B,)."""
         bounds = self.share.max(axis=1, keepdims=True) if self.together else self.share
         sums = (self.share * of_terms).sum(axis=2), (bounds * of_bounds).sum(axis=2)
         return sums[0].sum(axis=1) + sums[1].sum(axis=1)
 
     def second(self, d: Array, whole: Array) -> Iterator[Array]:
-        """Weights of the Hessian, (n, B, pairs) of every block.
+        """Yield the weights of the Hessian, (n, B, pairs) of every block.
 
-        The flows of a row rise by d (B, K, n) of their own terms, less d d' / whole for the bound.
+        The matrix of a row is diag(d), with d (B, K, n), less d d' / whole for the shared bound.
         """
         if not self.together:
             d = d - d * d / whole
         if self.apart:
             return self._by_blocks(self.share * d)
         c, K = self.share.max(axis=1, keepdims=True), d.shape[1]
-        # The row of the true class is minus the sum of the others, and so is its column.
+        # The row and the column of the true class are minus the sum of the others.
         sums = d * (1.0 - d.sum(axis=1, keepdims=True) / whole) if self.together else d
         total = sums.sum(axis=1)
         h = []
@@ -130,5 +130,5 @@ class Terms:
 
 
 def _join(parts: Sequence[Array]) -> Array:
-    """Arrays of all blocks as one, rows last."""
+    """Join the arrays of all blocks, rows last."""
     return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1))

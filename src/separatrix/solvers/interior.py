@@ -1,13 +1,13 @@
-"""Hinges by an interior-point method, for many models at once.
+"""An interior-point method for hinge losses, for many models together.
 
-Every term t = m + z_j - z_y of a hinge has a flow a > 0 and lies u > 0 below a bound x > 0. What is
-left of 1, r = 1 - a (less all flows of a row, where its worst term alone counts), holds that down:
+Every term t = m + z_j - z_y of a hinge has a flow a > 0 and is u > 0 below a bound x > 0. The rest
+r = 1 - a (or 1 minus all flows of a row, if the loss counts only its worst term) limits the bound:
 
     a u = mu,    r x = mu,    u = x - t,    l2 f^2 W = -sum_i s_i/S x_i U_i,    sum_i s_i U_i = 0
 
-with U the duals that the flows make. Newton's method for these equations, while mu falls, ends at
-the optimum. An iteration costs one Hessian, as of a smooth loss, and their number depends little on
-the scales of the features and on C. The duals prove how far the weights are from the optimum.
+where U are the duals of the flows. Newton's method on these equations, with mu decreasing to 0,
+converges to the optimum. An iteration costs one Hessian, as for a smooth loss. The number of
+iterations depends little on the scales of the features and on C. The duals give the duality gap.
 
 See S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 1992.
 """
@@ -32,29 +32,29 @@ from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import NO_L1, SOME_L2, Need
 
 HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: is_hinge(loss))
-STEP_REDUCTION = 0.1  # of the distance to the optimum, in one step
-MAX_ITERATIONS = 8  # of a step
-BOUNDARY_FRACTION = 0.995  # share of the way to the nearest bound
-SMALLEST_STEP = 1e-6  # share of a step below which rounding is all there is
-ROUNDING = 1e-13  # distance to the optimum, as a share of the objective, that rounding hides
+STEP_REDUCTION = 0.1  # fraction of the distance to the optimum that one step leaves
+MAX_ITERATIONS = 8  # in one step
+BOUNDARY_FRACTION = 0.995  # fraction of the distance to the nearest bound
+SMALLEST_STEP = 1e-6  # step lengths below this are rounding
+ROUNDING = 1e-13  # distance to the optimum, relative to the objective, below which is rounding
 
 
-# The most weights of a Hessian that is worth its while where the dual is hard, and where the dual
-# all but stands still.
+# The most weights for which computing Hessians pays: if the dual problem is hard, and if dual
+# ascent makes almost no progress.
 LARGEST_HESSIAN, VERY_LARGE_HESSIAN = 2000, 6000
 
 
 @dataclass(frozen=True)
 class Interior(Optimiser):
-    """The `interior` solver: a step is as many iterations as it takes to come ten times closer."""
+    """The `interior` solver: a step iterates until the distance to the optimum is a tenth."""
 
     name = "interior"
     needs = (HINGE, NO_L1, SOME_L2)
-    done_reason = "no further descent"  # to the precision of the numbers
+    done_reason = "no further descent"  # within rounding
     descends = False
 
     def start(self, objective: Objective, model: Model) -> State:
-        """The memory of each model: flows (B, K, n), rests and bounds of its terms."""
+        """Return the first state; its memory has flows (B, K, n), rests and bounds of the terms."""
         B, K = model.b.shape
         model = _centred(objective, model.astype(np.float64))
         terms = Terms.of(objective, B, K)
@@ -111,7 +111,7 @@ class Interior(Optimiser):
 
 @dataclass(frozen=True)
 class _Direction:
-    """How weights, terms, flows a, distances u, bounds x and rests r change."""
+    """The change of weights, terms, flows a, distances u, bounds x and rests r."""
 
     model: Model
     t: Array
@@ -134,7 +134,7 @@ class _Point:
         self._put(flows, rests, bounds, objective.loss.margin + terms.along(model))
 
     def select(self, models: Array) -> _Point:
-        """The same of some of the models: what was added up is not added up anew."""
+        """Return the point of some of the models without computing sums again."""
         objective, model = self.objective.select(models), self.model.select(models)
         part = copy(self)
         part.objective, part.model = objective, model
@@ -156,12 +156,12 @@ class _Point:
         self.u = np.where(self.there, x - t, 1.0)
 
     def distance(self) -> Array:
-        """The sum of a u and r x (B,): how far the objective is from that of the duals."""
+        """Return the sum of a u and r x (B,), an estimate of the duality gap."""
         return self.terms.weigh(self.a * self.u, self.r * self.x)
 
     @np.errstate(all="ignore")
     def advance(self) -> Array:
-        """Make one iteration; return the share of it that could be made (B,)."""
+        """Make one iteration and return the length of its step, at most 1 (B,)."""
         a, u, r, x = self.a, self.u, self.r, self.x
         d, d0 = np.where(self.there, a / u, 0.0), np.where(self.bound, r / x, 1.0)
         whole = self.terms.sum_bounds(d) + d0
@@ -182,8 +182,8 @@ class _Point:
             old + far * change
             for old, change in ((a, ahead.a), (r, ahead.r), (x, ahead.x), (self.t, ahead.t))
         ]
-        # At the very end rounding may spoil H, or put a term above its bound: then nothing moves
-        # any more.
+        # At the very end rounding may spoil H or put a term above its bound. Such models stay
+        # where they are.
         fine = np.isfinite(ahead.model.dot(ahead.model)) & (u > 0.0).all(axis=(1, 2))
         fine &= np.all([np.isfinite(new).all(axis=(1, 2)) for new in moved], axis=0)
         kept = fine[:, None, None]
@@ -218,7 +218,7 @@ class _Point:
         of_terms: Array | float,
         of_bounds: Array | float,
     ) -> _Direction:
-        """Newton's direction for a u = aim - of_terms, r x = aim - of_bounds."""
+        """Return Newton's direction for a u = aim - of_terms, r x = aim - of_bounds."""
         terms, (d, d0, whole) = self.terms, gains
         q = (aim - of_terms) / np.where(self.there, self.a, 1.0) - self.u
         q0 = np.where(self.bound, (aim - of_bounds) / self.r - self.x, 0.0)
@@ -234,14 +234,14 @@ class _Point:
         return _Direction(model, t, a, np.where(self.there, x - t, 0.0), x, -terms.sum_bounds(a))
 
     def _gradient(self, flows: Array) -> Model:
-        """By how much the weights miss what flows would have them be."""
+        """Return the residual of the equation that ties the weights to the flows."""
         pull, objective, model = self.terms.pull(flows), self.objective, self.model
         of_bias = objective.bias_curvature(model.n_models)[:, None] * model.b
         W = pull.W + objective.penalty.gradient(model.W)
         return Model(W, (pull.b + of_bias) * objective.bias)
 
     def _room(self, ahead: _Direction) -> Array:
-        """How far each model can go until a number that must stay above 0 falls to it (B,)."""
+        """Return the step length (B,) at which the first positive number of a model becomes 0."""
         room = np.full(self.model.n_models, np.inf)
         for there, value, change in (
             (self.there, self.a, ahead.a),
@@ -256,7 +256,7 @@ class _Point:
 
 
 def _centred(objective: Objective, model: Model) -> Model:
-    """The model without the common shift of all outputs, which no difference of scores sees."""
+    """Remove the common shift of all outputs, which does not change the loss."""
     if objective.loss.coupling(model.n_outputs) != "differences":
         return model
     b = model.b - model.b.mean(axis=1, keepdims=True) * objective.bias

@@ -1,13 +1,13 @@
-"""Limited-memory quasi-Newton steps, for many models in one pass an iteration.
+"""L-BFGS: limited-memory quasi-Newton steps, with one pass per iteration for many models.
 
-With g the gradient of the loss and the l2 term, and H an approximation to the inverse Hessian made
-of the last `memory` changes s = w' - w, y = g' - g,
+Let g be the gradient of the loss and the l2 term, and H an approximation to the inverse Hessian
+from the last `memory` changes s = w' - w, y = g' - g. Then
 
     p = -H g,    w = w + t p,    t = 1, 1/2 or less, ... until P(w + t p) <= P(w) + 1e-4 t g.p
 
-H starts from the inverse of the diagonal of a bound on the Hessian, so that features on different
-scales need no standardising; those far from zero are recentred. Each model has its
-own step t; only models whose step was refused are looked at again.
+H starts from the inverse of the diagonal of a bound on the Hessian, so features on different scales
+need not be standardised. Features far from zero are recentred. Each model has its own step t, and
+only models whose step was rejected are evaluated again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LBFGS(Optimiser):
 
     Parameters
     ----------
-    memory : how many changes are remembered
+    memory : the number of changes that are remembered
 
     See J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
     """
@@ -43,11 +43,11 @@ class LBFGS(Optimiser):
 
     name = "lbfgs"
     needs = (SMOOTH, NO_L1)
-    done_reason = "no further descent"  # to the precision of the numbers
+    done_reason = "no further descent"  # within rounding
     descends = True
 
     def start(self, objective: Objective, model: Model) -> State:
-        """The first slot is the diagonal of the bound, then come s and y of every change."""
+        """Return the first state: slot 0 is the diagonal of the bound; then s and y follow."""
         return State(
             model,
             (_diagonal(objective, model),),
@@ -56,7 +56,7 @@ class LBFGS(Optimiser):
         )
 
     def step(self, objective: Objective, state: State) -> State:
-        """One iteration: a direction and a step for every model."""
+        """Make one iteration: a direction and a step for every model."""
         diagonal, pairs = state.slots[0], curvature_pairs(state.slots[1:])
         recentring = objective.recentring(state.model.n_models)
         gradient = recentring.apply_to_gradient(gradient_at(objective, state.model, state.found))
@@ -83,7 +83,7 @@ class LBFGS(Optimiser):
 
 
 def _diagonal(objective: Objective, model: Model) -> Model:
-    """The diagonal of curvature * X^T diag(s) X / S + l2 f^2, and of the same for the bias."""
+    """Return the diagonal of curvature * X^T diag(s) X / S + l2 f^2, likewise for the bias."""
     curvature = objective.loss.curvature_of(model.n_outputs) or 1.0
     scale = objective.scale(model.n_models)
 
@@ -97,7 +97,7 @@ def _diagonal(objective: Objective, model: Model) -> Model:
         total[:, some] = theirs * scale[some]
     W = curvature * total[:, :, None]
     W = W + objective.penalty.gradient(np.ones(model.W.shape))
-    W = np.where(W > 0.0, W, 1.0)  # an empty column has no gradient either
+    W = np.where(W > 0.0, W, 1.0)  # the gradient of an empty column is 0 anyway
     b = np.full(model.b.shape, curvature) + objective.bias_curvature(model.n_models)[:, None]
     return Model(W, b)
 
@@ -107,7 +107,7 @@ def _divide(a: Model, by: Model) -> Model:
 
 
 def _size(diagonal: Model, pairs: CurvaturePairs) -> Array:
-    """s.y / y.D^-1 y of the last change that counts: how far D overrates the curvature."""
+    """Return s.y / y.D^-1 y of the last change: the factor by which D overestimates curvature."""
     size = np.ones(diagonal.n_models)
     for s, y in pairs:
         product, weighed = s.dot(y), y.dot(_divide(y, diagonal))

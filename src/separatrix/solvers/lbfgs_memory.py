@@ -1,8 +1,8 @@
-"""What the last changes of weights and gradients say about the curvature.
+"""Curvature from the last changes of weights and gradients (the two-loop recursion of L-BFGS).
 
 A change s = w' - w of the weights and y = g' - g of the gradient correct an approximation B to the
-inverse Hessian, so that B y = s. A change of zeros counts for nothing: a model with fewer changes
-than its neighbours has some.
+inverse Hessian, so that B y = s. Changes of zero are ignored: a model with fewer changes than the
+other models of the batch is filled up with them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from separatrix.model import Model
 
 CurvaturePairs: TypeAlias = list[tuple[Model, Model]]
 
-CURVED = 1e-12  # below this cosine, s and y say nothing about the curvature
+CURVED = 1e-12  # pairs s, y with a cosine below this are ignored: their curvature is rounding
 
 
 def curvature_pairs(slots: tuple[Model, ...]) -> CurvaturePairs:
-    """The changes s and y, which lie in turn."""
+    """Return the changes s and y, which alternate in the slots."""
     return list(zip(slots[::2], slots[1::2]))
 
 
 def remember(
     slots: tuple[Model, ...], change: Model, turn: Model, memory: int
 ) -> tuple[Model, ...]:
-    """The slots with s and y of one more step; both zero where they show no positive curvature."""
+    """Return the slots with s and y of one more step; zeros if they show no positive curvature."""
     product = change.dot(turn)
     size = np.sqrt(change.dot(change) * turn.dot(turn))
     good = product > CURVED * size
@@ -38,13 +38,13 @@ def remember(
 
 
 def forget(slots: tuple[Model, ...], models: Array) -> tuple[Model, ...]:
-    """The slots without what they hold of some models (a mask)."""
+    """Return the slots with zeros for some models (a mask)."""
     kept = np.where(models, 0.0, 1.0)
     return tuple(slot.times(kept) for slot in slots)
 
 
 def direction(gradient: Model, pairs: CurvaturePairs, inverse: Callable[[Model], Model]) -> Model:
-    """-B g by two loops over the changes, around the first approximation to the inverse.
+    """Return -B g by two loops over the changes, starting from an approximate inverse.
 
     See J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 7.4.
     """

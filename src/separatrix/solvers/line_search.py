@@ -1,13 +1,14 @@
-"""The line search: how far each model goes along its direction.
+"""The line search: how far each model moves along its direction.
 
 A step is shortened until the objective falls enough. The lowest point along a line is found from
-scores that are computed once:
+the derivative
 
-    phi'(t) = sum_i s_i <gradient of the loss at z_i + t v_i, v_i> / S + slope of the penalty,
+    phi'(t) = sum_i s_i <gradient of the loss at z_i + t v_i, v_i> / S + slope of the penalty
 
-with z the scores of the model and v those of the direction: two passes over X, however many values
-of t are tried. Where a full Newton step is refused, as by squared hinges whose rows change sides,
-the lowest point leads much farther than the first step that is short enough.
+with z the scores of the model and v the scores of the direction. These are computed once, so any
+number of values of t costs two passes over X. The lowest point is used if a full Newton step is
+rejected, as often happens with squared hinges. It is much farther along the line than the first
+shortened step that would be accepted.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from separatrix.objective import Evaluation, Objective
 ARMIJO = 1e-4
 MAX_BACKTRACKS = 24
 MAX_MINIMUM_STEPS = 30
-SLOPE_REDUCTION = 0.1  # share of the slope at the start that may be left at the minimum
-ROUNDING = 1e-13  # share of a value by which others cannot be told apart from it
+SLOPE_REDUCTION = 0.1  # fraction of the first slope that may be left at the minimum
+ROUNDING = 1e-13  # values with a smaller relative difference count as equal
 
 
 def gradient_at(objective: Objective, model: Model, found: Evaluation) -> Model:
-    """The gradient of the loss and the l2 terms, of what an evaluation of the model found."""
+    """Return the gradient of the loss and the l2 terms from an evaluation of the model."""
     return Model(found.GW + objective.penalty.gradient(model.W), found.gb)
 
 
 def ensure_descent(gradient: Model, direction: Model, upwards: Model) -> Array:
-    """The slope along each direction (B,), after those that rounding has spoilt are replaced.
+    """Replace directions that rounding has spoilt by -`upwards`, and return the slopes (B,).
 
-    `upwards` leads up for certain: the gradient, or the gradient in a metric.
+    `upwards` must be an ascent direction: the gradient, or the gradient in a metric.
     """
     slope = gradient.dot(direction)
     spoilt = ~(slope < 0.0)
@@ -45,10 +46,10 @@ def ensure_descent(gradient: Model, direction: Model, upwards: Model) -> Array:
 
 
 def remove_common_shift(objective: Objective, model: Model, direction: Model) -> None:
-    """Let directions lead to where the outputs have no common shift, which the loss does not see.
+    """Change directions so that they lead to outputs without a common shift (sum 0 over classes).
 
-    A penalty is lowest there. Without one, nothing would bring back what rounding adds to the
-    shift, until it drowns the digits of all scores.
+    The loss does not depend on the shift, and the penalty is lowest without it. Without a penalty,
+    rounding errors would add up in the shift until they drown the digits of all scores.
     """
     if objective.loss.coupling(direction.n_outputs) != "differences":
         return
@@ -68,14 +69,14 @@ def search_line(
     slope: Array,
     scores: bool = False,
 ) -> tuple[Model, Evaluation, Array]:
-    """The models moved along their directions, what was found there, and the steps (B,).
+    """Move models along their directions; return them, their evaluations and the steps (B,).
 
-    The step is 1, or else the one that leads lowest, or if rounding spoils that a shorter one, ...
-    until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0.
-    With l1 > 0 the slope is g.p + l1 (|w + p|_1 - |w|_1), which P falls below at first.
-    Each model has its own; only models whose step was refused are looked at again. A model that
-    finds none stays where it is, with a step of 0. `scores` asks for those of models that all take
-    the whole step.
+    The first step tried is 1. If it is rejected, the minimum along the line follows, then shorter
+    steps until P(w + t p) <= P(w) + 1e-4 t g.p, with the slope g.p < 0. With l1 > 0 the slope is
+    g.p + l1 (|w + p|_1 - |w|_1), which bounds how fast P falls. Each model has its own step, and
+    only models whose step was rejected are evaluated again. A model for which no step is accepted
+    stays where it is, with a step of 0. `scores` asks for the scores of the models if all of them
+    take the full step.
     """
     value = found.value
     t = np.ones(len(value))
@@ -109,9 +110,9 @@ def search_line(
 
 
 def has_improved(old: Evaluation, found: Evaluation, before: Model, after: Model) -> Array:
-    """Which models (B,) are better off than before: lower, or with a smaller gradient.
+    """Return which models (B,) have a lower objective or a smaller gradient than before.
 
-    Of the others rounding is all that is left to gain.
+    The others cannot be improved beyond rounding.
     """
     lower = np.asarray(found.value < old.value)
     return lower if lower.all() else lower | (after.dot(after) < before.dot(before))
@@ -125,33 +126,33 @@ def _is_flat(
     level: Array,
     slope: Array,
 ) -> Array:
-    """Which models (B,) are where P is all but flat: steps are good there that fall too little.
+    """Return which models (B,) are so close to a minimum that P is flat within rounding.
 
-    Near the optimum the fall is lost in the rounding of the values; then, below `level`, the slope
-    at the new point decides. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM J.
-    Optim. 2005, (4.1).
+    There a good step may not lower the computed value. If the value is below `level`, the slope at
+    the new point decides instead. See W. Hager and H. Zhang, A new conjugate gradient method, SIAM
+    J. Optim. 2005, (4.1).
     """
     after = _slope(objective, model, found, direction)
     return np.asarray((found.value <= level) & (after <= (2.0 * ARMIJO - 1.0) * slope))
 
 
 def _rounding(objective: Objective, model: Model, value: Array) -> Array:
-    """By how much values can differ that mean the same (B,): more with features far from zero."""
+    """Return the rounding error of the values (B,), which is larger for features far from zero."""
     parts = objective.recentring(model.n_models).sizes(model).sum(axis=1)
     return ROUNDING * np.abs(value) + np.finfo(np.float64).eps * parts
 
 
 def _slope(objective: Objective, model: Model, found: Evaluation, direction: Model) -> Array:
-    """The slope of P along the direction by which a model has come to where it is."""
+    """Return the slope of P at a model along the direction in which it was moved."""
     slope = gradient_at(objective, model, found).dot(direction)
     return slope + objective.penalty.l1_slope(model.W, direction.W)
 
 
 def find_line_minimum(objective: Objective, model: Model, direction: Model, slope: Array) -> Array:
-    """The t (B,) in (0, 1) at which each model is lowest along its direction, roughly.
+    """Return roughly the t (B,) in (0, 1) at which the objective of each model is lowest.
 
-    `slope` (B,) is that of the objective at t = 0, below 0. The slope is brought to 0 by false
-    position, halving what is left where that is slow (the Illinois algorithm).
+    `slope` (B,) is the slope of the objective at t = 0, below 0. The zero of the slope is found by
+    false position, modified to converge quickly from both sides (the Illinois algorithm).
 
     >>> from separatrix.data import Dataset
     >>> from separatrix.losses import LOSSES
@@ -168,12 +169,12 @@ def find_line_minimum(objective: Objective, model: Model, direction: Model, slop
     below, above = slope.copy(), line.slopes(high)
     t, last, flat = np.full(B, 0.5), np.zeros(B), np.zeros(B, bool)
     for _ in range(MAX_MINIMUM_STEPS):
-        # False position where both slopes are numbers of opposite sign, else nearer to the start.
+        # False position if both slopes are finite with opposite signs, else a point near the start.
         known = np.isfinite(above) & (above > 0.0)
         guess = low + (high - low) * np.divide(
             -below, above - below, out=np.full(B, 0.5), where=known
         )
-        # A model that has arrived stays, whatever models stand beside it.
+        # A model that has converged stays where it is, so it does not depend on the others.
         t = np.where(flat, t, np.where(known, guess, low + 0.1 * (high - low)))
         here = line.slopes(t)
         flat |= np.abs(here) <= SLOPE_REDUCTION * np.abs(slope)
@@ -199,7 +200,7 @@ class _Line:
         self.room = [np.empty_like(Z) for Z, _ in self.scores]
 
     def slopes(self, t: Array) -> Array:
-        """The derivative of the objective (B,) at t (B,)."""
+        """Return the derivative of the objective (B,) at t (B,)."""
         objective, V = self.objective, self.direction
         there = self.model.plus(V, t)
         total = Model(objective.penalty.gradient(there.W), np.zeros_like(V.b)).dot(V)

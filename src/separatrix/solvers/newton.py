@@ -1,15 +1,15 @@
-"""Newton's method, for many models in one pass an iteration.
+"""Newton's method, with one pass per iteration for many models.
 
 With g the gradient of the loss and the l2 terms, and H its derivative,
 
-    H p = -g,    w = w + t p,    t as for lbfgs
+    H p = -g,    w = w + t p,    t as in lbfgs
 
-with recentred features. Where H has few unknowns it is written out and factored.
-The factor serves for several steps, with what they say about the curvature put right as in lbfgs,
-for as long as the gradient shrinks well; then the model gets a new one. Where H has many unknowns,
-p is found by conjugate gradients, as exactly as the step is worth.
+with recentred features. If H has few unknowns, it is computed and factored. A factor is used for
+several steps, corrected by the last changes as in lbfgs, as long as the gradient shrinks quickly;
+then it is computed again. If H has many unknowns, p is found by conjugate gradients, as accurately
+as the step requires.
 
-Models that start from zero, on many rows, first learn from a part of them.
+With many rows, models that start from zero are first trained on a subsample of the rows.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from separatrix.solvers.newton_cg import solve_by_conjugate_gradients
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import CONVEX, NO_L1, SMOOTH
 
-# Of the gradient, in the factor's metric: with less gain the factor is too old. One that takes few
-# multiply-adds, less than what else is done in a step, is made anew sooner.
+# A factor is kept if the gradient, in its metric, shrinks to this fraction. One that costs few
+# multiply-adds, less than the rest of a step, is recomputed sooner.
 CONTRACTION, CONTRACTION_OF_FEW, FEW = 0.3, 0.03, 2e6
-TINY_HESSIAN = 200  # weights up to which a Hessian costs next to nothing, however few the rows
-FALLBACK_HESSIAN = 1000  # the most weights of a Hessian that is written out after a stall
+TINY_HESSIAN = 200  # weights up to which a Hessian costs almost nothing, even with few rows
+FALLBACK_HESSIAN = 1000  # most weights of an explicit Hessian after another solver has stalled
 NO_FACTOR = -1.0
-CHANGES = 5  # remembered since the factor was made
+CHANGES = 5  # number of changes remembered since the factor was computed
 
-# A start on a part of the rows: every how many at most, how many for each unknown at least, and
-# after how many steps it is as good as it can be.
+# The subsample at the start: the largest spacing of its rows, the fewest rows per unknown and in
+# all, and the number of steps on it.
 SPARSEST, ROWS_EACH, LEAST_ROWS, FIRST_STEPS = 8, 32, 8192, 4
 
 
@@ -57,8 +57,8 @@ class Newton(Optimiser):
 
     Parameters
     ----------
-    order : the most unknowns of a Hessian that is written out; those with more go by conjugate
-        gradients. The outputs of losses that are sums over them count apart.
+    order : largest number of unknowns of a Hessian that is computed explicitly; larger ones use
+        conjugate gradients. Outputs of a loss that is a sum over them count separately.
 
     See J. Nocedal and S. Wright, Numerical Optimization, 2006, chapters 3 and 7.
     """
@@ -67,23 +67,22 @@ class Newton(Optimiser):
 
     name = "newton"
     needs = (SMOOTH, CONVEX, NO_L1)
-    done_reason = "no further descent"  # to the precision of the numbers
+    done_reason = "no further descent"  # within rounding
     descends = True
 
     @classmethod
     def for_fallback(cls) -> Newton:
-        """Larger Hessians than usual: conjugate gradients can be slow where others have stalled."""
+        """Return a solver for larger Hessians: conjugate gradients can be slow after a stall."""
         return cls(order=FALLBACK_HESSIAN)
 
     def start(self, objective: Objective, model: Model) -> State:
-        """The memory of each model: its factor, and the decrement of the last step with it.
+        """Return the first state; its memory has each model's factor and last decrement with it.
 
-        Whatever the type of X, the weights are float64: near the optimum it is their digits that
-        count.
+        The weights are float64 for every type of X, because the solver converges to many digits.
         """
         model = model.astype(np.float64)
         cold = self._models_at_zero(objective, model)
-        # Models moved by the subsample start need no gradient here.
+        # Models that start on the subsample need no gradient here.
         found = objective.evaluate(model, gradient=len(cold) < model.n_models)
         if len(cold):
             found.gradient_norm[cold] = np.nan
@@ -100,7 +99,7 @@ class Newton(Optimiser):
         return State(model, (), found, np.zeros(B, bool), memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
-        """One iteration: a direction and a step for every model."""
+        """Make one iteration: a direction and a step for every model."""
         if state.steps == 0:
             state = self._start_on_subsample(objective, state)
         return self._iterate(objective, state, _contraction(objective, state.model))
@@ -121,7 +120,7 @@ class Newton(Optimiser):
         better = has_improved(state.found, found, gradient, after)
         if "cholesky" in state.memory:
             change, turn = ahead.times(t), after.plus(gradient, -1.0)
-            # A step that had to be shortened, or led nowhere, speaks against the factor.
+            # A step that was shortened or did not improve the model shows that the factor is old.
             decrement = np.where((t < 1.0) | ~better, NO_FACTOR, state.memory["decrement"])
             state = replace(
                 state,
@@ -138,9 +137,9 @@ class Newton(Optimiser):
         )
 
     def _start_on_subsample(self, objective: Objective, state: State) -> State:
-        """Models that stand at zero go to where a part of the rows would have them, if it is lower.
+        """Train models at zero on a subsample first, and keep the result if its objective is lower.
 
-        What the part has taught them of the curvature serves for the first steps on all rows.
+        The curvature found on the subsample is used for the first steps on all rows.
         """
         cold = self._models_at_zero(objective, state.model)
         if not len(cold):
@@ -165,7 +164,7 @@ class Newton(Optimiser):
         return replace(state, model=model, found=found, slots=slots, memory=memory)
 
     def _models_at_zero(self, objective: Objective, model: Model) -> Array:
-        """The numbers of the models at zero weights, where a start on a subsample pays."""
+        """Return the numbers of the models at zero for which a start on a subsample pays."""
         n = objective.data.n_samples
         written = _order(objective, model) <= self.order
         if not written or _subsample_step(objective, model) < 2 or n < LEAST_ROWS:
@@ -177,13 +176,13 @@ class Newton(Optimiser):
 
 
 def _order(objective: Objective, model: Model) -> int:
-    """How many unknowns each block of a model's Hessian has."""
+    """Return the number of unknowns of each block of a model's Hessian."""
     d, _, K = model.W.shape
     return (d + 1) * (1 if objective.loss.coupling(K) == "none" else K)
 
 
 def _contraction(objective: Objective, model: Model) -> float:
-    """What a step must make of the gradient for its factor to be kept."""
+    """Return the fraction to which a step must shrink the gradient for its factor to be kept."""
     data, m = objective.data, _order(objective, model)
     alike = m // (data.n_features + 1)  # outputs in one block
     entries = sum(block.X.n_entries for block in data.blocks()) / max(data.n_samples, 1)
@@ -193,22 +192,22 @@ def _contraction(objective: Objective, model: Model) -> float:
 
 
 def _subsample_step(objective: Objective, model: Model) -> int:
-    """Every how many rows the subsample of the start takes one."""
+    """Return the spacing of the rows in the subsample."""
     unknowns = model.W[:, 0].size + model.n_outputs
     return min(SPARSEST, objective.data.n_samples // (ROWS_EACH * unknowns))
 
 
 def _fill_zeros(model: Model, some: Array, theirs: Model) -> Model:
-    """What some of the models hold, with zeros for the others."""
+    """Return a model with the weights of some models, and zeros for the others."""
     out = Model(np.zeros_like(model.W), np.zeros_like(model.b))
     out.put(some, theirs)
     return out
 
 
 def _subsample_penalty(objective: Objective) -> ElasticNet:
-    """A penalty on every weight that is at least as strong as one more row.
+    """Return the penalty for the subsample: on every weight at least as strong as one more row.
 
-    A few rows can drive the weight of a rare feature very far.
+    Otherwise a few rows can make the weight of a rare feature very large.
     """
     data, penalty = objective.data, objective.penalty
     f = np.ones(1) if penalty.factors is None else penalty.factors
@@ -218,9 +217,9 @@ def _subsample_penalty(objective: Objective) -> ElasticNet:
 
 
 def _spreads(data: Dataset) -> Array:
-    """The mean square (d,) of each feature about its mean; if sparse, of all entries about zero.
+    """Return the mean square (d,) of each feature about its mean (of a sparse X, about zero).
 
-    1 for a feature that does not vary, or beyond what numbers can hold.
+    1 for a feature that is constant or whose square overflows.
     """
 
     def spread(X: Matrix) -> Array:
@@ -236,7 +235,7 @@ def _spreads(data: Dataset) -> Array:
 def _by_factors(
     objective: Objective, state: State, gradient: Model, contraction: float
 ) -> tuple[Model, State, Array]:
-    """Directions, the state after them, and which models have a factor of this very point."""
+    """Return directions, the state after them, and which models have a new factor."""
     factor, last = state.memory["cholesky"], state.memory["decrement"]
     ahead = direction(gradient, curvature_pairs(state.slots), lambda q: solve_factored(factor, q))
     decrement = -gradient.dot(ahead)
@@ -263,7 +262,7 @@ def _by_factors(
 
 
 def solve_factored(factor: Array, g: Model) -> Model:
-    """H^-1 g of each model, by the factors (B, blocks, m, m) of H."""
+    """Return H^-1 g of each model from the factors (B, blocks, m, m) of H."""
     W = np.concatenate([g.W, g.b[None]])
     x = np.ascontiguousarray(W.transpose(1, 2, 0))  # (B, K, d + 1), the order of H
     m = factor.shape[2]

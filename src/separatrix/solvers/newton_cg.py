@@ -1,4 +1,4 @@
-"""Newton directions by conjugate gradients, for many models at once."""
+"""Newton directions by conjugate gradients, for many models together."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from separatrix.objective import Objective
 from separatrix.solver_state import State
 
 MAX_ITERATIONS = 1000
-LEAST_EXACT = 0.3  # share of the gradient that may be left
-DIAGONAL_SHARE = 0.05  # of the Hessian's diagonal in the preconditioner; the rest is the penalty's
+LEAST_EXACT = 0.3  # largest residual, relative to the gradient
+DIAGONAL_SHARE = 0.05  # of the Hessian's diagonal in the preconditioner; the penalty has the rest
 
 
 def solve_by_conjugate_gradients(
     objective: Objective, state: State, gradient: Model
 ) -> tuple[Model, dict[str, Array]]:
-    """p with |H p + g| <= eta |g| of every model, in the norm of the preconditioner, and a memory.
+    """Return p with |H p + g| <= eta |g| for every model, and the solver's memory.
 
-    eta = min(0.3, sqrt(|g| / |g of the first step|)): the steps converge faster than linearly and
-    the first are not solved in vain. See R. Dembo, S. Eisenstat and T. Steihaug, Inexact Newton
-    methods, SIAM J. Numer. Anal. 1982. H, g and p are those of recentred features. A model that
-    is exact enough leaves the batch.
+    The norm is that of the preconditioner. eta = min(0.3, sqrt(|g| / |g of the first step|)) makes
+    the steps converge superlinearly without wasting work on the first ones. See R. Dembo,
+    S. Eisenstat and T. Steihaug, Inexact Newton methods, SIAM J. Numer. Anal. 1982. H, g and p are
+    for recentred features. A model leaves the batch as soon as it is accurate enough.
     """
     recentring = objective.recentring(gradient.n_models)
     at = objective.hessian_operator(state.model, recentring, state.found.scores)

@@ -1,4 +1,4 @@
-"""Solvers with the same settings for all models, and those among them that find the optimum."""
+"""Solvers with the same settings for all models, and the solvers that find the optimum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.solvers.protocol import Solver
 
-# Steps without progress after which a solver gives up, if no other solver can go on.
+# Steps without progress after which a solver gives up if no other solver can take over.
 PATIENCE = 100
 
 
@@ -27,11 +27,11 @@ class UniformSolver(Solver):
         return self
 
     def step_size(self, model: int, epoch: int) -> None:
-        """There is no rate to be too large."""
+        """Return None: there is no step size that could be too large."""
 
 
 class Optimiser(UniformSolver):
-    """A solver that finds the optimum, and how it is made for a task."""
+    """A solver that finds the optimum."""
 
     @classmethod
     def for_task(
@@ -42,12 +42,12 @@ class Optimiser(UniformSolver):
         single: bool = False,
         patience: int = PATIENCE,
     ) -> Self:
-        """The solver for one task; each takes what it has a use for.
+        """Return the solver for one task; each class uses the settings that apply to it.
 
         Parameters
         ----------
-        seed : of a solver that draws rows
-        tol : the relative gap that will be asked for
+        seed : random seed of a stochastic solver
+        tol : the relative gap that will be required
         single : whether to work in float32
         patience : steps without progress after which the solver gives up
         """
@@ -55,7 +55,7 @@ class Optimiser(UniformSolver):
 
     @classmethod
     def for_fallback(cls) -> Self:
-        """The solver that takes over from one that has stalled."""
+        """Return the solver that takes over from one that has stalled."""
         return cls.for_task()
 
     @classmethod
@@ -68,5 +68,5 @@ class Optimiser(UniformSolver):
         tol: float,
         factors: Array | None = None,
     ) -> bool:
-        """Whether the solver reaches a tolerance in float32, and gains by it."""
+        """Return whether the solver reaches a tolerance in float32 and is faster there."""
         return False

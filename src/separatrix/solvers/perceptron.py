@@ -1,4 +1,4 @@
-"""Rosenblatt's rule: one example at a time, and only mistakes teach."""
+"""Rosenblatt's perceptron rule: one example at a time, with an update after every mistake."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ PERCEPTRON_LOSS = Need("the perceptron loss", lambda loss, l1, l2: loss.name == 
 class PerceptronRule(UniformSolver):
     """The `perceptron` solver.
 
-    A positive example with w.x + b < 0 is added to w, a negative one with w.x + b >= 0 subtracted.
-    With several classes the example is added to its own class and subtracted from the one that
-    scored highest. A model is done after an epoch without a mistake.
+    A positive example with w.x + b < 0 is added to w; a negative one with w.x + b >= 0 is
+    subtracted. With several classes the example is added to its class and subtracted from the one
+    with the highest score. A model is done after an epoch without a mistake.
 
-    The order of an epoch is random, but drawn for the contents of the rows and not for their
-    places: equal rows follow each other and the places of the rows in X do not matter, so that a
-    weight of 2 is the same as giving the row twice.
+    The order of an epoch is random, but it depends on the contents of the rows and not on their
+    positions in X, and equal rows are adjacent. So a weight of 2 is the same as repeating the row.
 
     See F. Rosenblatt, The perceptron, Psychological Review 1958.
     """
@@ -75,7 +74,7 @@ class PerceptronRule(UniformSolver):
         )
 
     def order(self, block: Block, epoch: int) -> Array:
-        """A random order of the rows: by a hash of contents, seed and epoch, then by label."""
+        """Return a random order of rows: by a hash of contents, seed and epoch, then by label."""
         X = block.X
         if id(X) not in self._keys:
             self._keys[id(X)] = (X, _contents(X))
@@ -89,10 +88,10 @@ class PerceptronRule(UniformSolver):
 
 
 def _contents(X: Matrix) -> Array:
-    """A number (n,) for every row that depends on its contents alone, dense or sparse.
+    """Return a number (n,) for every row that depends on its contents only, dense or sparse.
 
-    The sum, modulo 2^64, of a hash of every entry that is not 0 by its column and its bits as a
-    float64. Rows are read in pieces: nothing the size of X is made.
+    It is the sum, modulo 2^64, of hashes of the column and the float64 bits of all entries that are
+    not 0. Rows are read in pieces, so no array of the size of X is made.
     """
     keys = np.zeros(X.shape[0], np.uint64)
     if X.is_sparse:
@@ -112,7 +111,7 @@ def _contents(X: Matrix) -> Array:
 
 
 def _hash(values: Array, columns: Array) -> Array:
-    """A number for each entry by its column's key and its bits; 0 for an entry of 0 or -0."""
+    """Return a hash of each entry from its column's key and its bits; 0 for an entry of 0 or -0."""
     bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
     return np.where(values == 0, np.uint64(0), _mix(bits ^ columns))
 

@@ -1,4 +1,4 @@
-"""What a solver declares, and what the training loop asks of it."""
+"""What a solver declares, and what the training loop needs from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from separatrix.verdict.trace import StepSize
 
 
 class Need(NamedTuple):
-    """What a solver needs of a loss and of l1 and l2: in the words of a refusal, and as a test."""
+    """A requirement of a solver on the loss, l1 and l2: its words in an error, and its test."""
 
     words: str
     is_met: Callable[[Loss, float, float], bool]
@@ -34,12 +34,12 @@ SOME_L2 = Need("l2 > 0", lambda loss, l1, l2: l2 > 0.0)
 class Solver(ABC):
     """A way to improve all models of a batch, one epoch at a time.
 
-    `needs` says what it demands of loss and penalty, the first to be named first; `done_reason`
-    names its own end; `descends` says whether it follows the objective down, so that a rise tells
-    something. Models whose solvers have equal `shared_key` can be one batch, for the solver that
-    `join` makes of them; models with equal `own_key` besides take the same path. A step may change
-    the model of its state in place, but nobody may change the model that `start` was given: a
-    solver whose steps work in place copies it there.
+    `needs` are its requirements on the loss and the penalty, most important first. `done_reason` is
+    the stop reason that the solver itself can give. `descends` says whether the objective should
+    fall in every epoch, so that a rise is a symptom. Models whose solvers have equal `shared_key`
+    can share a batch, whose solver `join` makes. If their `own_key` is equal too, the models take
+    the same path. A step may change the model of its state in place, but never the model given to
+    `start`: a solver that works in place copies it there.
     """
 
     name: ClassVar[str]
@@ -49,35 +49,35 @@ class Solver(ABC):
 
     @abstractmethod
     def start(self, objective: Objective, model: Model) -> State:
-        """The state before the first epoch."""
+        """Return the state before the first epoch."""
 
     @abstractmethod
     def step(self, objective: Objective, state: State) -> State:
-        """The state after one more epoch of every model."""
+        """Return the state after one more epoch of every model."""
 
     @abstractmethod
     def shared_key(self) -> Hashable:
-        """What the models of a batch must have in common."""
+        """Return the settings that all models of a batch must share."""
 
     @abstractmethod
     def own_key(self) -> Hashable:
-        """What a model may have for itself."""
+        """Return the settings that each model may have for itself."""
 
     @abstractmethod
     def join(self, solvers: Sequence[Self]) -> Self:
-        """The solver of a batch, from those of its models."""
+        """Return the solver of a batch, given the solvers of its models."""
 
     @abstractmethod
     def select(self, models: Array) -> Self:
-        """The solver of some models of the batch (numbers)."""
+        """Return the solver of some models of the batch (numbers)."""
 
     @abstractmethod
     def step_size(self, model: int, epoch: int) -> StepSize | None:
-        """The step size of a model in an epoch, where there is one that can be too large."""
+        """Return the step size of a model in an epoch, if there is one that can be too large."""
 
 
 def epoch_order(seed: int, epoch: int, block: int, n_samples: int) -> Array:
-    """The order of the rows of a block in an epoch: the same for every model of a batch.
+    """Return the order of the rows of a block in an epoch: the same for every model of a batch.
 
     >>> epoch_order(0, 1, 0, 4).tolist() == epoch_order(0, 1, 0, 4).tolist()
     True

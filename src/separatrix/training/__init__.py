@@ -1,4 +1,4 @@
-"""From tasks to results: batches of models, the loop that trains them, and their history."""
+"""Training: batches of models, the loop that trains them, histories and results."""
 
 from separatrix.training.callbacks import Epoch, OnEpoch
 from separatrix.training.history import History

@@ -1,4 +1,4 @@
-"""Which models share a batch, and what a batch is made of."""
+"""Group tasks into batches, and make the penalty and the start of a batch."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from separatrix.training.task import Task
 
 
 def share_passes(tasks: Sequence[Task], own_rows: bool = False) -> list[list[list[int]]]:
-    """Which tasks are trained together: the batches, in each its models, of each its tasks.
+    """Group tasks: return the batches, each a list of models, each a list of tasks (positions).
 
-    A model stands for all tasks (positions) that differ only in their number of epochs. With
-    `own_rows` every task has weights or labels of its own, and is a model of its own.
+    Tasks that differ only in their number of epochs share one model. With `own_rows` every task
+    has its own weights or labels, and is its own model.
     """
     batches = []
     for members in _groups([_batch_key(task) for task in tasks]).values():
@@ -38,9 +38,9 @@ def batch_penalty(tasks: Sequence[Task]) -> ElasticNet:
 
 
 def batch_start(tasks: Sequence[Task], objective: Objective) -> Model:
-    """Where the models of a batch start from, mostly zero. One with a state is a batch alone.
+    """Return the start of a batch, mostly zero. A task with a state is a batch of its own.
 
-    A search for the optimum starts from zero where the weights that are given are no better.
+    A solver that finds the optimum starts from zero unless the given weights are better.
     """
     if tasks[0].state is not None:
         return tasks[0].state.model
@@ -52,7 +52,7 @@ def batch_start(tasks: Sequence[Task], objective: Objective) -> Model:
         return out
     starts = Model.stack([task.start.astype(dtype) for task in tasks if task.start is not None])
     if tasks[0].precise:
-        for block in data.blocks():  # weights of empty columns would only add to the penalty
+        for block in data.blocks():  # weights of empty columns would only raise the penalty
             starts.W[block.X.constants() == 0.0] = 0.0
         some = objective.select(given)
         lower = some.value(starts) < some.value_of_zero(*starts.b.shape)
@@ -62,7 +62,7 @@ def batch_start(tasks: Sequence[Task], objective: Objective) -> Model:
 
 
 def _batch_key(task: Task) -> Hashable:
-    """What all models of a batch have in common."""
+    """Return the settings that all models of a batch share."""
     alone = None if task.state is None else id(task)
     return (
         _loss_key(task.loss),
@@ -77,7 +77,7 @@ def _batch_key(task: Task) -> Hashable:
 
 
 def _loss_key(loss: Loss) -> Hashable:
-    """The loss itself; for one that cannot be hashed, which object it is."""
+    """Return the loss, or its identity if it cannot be hashed."""
     if isinstance(loss, OneVsRest):
         return OneVsRest, _loss_key(loss.base)
     try:
@@ -88,7 +88,7 @@ def _loss_key(loss: Loss) -> Hashable:
 
 
 def _run_key(task: Task) -> Hashable:
-    """What one run of a model depends on, besides its batch and its number of epochs."""
+    """Return what a run depends on besides its batch and its number of epochs."""
     start = None if task.start is None else (task.start.W.tobytes(), task.start.b.tobytes())
     factors = None if task.factors is None else task.factors.tobytes()
     own = (task.l1, task.l2, task.bias_factor)
@@ -98,7 +98,7 @@ def _run_key(task: Task) -> Hashable:
 def _groups(
     keys: Sequence[Hashable], names: Sequence[int] | None = None
 ) -> dict[Hashable, list[int]]:
-    """The positions (or their names) of equal keys, in the order in which they appear."""
+    """Group positions (or their names) by key, in the order in which the keys first appear."""
     groups: dict[Hashable, list[int]] = {}
     for position, key in enumerate(keys):
         groups.setdefault(key, []).append(position if names is None else names[position])

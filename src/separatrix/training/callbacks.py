@@ -1,4 +1,4 @@
-"""What is told of every epoch while training goes on: plain numbers, for people and for logs."""
+"""Callbacks after every epoch: the epochs of each run as plain numbers, for people and logs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Epoch:
 
     Attributes
     ----------
-    epoch : from 1
-    number : of the configuration in its study, from 0; 0 for a single fit
-    seed : of the run; None for a single fit
-    parameters : those that the study varies, by name
-    measures : those of `History` after this epoch's update, by name; NaN where not measured
+    epoch : number of the epoch, from 1
+    number : number of the configuration in its study, from 0; 0 for a single fit
+    seed : random seed of the run; None for a single fit
+    parameters : the parameters that the study varies, by name
+    measures : the columns of `History` after this epoch's update, by name; NaN if not measured
     """
 
     epoch: int
@@ -34,7 +34,7 @@ OnEpoch: TypeAlias = Callable[[Sequence[Epoch]], None]
 
 
 class RunLabel(NamedTuple):
-    """How the epochs of a run name it, and how many of them it has at most."""
+    """The number, seed, parameters and largest number of epochs of a run."""
 
     number: int
     seed: int | None
@@ -43,7 +43,7 @@ class RunLabel(NamedTuple):
 
 
 def epochs_of(progress: Progress, runs: Sequence[RunLabel]) -> list[Epoch]:
-    """This epoch of every run of the batch that is still trained; `runs` are those of its tasks."""
+    """Return the current epoch of every running run; `runs` are the runs of the batch's tasks."""
     columns = [values.tolist() for values in progress.records.values()]
     out = []
     for model, *values in zip(progress.running.tolist(), *columns):
@@ -57,14 +57,14 @@ def epochs_of(progress: Progress, runs: Sequence[RunLabel]) -> list[Epoch]:
 
 
 def telling(on_epoch: OnEpoch | None) -> Callable[[Progress], None] | None:
-    """A callback of the training loop that tells a single fit epoch by epoch."""
+    """Return a callback for the training loop that passes the epochs of a single fit on."""
     if on_epoch is None:
         return None
     return lambda progress: on_epoch(epochs_of(progress, [RunLabel(0, None, {}, progress.epochs)]))
 
 
 def renumbered(on_progress: OnProgress | None, numbers: Sequence[int]) -> OnProgress | None:
-    """A callback that is told other numbers of the members of a batch."""
+    """Return a callback that renumbers the members of a batch before it calls `on_progress`."""
     if on_progress is None:
         return None
 

@@ -1,7 +1,7 @@
-"""Where a run stands, and the same as plain arrays from which it goes on bit for bit.
+"""The state of a run as plain arrays, from which training continues bit for bit.
 
-The arrays hold numbers and text only: `np.savez` writes them and `np.load(..., allow_pickle=False)`
-reads them, so that a checkpoint cannot run code.
+The arrays hold only numbers and text: `np.savez` writes them and `np.load(...,
+allow_pickle=False)` reads them, so a checkpoint cannot run code.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from separatrix.training.schemas import CERTIFICATE, MODEL, STATE
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.gap_schedule import GapRecord
 
-SHOWN = 60  # characters of a setting that is quoted in an error
+SHOWN = 60  # longest setting, in characters, that an error quotes
 
 
 @dataclass
 class RunningModels(GapRecord):
-    """What is remembered of each running model; every array has one entry per model."""
+    """The training loop's memory of the running models; each array has one entry per model."""
 
-    first: Array  # first positive objective: what divergence is measured against
-    above: Array  # epochs running with the objective far above it
-    sane: Model  # last weights that were not
+    first: Array  # first positive objective, the reference for divergence
+    above: Array  # number of epochs in a row with the objective far above it
+    sane: Model  # last weights whose objective was not far above it
     sane_epoch: Array
-    best: Model  # weights at the best validation measurement
+    best: Model  # weights with the best validation measurement
     best_epoch: Array
     best_score: Array
-    waited: Array  # measurements since the best, or rises running
+    waited: Array  # measurements since the best one, or rises in a row
     last_score: Array
 
     @classmethod
     def of(cls, parts: Mapping[str, Any]) -> RunningModels:
-        """Make one of a mapping from the names above; others are ignored."""
+        """Make one from a mapping of the names above; other entries are ignored."""
         return cls(**{f.name: parts[f.name] for f in fields(cls)})
 
     def select(self, models: Array) -> RunningModels:
-        """What is remembered of some of the models (numbers)."""
+        """Return the memory of some of the models (numbers)."""
         return self.of(
             {
                 name: part.select(models) if isinstance(part, Model) else part[models]
@@ -57,7 +57,7 @@ class RunningModels(GapRecord):
 
 @dataclass
 class FinishedModel:
-    """A model read off: its weights, why, when, and which epoch they are of."""
+    """A model read off: its weights, the stop reason, the number of epochs, and the epoch kept."""
 
     model: int
     reading: int
@@ -66,22 +66,22 @@ class FinishedModel:
     epochs: int
     kept_epoch: int
     state: State | None = field(repr=False)
-    certificate: Certificate | None = None  # if the weights have been certified already
-    bound: float = -np.inf  # that the objective is proven to be above
+    certificate: Certificate | None = None  # if the weights already have one
+    bound: float = -np.inf  # best lower bound on the objective
 
 
 @dataclass
 class Snapshot:
-    """All that changes while a run goes on.
+    """Everything that changes during a run.
 
     Attributes
     ----------
-    running : numbers of the models still trained; `state` and `running_models` are of these
+    running : numbers of the models still in training, which `state` and `running_models` describe
     finished : the models read off so far
     history : (fields, B, epochs)
     start_value : (B,) the objective before the first epoch
-    offset : epochs of an earlier run, which count for schedules only
-    seconds : since training began
+    offset : epochs of an earlier run, which only learning-rate schedules count
+    seconds : time since training began
     """
 
     running: Array
@@ -95,9 +95,9 @@ class Snapshot:
 
 
 def fingerprint(solver: Solver, objective: Objective, start: Model) -> dict[str, Array]:
-    """What a run can be told by without reading its data: an array of names and values, as words.
+    """Return the settings that identify a run, without reading its data: names and values as text.
 
-    How long it goes on is no part of it: a run may be resumed with more epochs.
+    The number of epochs is not among them, so a run can be resumed with more epochs.
     """
     l1, l2 = objective.strengths(start.n_models)
     settings = {k: v for k, v in vars(solver).items() if not k.startswith("_")}
@@ -121,43 +121,43 @@ def fingerprint(solver: Solver, objective: Objective, start: Model) -> dict[str,
 
 
 def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> None:
-    """Raise if a checkpoint's fingerprint is not that of this run, naming what differs."""
+    """Raise if a checkpoint has the fingerprint of another run, naming the difference."""
     if "fingerprint" not in arrays:
         raise ValueError(
-            "The arrays to resume from are no checkpoint: they have no fingerprint. "
-            "Give what progress.checkpoint() returned."
+            "The arrays to resume from are not a checkpoint: they have no fingerprint. "
+            "Pass what progress.checkpoint() returned."
         )
     there, now = ({str(k): str(v) for k, v in a["fingerprint"]} for a in (arrays, here))
     for name in now:
         theirs, ours = there.get(name, "none"), now[name]
         if theirs != ours:
-            quoted = f": {theirs} there, {ours} here" if len(theirs + ours) <= SHOWN else ""
+            quoted = f" ({theirs} there, {ours} here)" if len(theirs + ours) <= SHOWN else ""
             raise ValueError(
-                f"The checkpoint is of another run, with another {name}{quoted}. Resume with the "
-                "solver, objective and start it was taken with, or begin anew without resume."
+                f"The checkpoint belongs to another run: {name} differs{quoted}. Resume with the "
+                "solver, objective and start of that run, or start again without resume."
             )
 
 
 def pack_snapshot(at: Snapshot) -> dict[str, Array]:
-    """The snapshot as arrays of its own; what a pass over the data finds again is left out."""
+    """Return the snapshot as new arrays, without what a pass over the data can restore."""
     return to_arrays(_SNAPSHOT.pack(at))
 
 
 def if_readable(arrays: dict[str, Array] | None) -> dict[str, Array] | None:
-    """The arrays, or None if an earlier version wrote them: a run that begins anew ends the same.
+    """Return the arrays, or None if an earlier version wrote them; the run then starts again.
 
-    Up to version 0.1.0, a checkpoint was a set of arrays without a text for all else.
+    A run that starts again ends the same. Up to version 0.1.0, a checkpoint had no packed text.
     """
     return arrays if arrays is not None and TREE in arrays else None
 
 
 def unpack_snapshot(arrays: Mapping[str, Array], objective: Objective) -> Snapshot:
-    """The snapshot that was packed, evaluated again by the objective of all models."""
+    """Return the packed snapshot, evaluated again with the objective of all models."""
     try:
         at: Snapshot = _SNAPSHOT.unpack(from_arrays(arrays), "run")
     except ValueError as error:
         raise ValueError(
-            f"The checkpoint is damaged, or of another version: {error} Begin anew without resume."
+            f"The checkpoint is damaged or of another version: {error} Start again without resume."
         ) from None
     if len(at.running):
         at.state = _evaluated(at.state, objective.select(at.running))
@@ -172,7 +172,7 @@ def _evaluated(state: State, objective: Objective) -> State:
 
 
 def _is_of_one_batch(at: Snapshot) -> bool:
-    """Whether the parts are of as many models, and the numbers of models are some of the batch."""
+    """Return whether all parts are for the same number of models, with numbers of the batch."""
     W, B, n = at.state.model.W, len(at.running), len(at.start_value)
     remembered = [
         part.W if isinstance(part, Model) else part for part in vars(at.running_models).values()
@@ -191,7 +191,7 @@ def _make_snapshot(watch: RunningModels, **others: Any) -> Snapshot:
 
 
 def _parts_of_snapshot(at: Snapshot) -> dict[str, Any]:
-    return {**vars(at), "watch": at.running_models}  # by the name it has in files
+    return {**vars(at), "watch": at.running_models}  # the name used in files
 
 
 _SNAPSHOT = record(
@@ -225,4 +225,4 @@ _SNAPSHOT = record(
         "seconds": FLOAT,
     },
     _parts_of_snapshot,
-).such_that(_is_of_one_batch, "have parts of one batch of models")
+).such_that(_is_of_one_batch, "have parts for one batch of models")

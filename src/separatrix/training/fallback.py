@@ -1,4 +1,4 @@
-"""A second solver for models whose first one stalled."""
+"""A second solver for models whose first solver stalled."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from separatrix.solvers.dual import STALLED
 from separatrix.training.result import Result
 from separatrix.training.task import Task
 
-STALL_REASONS = (STALLED, Newton.done_reason)  # ends of a run that another solver may lead farther
+STALL_REASONS = (STALLED, Newton.done_reason)  # stop reasons after which another solver may help
 
 
 def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict[int, Task]:
-    """By number, the tasks whose solver has stalled, as their fallback goes on with them."""
+    """Return, by number, the tasks whose solver has stalled, as tasks for their fallback."""
     later: dict[int, Task] = {}
     for t, result in results.items():
         left, fallback = tasks[t].stop.epochs[0][0] - result.history.epochs, tasks[t].fallback
@@ -34,9 +34,9 @@ def fallback_tasks(tasks: Sequence[Task], results: Mapping[int, Result]) -> dict
 
 
 def join_results(first: Result, second: Result) -> Result:
-    """The result of a model that two solvers have trained, one after the other."""
+    """Join the results of two solvers that trained a model one after the other."""
     gap = first.certificate.relative_gap
-    reached = "" if gap is None else f" at a relative {gap:.2g}"
+    reached = "" if gap is None else f" at {gap:.2g}"
     steps = first.history.epochs
     bound = -np.inf if first.certificate.dual is None else first.certificate.dual
     return replace(
@@ -44,6 +44,6 @@ def join_results(first: Result, second: Result) -> Result:
         history=first.history.followed_by(second.history),
         best_epoch=steps + second.best_epoch if second.best_epoch else first.best_epoch,
         certificate=second.certificate.raised_to(bound),
-        why=f"{first.why} Its duality gap stopped shrinking{reached} after {steps} steps, so "
-        f"{second.solver} took over.",
+        why=f"{first.why} Its relative duality gap stopped shrinking{reached} after {steps} "
+        f"steps, so {second.solver} took over.",
     )

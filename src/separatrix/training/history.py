@@ -1,4 +1,4 @@
-"""What happened in every epoch of a run."""
+"""The measurements of every epoch of a run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FIELDS = (
 
 
 class History(Mapping[str, Array]):
-    """A mapping of arrays, one value an epoch, each of the state after that epoch's update.
+    """A mapping of arrays with one value per epoch, each measured after that epoch's update.
 
-    `val_loss` and `val_accuracy` are NaN in epochs in which they were not measured; `seconds` is
-    the time spent in training so far.
+    `val_loss` and `val_accuracy` are NaN in epochs in which they were not measured. `seconds` is
+    the training time so far.
 
     >>> import numpy as np
     >>> history = History({"train_loss": np.array([0.7, 0.5])})
@@ -53,7 +53,7 @@ class History(Mapping[str, Array]):
         return len(next(iter(self._columns.values())))
 
     def followed_by(self, later: History) -> History:
-        """This history and then a later one, whose seconds are counted on from here."""
+        """Return this history followed by a later one; its seconds continue from this one's."""
         seconds = self["seconds"][-1] + later["seconds"] if self.epochs else later["seconds"]
         return History(
             {
@@ -63,7 +63,7 @@ class History(Mapping[str, Array]):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """The same as a pandas data frame, indexed by epoch from 1."""
+        """Return the history as a pandas data frame, indexed by epoch from 1."""
         import pandas as pd
 
         return pd.DataFrame(self._columns, index=pd.RangeIndex(1, self.epochs + 1, name="epoch"))

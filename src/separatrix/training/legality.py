@@ -1,4 +1,4 @@
-"""Which solver accepts which loss and penalty, and the words in which the others refuse."""
+"""Check which solvers accept a loss and a penalty, and say what is missing if one does not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from separatrix.solvers import SOLVERS
 def refuse_illegal(
     solver: str, loss: Loss, l1: float, l2: float, among: Iterable[str] = SOLVERS
 ) -> None:
-    """Raise if a solver cannot take a loss and penalty, naming those `among` some that can."""
+    """Raise if a solver does not accept a loss and penalty, naming the ones `among` that do."""
     missing = missing_needs(solver, loss, l1, l2)
     if not missing:
         return
@@ -25,7 +25,7 @@ def refuse_illegal(
 
 
 def penalty_in_words(l1: float, l2: float) -> str:
-    """A penalty in words: estimators make l1 and l2 of what their users call C and l1_ratio."""
+    """Describe a penalty by l1 and l2; estimators compute these from C and l1_ratio."""
     kinds = [name for name, strength in (("L1", l1), ("L2", l2)) if strength > 0.0]
     if not kinds:
         return "without a penalty"
@@ -33,5 +33,5 @@ def penalty_in_words(l1: float, l2: float) -> str:
 
 
 def missing_needs(solver: str, loss: Loss, l1: float, l2: float) -> list[str]:
-    """What a solver needs that a loss and a penalty lack, in words; nothing if it takes them."""
+    """Return, in words, what a solver needs and a loss and penalty lack; empty if nothing."""
     return [need.words for need in SOLVERS[solver].needs if not need.is_met(loss, l1, l2)]

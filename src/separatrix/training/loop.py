@@ -1,7 +1,7 @@
-"""The one training loop: it records, stops, drops finished models, checkpoints and resumes.
+"""The training loop: it records, stops, drops finished models, writes checkpoints and resumes.
 
-A solver improves all models of a batch by one epoch; everything else is here. Every decision is
-made for each model on its own numbers, so that no model depends on its neighbours.
+A solver improves all models of a batch by one epoch; everything else is here. Every decision about
+a model uses its own numbers only, so no model depends on the others of its batch.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from separatrix.verdict.gap_schedule import (
     proven_gaps,
 )
 
-FIRST_RECORDS = 64  # epochs that there is room for in a history at first
+FIRST_RECORDS = 64  # epochs for which a history has room at first
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what diverges is told in words
+@np.errstate(over="ignore", invalid="ignore")  # divergence is reported as a diagnosis
 def run(
     solver: Solver,
     objective: Objective,
@@ -69,18 +69,18 @@ def run(
 
     Parameters
     ----------
-    solver, objective, model : how, what, and from where; `model` is not changed
+    solver, objective, model : the solver, the objective and the start; `model` is not changed
     stop : when to stop each model, and at which epochs to read it off
-    validation : the objective on rows held out, recorded and watched by patience
+    validation : the objective on validation rows, recorded and used for early stopping
     on_progress : called after every epoch; it may raise `Interrupted`
-    state : go on from the state of an earlier run, instead of from `model`
-    keep_state : whether results carry the state from which a later run can go on
-    resume : arrays of a checkpoint of this very run; those of another are refused
-    whole : False if the rows are only a part of the data, from which its classes cannot be judged
+    state : continue from the state of an earlier run instead of from `model`
+    keep_state : whether results contain the state from which a later run can continue
+    resume : the arrays of a checkpoint of this run; a checkpoint of another run is refused
+    whole : False if the rows are only a part of the data, whose classes cannot be judged by them
 
     Returns
     -------
-    For every model a list with one result for each epoch at which it is read off.
+    For every model, a list with one result for each epoch at which it is read off.
     """
     batch = _Batch(solver, objective, model, stop, validation, keep_state, whole)
     if resume is not None:
@@ -122,7 +122,7 @@ class _Batch:
         self._focus(self.running)
 
     def _focus(self, running: Array) -> None:
-        """Look at the running models only."""
+        """Restrict the batch to the running models."""
         self.running = running
         self._unsaved = np.zeros(len(running), bool)
         every = len(running) == self.start_model.n_models
@@ -137,10 +137,10 @@ class _Batch:
         self.began = time.perf_counter()
         if state is None:
             self.state = self.solver.start(self.objective, self.start_model)
-        else:  # a copy, seen on the rows of this run: they need not be those of the last one
+        else:  # a copy, evaluated on the rows of this run, which may differ from the last run's
             state = state.select(self.running)
             self.state = replace(state, found=self.objective.evaluate(state.model))
-        # An earlier run's epochs count for schedules, not for this run's history.
+        # Epochs of an earlier run count for schedules, but not in this run's history.
         self.offset = self.state.epoch
         weights, value, B = self.state.model, self.state.found.value, len(self.running)
         self.start_value = value.copy()
@@ -165,7 +165,7 @@ class _Batch:
         return self.state.epoch - self.offset
 
     def advance(self) -> None:
-        """One epoch for all running models, recorded and judged."""
+        """Train all running models for one epoch, record it and decide which models stop."""
         before = self.state.model.copy() if np.isfinite(self.stop.step_tol).any() else None
         self.state = self.solver.step(self.objective, self.state)
         self._record()
@@ -210,23 +210,23 @@ class _Batch:
         self.history[:, self.running, at] = values
 
     def _note_divergence(self) -> Array:
-        """Which models' objectives are finite and not far above the start."""
+        """Return which models' objectives are finite and not far above the start."""
         running_models, value = self.running_models, self.records["objective"]
         sane = note_divergence(running_models, value, self.solver.descends)
-        # The objective of a solver with dual variables rises and falls: the lowest point is kept.
+        # With dual variables the objective rises and falls, so the lowest point is kept.
         kept = sane & (value < self._value_kept()) if self.state.duals else sane
         self._unsaved = kept
         running_models.sane_epoch = np.where(kept, self.epoch, running_models.sane_epoch)
         return sane
 
     def _value_kept(self) -> Array:
-        """The objective (B,) at the epoch whose weights are kept as the last sane ones."""
+        """Return the objective (B,) at the epoch whose weights are kept as the last sane ones."""
         epochs, at = self.running_models.sane_epoch, FIELDS.index("objective")
         recorded = self.history[at, self.running, np.maximum(epochs - 1, 0)]
         return np.where(epochs > 0, recorded, self.start_value[self.running])
 
     def _save_sane(self) -> None:
-        """Keep the weights of this epoch where they are sane: the next one may spoil them."""
+        """Keep this epoch's weights if they are sane, since the next epoch may spoil them."""
         if (
             self._unsaved.any() and self.running_models.sane is self.start_model
         ):  # which is not changed
@@ -235,10 +235,10 @@ class _Batch:
         self._unsaved = np.zeros(len(self.running), bool)
 
     def _stop(self, reasons: list[str], sane: Array) -> None:
-        """Read off the models that stop, and those at one of their epochs."""
+        """Read off the models that stop, and the models that reach one of their epochs."""
         over, ends = np.zeros(len(self.running), bool), []
         for i, found in enumerate(reasons):
-            # However a run ends, it has diverged if it ends far above where it started.
+            # However a run ends, it counts as diverged if it ends far above its start.
             reason = "diverged" if found and not sane[i] else found
             points = self.stop.epochs[i]
             due = [k for k, point in enumerate(points) if point >= self.epoch]
@@ -255,7 +255,7 @@ class _Batch:
         self._over = over
 
     def _read_off(self, ends: list[tuple[int, int, str]]) -> None:
-        """Keep models (positions) as they stand, each for one of its readings and with a reason."""
+        """Read off models (positions) at their current weights, each for one reading."""
         sources = [self._kept_weights(i, reason) for i, _, reason in ends]
         weights: list[Model] = [self.state.model] * len(ends)
         for source in {id(source): source for source, _ in sources}.values():
@@ -267,7 +267,7 @@ class _Batch:
             self.finished.append(self._finished(i, reading, reason, source, kept, own))
 
     def _kept_weights(self, i: int, reason: str) -> tuple[Model, int]:
-        """The models among which are the weights that are kept of model i, and their epoch."""
+        """Return the models that contain the kept weights of model i, and their epoch."""
         running_models = self.running_models
         risen = bool(self.state.duals) and running_models.sane_epoch[i] < self.epoch
         if reason == "diverged" or risen:
@@ -298,7 +298,7 @@ class _Batch:
         )
 
     def interrupt(self) -> None:
-        """Read off all models that would go on, as they stand."""
+        """Read off all models that are still running, at their current weights."""
         self._read_off(
             [
                 (i, reading, "interrupted")
@@ -310,7 +310,7 @@ class _Batch:
         self._over[:] = True
 
     def drop(self) -> None:
-        """Take the models that are over out of the batch."""
+        """Remove finished models from the batch."""
         keep = np.flatnonzero(~self._over)
         if len(keep):
             self._save_sane()
@@ -335,17 +335,18 @@ class _Batch:
         )
 
     def ended(self) -> dict[tuple[int, int], str]:
-        """Why every model that was read off so far ended, by model and epochs asked for."""
+        """Return the stop reasons of the models read off, by model and number of epochs."""
         points = self.all_stop.epochs
         return {(f.model, points[f.model][f.reading]): f.reason for f in self.finished}
 
     def results(self) -> list[list[Result]]:
-        """Certify and diagnose everything that was read off, as one batch."""
+        """Certify and diagnose all models that were read off, as one batch."""
         found = make_results(
             self.finished,
             self.whole,
             self.all_solver,
             self.history,
+            self.start_model,
             self.start_value,
             self.offset,
             whole_data=self.whole_data,
@@ -356,7 +357,7 @@ class _Batch:
         return [[result for result in row if result is not None] for row in out]
 
     def checkpoint(self) -> dict[str, Array]:
-        """Everything from which the run goes on, as plain arrays."""
+        """Return everything needed to continue the run, as plain arrays."""
         self._save_sane()
         keep = np.flatnonzero(~self._over)
         return fingerprint(self.all_solver, self.whole, self.start_model) | pack_snapshot(
@@ -373,14 +374,14 @@ class _Batch:
         )
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Stand where `checkpoint` was taken."""
+        """Restore the state in which `checkpoint` was called."""
         refuse_foreign(arrays, fingerprint(self.all_solver, self.whole, self.start_model))
         there = unpack_snapshot(arrays, self.whole)
         self._focus(there.running)
         for f in there.finished:
             if self.keep_state and f.state is None and f.reason != "diverged":
                 raise ValueError(
-                    f"Model {f.model} had ended when the checkpoint was taken, by a run with "
+                    f"Model {f.model} was finished when the checkpoint was written, by a run with "
                     "keep_state=False: its state was not kept. Resume with keep_state=False."
                 )
         self.state, self.running_models, self.finished = (

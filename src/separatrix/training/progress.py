@@ -1,4 +1,4 @@
-"""What a callback sees after every epoch, and how it ends a run."""
+"""What a callback receives after every epoch, and how it ends a run."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from dataclasses import dataclass
 from separatrix.matrix import Array, rows_read
 
 
-class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
-    """Raised by a callback to end a run: every model is kept as it stands."""
+class Interrupted(Exception):  # noqa: N818 (not an error)
+    """Raise this in a callback to end a run: every model is kept as it is."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback sees after every epoch.
+    """What a callback receives after every epoch.
 
     Attributes
     ----------
-    epoch : epochs done
-    epochs : epochs at most
-    running : numbers of the models of this batch that are still trained
-    records : the history's fields at this epoch, one value for each running model
-    gap : the relative duality gap proven at this epoch, one for each running model; NaN where none
-        was looked for, since only `tol` asks for one
-    checkpoint : call it to get arrays from which `run(..., resume=...)` goes on bit for bit
-    members : for every model of this batch, the numbers of the estimators it is trained for: their
-        places in the list given to `fit_many`
-    ended : call it to get why runs of this batch ended so far: the reason by the number of the
-        model and the epochs asked for
+    epoch : number of epochs done
+    epochs : largest number of epochs
+    running : numbers of the models of this batch that are still in training
+    records : the fields of the history at this epoch, one value for each running model
+    gap : the relative duality gap proven at this epoch for each running model; NaN if it was not
+        computed, which only `tol` requires
+    checkpoint : a function that returns arrays from which `run(..., resume=...)` continues bit for
+        bit
+    members : for every model of this batch, the numbers of the estimators that it is trained for:
+        their positions in the list given to `fit_many`
+    ended : a function that returns the stop reasons of finished runs of this batch, by the number
+        of the model and its number of epochs
     """
 
     epoch: int
@@ -51,15 +52,15 @@ def count_batch() -> None:
 
 
 class TrainingCounter:
-    """Counts the batches trained and the rows read in this process since it was made."""
+    """Counts the batches trained and the rows read in this process since its creation."""
 
     def __init__(self) -> None:
         self._batches, self._rows = _trained, sum(rows_read())
 
     def n_batches(self) -> int:
-        """How many batches were trained, those of fallbacks included."""
+        """The number of batches trained, including fallbacks."""
         return _trained - self._batches
 
     def n_passes(self, n_samples: int) -> float:
-        """How often `n_samples` rows were read by products with X and with X^T."""
+        """Return how often `n_samples` rows were read by products with X and X^T."""
         return (sum(rows_read()) - self._rows) / n_samples

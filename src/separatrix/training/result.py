@@ -1,4 +1,4 @@
-"""What comes out of a run: trained models with their verdicts."""
+"""The results of a run: trained models with their verdicts."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Result:
     Attributes
     ----------
     model : one model (B = 1)
-    history : every epoch
-    certificate : how far from the optimum the model can be
+    history : the measurements of every epoch
+    certificate : objective, lower bound and duality gap
     diagnoses : what is wrong, each with cause and remedy
     stop_reason : "epochs", "tol", "gradient_tol", "step_tol", "patience", "time_limit", "diverged",
-        "interrupted", or the solver's own, such as "no mistakes"
+        "interrupted", or a reason of the solver, such as "no mistakes"
     best_epoch : the epoch whose weights were kept
-    solver, why : the solver's name, and how it was chosen if it was chosen for the user
+    solver, why : the solver's name, and why it was chosen if the choice was automatic
     objective : the formula that was minimised, in words and numbers
-    state : where the solver stood, to go on from, if it was kept; None after a divergence
+    state : the solver's state to continue from, if it was kept; None after a divergence
     """
 
     model: Model
@@ -51,7 +51,7 @@ class Result:
     why: str = ""
 
     def _repr_html_(self) -> str:
-        """The verdict, for a notebook."""
+        """Return the verdict as HTML, for a notebook."""
         return fit_card(
             self.solver,
             stop_reason=self.stop_reason,
@@ -68,19 +68,20 @@ def make_results(
     objective: Objective,
     solver: Solver,
     history: Array,
+    start: Model,
     start_value: Array,
     offset: int,
     *,
     whole_data: bool,
 ) -> list[Result]:
-    """Certify and diagnose the models that a batch has read off, as one batch.
+    """Certify and diagnose the models that were read off, as one batch.
 
     Parameters
     ----------
-    objective, solver : of all models of the batch
+    objective, solver : the objective and the solver of all models of the batch
     history : (fields, B, epochs)
-    start_value : (B,) the objective before the first epoch
-    offset : epochs of an earlier run, which count for schedules only
+    start, start_value : weights and objective (B,) before the first epoch
+    offset : epochs of an earlier run, which only learning-rate schedules count
     whole_data : False if the rows are only a part of the data
     """
     own = objective.select(np.array([f.model for f in finished]))
@@ -101,7 +102,14 @@ def make_results(
         )
         for f, epochs, certificate in zip(finished, histories, certificates)
     ]
-    diagnoses = diagnose(own, [f.weights for f in finished], traces, whole=whole_data)
+    numbers = np.array([f.model for f in finished], int)
+    diagnoses = diagnose(
+        own,
+        [f.weights for f in finished],
+        traces,
+        start=lambda which: start.select(numbers[which]),
+        whole=whole_data,
+    )
     return [
         Result(
             model=f.weights,
@@ -119,7 +127,7 @@ def make_results(
 
 
 def _certify_all(finished: Sequence[FinishedModel], objective: Objective) -> list[Certificate]:
-    """Those of the models that were certified when they were read off, and all others."""
+    """Return the certificates of all models; some were computed when the models were read off."""
     open_ = np.array([k for k, f in enumerate(finished) if f.certificate is None], int)
     known = {k: f.certificate for k, f in enumerate(finished) if f.certificate is not None}
     if len(open_):

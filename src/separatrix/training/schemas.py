@@ -1,4 +1,4 @@
-"""How weights, training states and certificates are written to files, and read with checks."""
+"""Schemas of weights, training states and certificates in files, with checks on reading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _is_model(model: Model) -> bool:
     return same and model.b.shape == model.W.shape[1:]
 
 
-# The weights of a run that diverges may be anything, so that they need not be finite.
+# The weights of a run that diverges may be anything, so they need not be finite.
 MODEL = record(Model, {"W": array("f", 3), "b": array("f", 2)}).such_that(
     _is_model, "be weights (d, B, K) and biases (B, K), both float32 or both float64"
 )
@@ -67,7 +67,7 @@ def _make_state(weights: list[Model], done: Array, epoch: int, steps: int, **oth
 
 
 def nothing_found(model: Model) -> Evaluation:
-    """The evaluation of models that were not looked at."""
+    """Return an empty evaluation for models that were not evaluated."""
     nothing = np.zeros(model.n_models)
     zeros = np.zeros_like(model.W), np.zeros_like(model.b)
     return Evaluation(nothing, nothing, nothing, nothing, *zeros)
@@ -82,20 +82,20 @@ def _is_of_one_shape(state: State) -> bool:
 
 def _state_schema(**more: Schema) -> Schema:
     parts = {
-        "weights": list_of(MODEL).such_that(len, "have weights"),  # of the model, then of each slot
+        "weights": list_of(MODEL).such_that(len, "have weights"),  # the model's, then the slots'
         "done": array("b", 1),
         "epoch": COUNT,
         "steps": COUNT,
     }
     whole = record(_make_state, parts | more, _parts_of_state)
-    return whole.such_that(_is_of_one_shape, "have parts of the same number of models")
+    return whole.such_that(_is_of_one_shape, "have parts for the same number of models")
 
 
 def _is_numbers(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "bif" and value.ndim > 0
 
 
-# What a pass over the data finds again (`State.found`) is in neither.
+# Neither contains `State.found`, which a pass over the data can restore.
 STATE_OF_WEIGHTS = _state_schema()
 STATE = _state_schema(
     duals=Schema(list, lambda value, where: tuple(list_of(array("f", 3)).unpack(value, where))),

@@ -1,8 +1,8 @@
-"""Which solver trains a model: the best for its data among those that accept it.
+"""Choose the best solver for a model and its data among the solvers that accept it.
 
-Dual ascent is the first choice where there are more weights than rows, or where rows hardly disturb
-each other. Where the choice turns out to be wrong, because the duality gap stops shrinking, a
-second solver takes over.
+Dual ascent is the first choice if there are more weights than rows, or if rows hardly interact. If
+the choice turns out to be wrong, because the duality gap stops shrinking, a second solver takes
+over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from separatrix.training.legality import missing_needs, penalty_in_words
 
 
 class SolverChoice(NamedTuple):
-    """The solver for a model, why it was chosen, and which one takes over if it stalls."""
+    """The solver for a model, the reason for the choice, and the solver to use if it stalls."""
 
     name: str
     why: str
@@ -46,10 +46,10 @@ def choose_solver(
     data: Dataset,
     factors: Array | None = None,
 ) -> SolverChoice:
-    """The solver for a model that is to be brought to its optimum, and why, in one sentence.
+    """Return the solver that finds the optimum of a model, and the reason in one sentence.
 
-    It depends on the model and its data alone, never on the other models of a batch: a model is
-    solved in the same way alone and in a batch.
+    The choice depends on the model and its data only, never on the other models of a batch. So a
+    model is solved in the same way alone and in a batch.
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
@@ -64,7 +64,7 @@ def choose_solver(
             return SolverChoice(name, f"{name}: it accepts this loss and penalty.")
     raise ParameterError(
         Message(
-            "No solver brings loss '{loss}' {penalty} to its optimum: a loss with kinks needs "
+            "No solver finds the optimum of loss '{loss}' {penalty}: a loss with kinks needs "
             "l2 > 0 and l1 = 0. Use a smooth loss, such as 'squared_hinge', or a finite {C} "
             "without L1.",
             loss=loss.name,
@@ -79,45 +79,45 @@ def _best_solver(
     loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
 ) -> SolverChoice:
     if not loss.compiled:
-        return SolverChoice("lbfgs", "it needs no compiled kernel of the loss")
+        return SolverChoice("lbfgs", "it needs no compiled kernel for the loss")
     if l1 > 0.0:
         return SolverChoice(
-            "coordinate", "an L1 penalty leaves few weights that are not 0, and it finds them"
+            "coordinate", "with an L1 penalty most weights are 0, and it computes only the others"
         )
     if loss.smooth and l2 == 0.0:
         return SolverChoice(
-            "newton", "without a penalty only second derivatives tell the curvature"
+            "newton", "without a penalty the problem may be ill-conditioned, so it uses the Hessian"
         )
     if l2 == 0.0:
         return SolverChoice("dual", "the loss has kinks")
-    # The outputs of one-vs-rest share nothing: each is a problem of its own.
+    # The outputs of one-vs-rest share nothing: each is a separate problem.
     apart = isinstance(loss, OneVsRest)
     outputs = 1 if apart else n_outputs
     size = (data.n_features + 1) * outputs
     direct = "newton" if loss.smooth else "interior"
     wide = size >= data.n_samples and size > TINY_HESSIAN and has_dual_form(loss)
     small = size <= Newton.order
-    # Newton's method changes the sides of few rows in a step where squares of hinges are mixed.
+    # In a step of Newton's method few rows cross the kink of a squared hinge.
     squares = loss.smooth and loss.margin > 0.0
     if small and not (wide and (squares or rows_are_nearly_orthogonal(data, factors))):
-        kind = "" if loss.smooth else "a hinge, and "
+        kind = "" if loss.smooth else "the loss is a hinge, and "
         why = f"{kind}{size} weights are few enough for an explicit Hessian"
         return SolverChoice(direct, why, "dual" if has_dual_form(loss) else None)
     hard = hardness(loss, n_outputs, l2, data, typical_square(data, factors))
     limit = DUAL_IS_EASY * outputs if loss.smooth else HINGE_IS_EASY
     largest = VERY_LARGE_HESSIAN if hard > HINGE_IS_HOPELESS else LARGEST_HESSIAN
-    # Outputs that are apart have a Hessian each. Conjugate gradients need none.
+    # Separate outputs have one Hessian each. Conjugate gradients need none.
     direct_pays = loss.smooth or size * (n_outputs if apart else 1) ** 0.5 < largest
     dual = SolverChoice("dual", "", direct, SHORT_PATIENCE if hard <= limit else SHORTEST_PATIENCE)
     if not direct_pays:
         dual = SolverChoice("dual", "")
     if wide:
-        return dual._replace(why=f"there are at least as many weights, {size}, as rows")
+        return dual._replace(why=f"there are at least as many weights ({size}) as rows")
     curvature = "curvature * " if loss.smooth else ""
     numbers = f"there are {size} weights, and C * {curvature}|x|^2 of a typical row is {hard:.2g}"
     if hard <= limit:
-        return dual._replace(why=f"{numbers}, at most {limit:g}, so that the dual problem is easy")
+        return dual._replace(why=f"{numbers}, at most {limit:g}, so the dual problem is easy")
     if direct_pays:
-        why = f"{numbers}, above {limit:g}, so that the dual problem is hard"
+        why = f"{numbers}, above {limit:g}, so the dual problem is hard"
         return SolverChoice(direct, why, "dual" if has_dual_form(loss) else None)
     return dual._replace(why="the loss has kinks, and the dual problem has none")

@@ -1,4 +1,4 @@
-"""Why each running model stops: divergence, patience, small steps; decided model by model."""
+"""Decide why each running model stops: divergence, patience or small steps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES
 
 
 def note_divergence(models: RunningModels, value: Array, descends: bool) -> Array:
-    """Which models' objectives (B,) are finite and not far above the start; the others are counted.
+    """Return which objectives (B,) are finite and not far above the start; count the other epochs.
 
-    A solver that does not descend may rise as far as it likes.
+    A solver whose objective need not fall may rise by any amount.
     """
     models.first = np.where(np.isnan(models.first) & (value > 0.0), value, models.first)
     known = ~np.isnan(models.first) & descends
@@ -27,7 +27,7 @@ def note_divergence(models: RunningModels, value: Array, descends: bool) -> Arra
 
 
 def has_diverged(models: RunningModels, value: Array) -> Array:
-    """Which models (B,) are infinite, or have been far above their start for many epochs."""
+    """Return which models (B,) are infinite or have been far above their start for many epochs."""
     return np.asarray(~np.isfinite(value) | (models.above >= DIVERGED_EPOCHS))
 
 
@@ -55,7 +55,7 @@ def note_validation(
 
 
 def took_small_step(model: Model, before: Model | None, step_tol: Array) -> Array:
-    """Which models (B,) changed no weight or bias by more than `step_tol` in the last epoch."""
+    """Return which models (B,) changed every weight and bias by at most `step_tol` in an epoch."""
     if before is None:
         return np.zeros(len(step_tol), bool)
     change = np.abs(model.W - before.W).max(axis=(0, 2), initial=0.0)
@@ -64,7 +64,7 @@ def took_small_step(model: Model, before: Model | None, step_tol: Array) -> Arra
 
 
 def first_reasons(tests: Mapping[str, Array]) -> list[str]:
-    """For each model the first reason whose test (B,) holds; "" for those that go on.
+    """Return for each model the first reason whose test (B,) holds; "" if it continues.
 
     >>> first_reasons({"tol": np.array([False, True]), "patience": np.array([False, True])})
     ['', 'tol']

@@ -1,4 +1,4 @@
-"""When a run ends."""
+"""The stopping rules of a run."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ TOLERANCES = ("tol", "gradient_tol", "step_tol")
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop each of B models; what is NaN (or -1 for patience) never stops it.
+    """When to stop each of B models; NaN (or -1 for patience) switches a rule off.
 
     Parameters
     ----------
-    epochs : for each model the epochs at which it is read off, rising; it ends with the last
+    epochs : for each model, the epochs at which it is read off, increasing; it stops at the last
     tol : (B,), stop when the relative duality gap is proven to be at most this; without a penalty,
-        where there is no gap, when the gradient's norm has fallen to this share of its start
+        when there is no gap, stop when the gradient norm has fallen to this fraction of its start
     gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
     step_tol : (B,), stop when no weight or bias changes by more than this in an epoch
-    patience : (B,), measurements of the validation set to wait
-    patience_rule : "best", no improvement over the best `patience` times running (0 is the same
-        as 1), or "consecutive", risen more than `patience` times running
-    monitor : what patience watches on the validation set, "loss" or "accuracy"
-    validate_every : epochs between two measurements
+    patience : (B,), number of validation measurements to wait
+    patience_rule : "best" stops after `patience` measurements in a row without a new best (0 is the
+        same as 1), "consecutive" after more than `patience` rises in a row
+    monitor : the validation measure for patience, "loss" or "accuracy"
+    validate_every : number of epochs between two measurements
     time_limit : seconds for the whole batch, or None
     """
 
@@ -50,7 +50,7 @@ class Stop:
                 object.__setattr__(self, name, np.full(B, -1 if name == "patience" else np.nan))
 
     def select(self, models: Array) -> Stop:
-        """The rules of some of the models (numbers)."""
+        """Return the rules of some of the models (numbers)."""
         return replace(
             self,
             epochs=tuple(self.epochs[m] for m in models),
@@ -61,21 +61,21 @@ class Stop:
         )
 
     def is_late(self, seconds: float) -> bool:
-        """Whether the time limit is over after so many seconds."""
+        """Return whether the time limit has passed after a number of seconds."""
         return self.time_limit is not None and seconds >= self.time_limit
 
     def shared_key(self) -> Hashable:
-        """What the models of one batch must have in common."""
+        """Return the rules that all models of a batch must share."""
         return (self.patience_rule, self.monitor, self.validate_every, self.time_limit)
 
     def own_key(self) -> Hashable:
-        """What stops a model, besides its number of epochs."""
+        """Return the rules that a model may have for itself, without its number of epochs."""
         tolerances = np.concatenate([getattr(self, name) for name in TOLERANCES])
         return (*(None if np.isnan(t) else float(t) for t in tolerances), *self.patience.tolist())
 
     @classmethod
     def join(cls, stops: Sequence[Stop], epochs: Sequence[tuple[int, ...]]) -> Stop:
-        """The rules of single models as those of one batch, read off at these epochs."""
+        """Join the rules of single models into those of a batch, read off at these epochs."""
         return replace(
             stops[0],
             epochs=tuple(epochs),

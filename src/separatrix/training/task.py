@@ -14,14 +14,13 @@ from separatrix.training.stopping_rules import Stop
 
 @dataclass(frozen=True)
 class Task:
-    """One model to train: what, how, when to stop and from where.
+    """One model to train: loss, penalty, solver, stopping rules and start.
 
-    `solver` and `stop` are those of a single model, `why` says in a sentence how the solver was
-    chosen, `fallback` names the solver that takes over if it stalls; `factors` (d,) and
-    `bias_factor` are those of the penalty; `start` is None for zero weights; `state` goes on from
-    an earlier run instead. Weights are computed in the type of X, or, where `precise`, in float64
-    whatever that is: a proof to many digits needs it, and would not be one of weights that are
-    rounded afterwards.
+    `solver` and `stop` are for a single model. `why` is a sentence on how the solver was chosen,
+    and `fallback` names the solver that takes over if it stalls. `factors` (d,) and `bias_factor`
+    belong to the penalty. `start` is None for zero weights; `state` continues from an earlier run
+    instead. Weights have the type of X, or float64 if `precise`: a small duality gap cannot be
+    proven in float32, and rounding the weights afterwards would invalidate it.
     """
 
     loss: Loss
@@ -41,8 +40,8 @@ class Task:
 
     @property
     def ignores_constants(self) -> bool:
-        """Whether columns with one value get no weight: a free bias does at no cost what they can.
+        """Whether constant columns get no weight, because an unpenalised bias can replace them.
 
-        Gradient descent is left as its texts describe it, on the columns that it is given.
+        Gradient descent keeps all columns, so that it follows its formulas exactly.
         """
         return self.precise and self.bias and self.bias_factor == 0.0

@@ -1,4 +1,4 @@
-"""From tasks to results: which models share a pass, and which solver takes over from which."""
+"""Train tasks: group them into batches, run the batches, and hand stalled models to fallbacks."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def train(
     whole: bool = True,
     resume: Mapping[str, Array] | None = None,
 ) -> list[Result]:
-    """Train all tasks over the same rows, as few batches as possible.
+    """Train all tasks on the same rows, in as few batches as possible.
 
-    Tasks that can share a pass are one batch. Tasks that differ only in their number of epochs are
-    one model, read off several times. `data` may hold weights (n, T), one column a task. `whole` is
-    False if the rows are only a part of the data. `resume` is a checkpoint of these very tasks,
-    which must be one batch. Models whose solver stalls go on with the fallback of their tasks.
+    Tasks that can share a pass form a batch. Tasks that differ only in their number of epochs are
+    one model, read off several times. `data` may hold weights (n, T), one column per task. `whole`
+    is False if the rows are only a part of the data. `resume` is a checkpoint of the same tasks,
+    which must form one batch. Models whose solver stalls continue with the fallback of their task.
     """
     for task in tasks:
         refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
     batches = share_passes(tasks, any(block.own() for block in data.blocks()))
     if resume is not None and len(batches) != 1:
         raise ValueError(
-            f"A checkpoint is of one batch, and these tasks make {len(batches)}. Resume the tasks "
-            "of one batch, as share_passes tells them."
+            f"A checkpoint belongs to one batch, and these tasks form {len(batches)}. Resume the "
+            "tasks of each batch separately, as grouped by share_passes."
         )
     results: dict[int, Result] = {}
     on_progress, interruption = _note_interruption(on_progress)
@@ -84,13 +84,13 @@ def train(
 
 
 def _without_constants(result: Result, objective: Objective, k: int) -> Result:
-    """The result of model k, with the weights of columns that are constant in its rows at 0.
+    """Return the result of model k with weights of 0 for columns that are constant in its rows.
 
-    What such a column adds to the scores is added to the bias: a fold may lack the rows in which
-    the column varies.
+    The contribution of such a column to the scores is added to the bias. Columns can be constant in
+    a fold that lacks the rows in which they vary.
     """
     if all(block.s is None for block in objective.data.blocks()):
-        return result  # columns with one value in all rows have been left out already
+        return result  # columns that are constant in all rows are already left out
     own = objective.select(np.array([k]))
     values, (W, b) = own.data.constants(), (result.model.W, result.model.b)
     constant = np.isfinite(values) & W.any(axis=(1, 2))
@@ -109,7 +109,7 @@ def _hand_over(
     on_progress: Callable[[Progress], None] | None,
     whole: bool,
 ) -> dict[int, Result]:
-    """The results of the tasks whose solver has stalled, after their fallback has gone on."""
+    """Return the results of tasks whose solver stalled, after their fallback has continued."""
     later = fallback_tasks(tasks, results)
     if not later:
         return {}
@@ -133,7 +133,7 @@ def _hand_over(
 
 @dataclass
 class _Interruption:
-    """Whether a callback has asked for the end of a run."""
+    """Whether a callback has asked to end the run."""
 
     asked: bool = False
 
@@ -141,7 +141,7 @@ class _Interruption:
 def _note_interruption(
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[Callable[[Progress], None] | None, _Interruption]:
-    """The callback, and what tells whether it has raised `Interrupted`."""
+    """Wrap the callback, and note whether it has raised `Interrupted`."""
     interruption = _Interruption()
     if on_progress is None:
         return None, interruption
@@ -160,7 +160,7 @@ def _note_interruption(
 def _for_members(
     on_progress: Callable[[Progress], None] | None, runs: Iterable[Sequence[int]]
 ) -> Callable[[Progress], None] | None:
-    """The callback, told which tasks each model of its batch is trained for."""
+    """Wrap the callback, so that it gets the tasks that each model of its batch is trained for."""
     if on_progress is None:
         return None
     members = tuple(tuple(same) for same in runs)
