@@ -1,4 +1,4 @@
-"""The classifiers, with the API of scikit-learn, and `fit_many` for a list of them."""
+"""Classifiers with the API of scikit-learn, and `fit_many`, which fits a list of them."""
 
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.gradient import GradientDescentClassifier

@@ -1,4 +1,4 @@
-"""Probabilities for a classifier whose loss has none: Platt's scaling."""
+"""Platt scaling: probabilities for a classifier whose loss does not define any."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True, eq=False)
 class Sigmoids:
-    """p_k = sigma(a_k z_k + c_k) for every score z_k of a classifier: `slope` and `offset`, (K,).
+    """Platt's sigmoids p_k = sigma(a_k z_k + c_k) of the scores z_k of a classifier.
 
-    With one score it is the probability of the second class; with more, every class's own
-    probability against the rest, divided by their sum.
+    `slope` (K,) holds the a_k and `offset` (K,) the c_k. A single score gives the probability of
+    the second class. With several scores, each p_k is the probability of class k against the rest,
+    and the p_k are divided by their sum.
 
-    See J. Platt, Probabilistic outputs for support vector machines, 1999: the targets are
-    (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so that the optimum is finite even if the scores separate
-    the classes. A target between 0 and 1 is a row given twice, with both labels.
+    See J. Platt, Probabilistic outputs for support vector machines, 1999. The targets are
+    (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so the optimum is finite even if the scores separate
+    the classes. A target between 0 and 1 is fitted as two weighted rows, one for each label.
     """
 
     slope: Array
@@ -33,14 +34,14 @@ class Sigmoids:
 
     @classmethod
     def fit(cls, scores: Array, y: Array, s: Array) -> Sigmoids:
-        """The sigmoids of scores (n, K) of rows with the classes y (n,) and the weights s (n,)."""
+        """Fit the sigmoids to scores (n, K), class numbers y (n,) and weights s (n,)."""
         K = scores.shape[1]
         targets = [y == 1] if K == 1 else [y == k for k in range(K)]
         slopes, offsets = zip(*(_fit(scores[:, k], target, s) for k, target in enumerate(targets)))
         return cls(np.array(slopes), np.array(offsets))
 
     def probabilities(self, scores: Array) -> Array:
-        """(n, C) of scores (n, K)."""
+        """Return the probabilities (n, C) for scores (n, K)."""
         Z = (scores * self.slope + self.offset)[:, None, :]
         loss = LOSSES["logistic"] if Z.shape[2] == 1 else OneVsRest(LOSSES["logistic"])
         P = loss.probabilities(Z)
@@ -62,10 +63,10 @@ def _fit(z: Array, positive: Array, s: Array) -> tuple[float, float]:
 def held_out_scores(
     models: Sequence[LinearClassifier], X: Any, y: Array, s: Array, seed: int
 ) -> Array:
-    """The decision values (n, K) of rows by models that were trained without them.
+    """Return decision values (n, K) of rows from models that were trained without these rows.
 
-    The folds are weights, and all models are trained as one batch. Rows without weight are in no
-    fold and get NaN.
+    The folds are columns of sample weights, so all models are trained as one batch. Rows with
+    weight 0 belong to no fold and get NaN.
     """
     n, counts = len(y), np.flatnonzero(s > 0.0)
     folds = StratifiedKFold(len(models), shuffle=True, random_state=seed)

@@ -1,4 +1,4 @@
-"""Weights of classes, as scikit-learn understands them."""
+"""Class weights, as in scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from separatrix.matrix import Array
 def with_class_weights(
     s: Array | None, y: Array, classes: Array, class_weights: Sequence[Any]
 ) -> Array | None:
-    """The sample weights (n,) or (n, B) of B models, each times its weights of the classes.
+    """Multiply the sample weights (n,) or (n, B) of B models by their class weights.
 
-    `class_weights` has for every model None, "balanced" or a mapping from labels to weights. The
-    class numbers y stand for `classes`. Balanced weights are S / (C S_c), S_c being the weight of
-    class c in the model's own rows: rows left out of a fold do not count.
+    `class_weights` has one entry per model: None, "balanced" or a mapping from labels to weights.
+    y (n,) holds positions in `classes`. A balanced weight is S / (C S_c), where S_c is the weight
+    of class c in the rows of the model and S their total. Rows left out of a fold do not count.
 
     >>> import numpy as np
     >>> y, classes = np.array([0, 0, 0, 1]), np.array(["no", "yes"])
@@ -46,7 +46,7 @@ def _weighted(s: Array | None, y: Array, classes: Array, given: Any) -> Array:
 
 
 def _balanced(s: Array | None, y: Array, classes: Array) -> Array:
-    # The largest weight is taken out first, so that no sum overflows.
+    # Dividing by the largest weight keeps the sums from overflowing.
     shares = s if s is None or not s.any() else s / s.max()
     weight = np.bincount(y, shares, minlength=len(classes))
     present = weight > 0.0
@@ -60,7 +60,7 @@ def _is_balanced(given: Any) -> bool:
 def _named(given: Any, classes: Array) -> Array:
     if not isinstance(given, Mapping):
         raise ParameterError(
-            "The 'class_weight' parameter must be None, 'balanced' or a dict from labels to "
+            "The 'class_weight' parameter must be None, 'balanced' or a dict that maps labels to "
             f"weights. Got {given!r} instead.",
             parameter="class_weight",
         )
@@ -69,11 +69,11 @@ def _named(given: Any, classes: Array) -> Array:
     for label, weight in given.items():
         at = np.flatnonzero(classes == label)
         if not len(at):
-            if every_named:  # of a class that these rows happen not to have
+            if every_named:  # the label belongs to a class that is missing in these rows
                 continue
             raise ParameterError(
-                f"The 'class_weight' parameter names the class {label!r}, which y does not have. "
-                f"Classes of y: {list_classes(classes)}. Remove it, or correct the label.",
+                f"The 'class_weight' parameter names the class {label!r}, which does not occur in "
+                f"y. Classes of y: {list_classes(classes)}. Remove it, or correct the label.",
                 parameter="class_weight",
             )
         require_number(f"class_weight[{label!r}]", weight)

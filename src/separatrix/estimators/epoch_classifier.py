@@ -1,4 +1,4 @@
-"""Classifiers that are trained epoch by epoch, and may be trained further."""
+"""Classifiers that are trained for a number of epochs, and that `partial_fit` trains further."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from separatrix.training.task import Task
 
 
 class EpochClassifier(LinearClassifier):
-    """A linear classifier that is trained epoch by epoch."""
+    """A linear classifier that is trained for a number of epochs."""
 
     epochs: int
     time_limit: float | None
@@ -51,21 +51,56 @@ class EpochClassifier(LinearClassifier):
         *,
         on_epoch: OnEpoch | None = None,
     ) -> Self:
-        """Train on X (n, d) and y (n,); the validation set is recorded and watched by patience.
+        """Train the classifier.
 
-        `on_epoch` is called after every epoch with a list of one `Epoch`, and may raise
-        `Interrupted` to end training and keep the model.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data.
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. None means 1 for every row.
+        X_val, y_val : array-like of shape (m, d) and (m,), default=None
+            Validation set. Its loss and accuracy are recorded in `history_`, and early stopping
+            (`patience`) uses them.
+        on_epoch : callable, default=None
+            Function to call after every epoch with a list that holds one `Epoch`. It can raise
+            `Interrupted` to stop training and keep the model.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
         """
         watch = telling(on_epoch)
         return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=watch)[0]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One more epoch, on these rows, from where training stands.
+        """Train for one more epoch on the given rows.
 
-        Momentum and the schedule go on from the last call. They begin anew from the weights after
-        `fit`, after a divergence, with another rule, and where `coef_` or `intercept_` was changed.
-        The history grows. The first call must name all `classes`. Nothing is said of the classes as
-        a whole (`rare_class`, `separable`): these rows may be a small part of the data.
+        Training continues from the current weights, and the epoch is appended to `history_`.
+        Momentum and the learning-rate schedule continue from the previous call. They are reset
+        after `fit`, after a divergence, and if `rule`, `coef_` or `intercept_` was changed.
+
+        The diagnoses "rare_class" and "separable" are not made, because these rows can be a small
+        part of the data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data of this epoch.
+        y : array-like of shape (n,)
+            Class labels.
+        classes : array-like of shape (C,), default=None
+            All classes that can occur. Required in the first call, optional afterwards.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. None means 1 for every row.
+
+        Returns
+        -------
+        self : object
+            The classifier.
         """
         known = self._known_classes(classes)
         fitted = hasattr(self, "classes_")
@@ -93,7 +128,7 @@ class EpochClassifier(LinearClassifier):
         require_count("validate_every", self.validate_every)
 
     def _stop(self, **tolerances: float | None) -> Stop:
-        """When to stop, by the parameters that all such estimators have and by tolerances."""
+        """Return the stopping rules: the parameters shared by these estimators, and tolerances."""
         return Stop(
             epochs=((int(self.epochs),),),
             patience=np.array([-1 if self.patience is None else self.patience]),
@@ -121,9 +156,9 @@ class EpochClassifier(LinearClassifier):
             return replace(task, state=self._state)
         if self.coef_.shape[0] != task.n_outputs:
             raise ValueError(
-                f"Loss '{task.loss.name}' has {task.n_outputs} outputs, and the weights that "
-                f"partial_fit would go on from have {self.coef_.shape[0]}. Set the loss back, or "
-                "begin anew with fit."
+                f"Loss '{task.loss.name}' has {task.n_outputs} outputs, but the weights from "
+                f"which partial_fit continues have {self.coef_.shape[0]}. Restore the previous "
+                "loss, or start again with fit."
             )
         return replace(task, start=start)
 
@@ -132,8 +167,8 @@ class EpochClassifier(LinearClassifier):
         given = None if classes is None else np.unique(classes)
         if known is None and given is None:
             raise ValueError(
-                "The first call of partial_fit must name all classes: later rows may bring new "
-                "ones. Pass classes=np.unique(y_all)."
+                "The first call of partial_fit must name all classes, because later rows can have "
+                "new ones. Pass classes=np.unique(y_all)."
             )
         if known is None:
             assert given is not None
@@ -141,14 +176,15 @@ class EpochClassifier(LinearClassifier):
             return given
         if given is not None and not np.array_equal(given, known):
             raise ValueError(
-                f"The classes {list_classes(given)} are not those of the first call of "
-                f"partial_fit, {list_classes(known)}. Leave them out after the first call."
+                "The classes must be the same in every call of partial_fit. The first call had "
+                f"{list_classes(known)}. Got {list_classes(given)} instead. Omit 'classes' after "
+                "the first call."
             )
         return known
 
 
 def _kind(task: Task) -> Hashable:
-    """What must be the same for a solver's state to mean the same."""
+    """Return the properties of a task that must not change if its solver state is reused."""
     rule = task.solver.rule if isinstance(task.solver, Gradient) else None
     return task.solver.name, rule, task.n_outputs
 
@@ -156,7 +192,7 @@ def _kind(task: Task) -> Hashable:
 def starting_weights(
     init: Any, init_scale: float, seed: int, n_features: int, n_outputs: int
 ) -> Model | None:
-    """Where training starts: None for zeros."""
+    """Return the initial weights; None means zeros."""
     if isinstance(init, str):
         require_choice("init", init, ("zeros", "random"))
         if init == "zeros":

@@ -1,8 +1,8 @@
-"""Fits of estimators as one batch: the path from X and y to fitted estimators, top to bottom.
+"""Fit several estimators as one batch.
 
     X, y, weights -> data set -> one task per estimator -> training -> fitted attributes -> warnings
 
-A single fit is a batch of one.
+A single fit is a batch of one estimator.
 """
 
 from __future__ import annotations
@@ -40,21 +40,35 @@ def fit_many(
     *,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Estimator]:
-    """Fit estimators over the same data as one batch, and return them.
+    """Fit several estimators to the same data in shared passes.
 
-    Whatever can share a pass over X does: the data is read as often as for one model. Estimators
-    that differ only in `epochs` are one run, read off several times. The result is the same as
-    that of fitting each alone.
+    Estimators with the same kind of solver and loss share every pass over X, so the data is read
+    as often as for a single model. Estimators that differ only in `epochs` are trained as a single
+    run. The results are the same as if each estimator had been fitted alone.
 
     Parameters
     ----------
-    estimators : the estimators to fit, in place
-    X, y : the training data, as for `fit`
-    sample_weight : None, (n,) or (n, len(estimators)), a column for each
-    X_val, y_val : a validation set, for the history and for patience
-    on_progress : called with a `Progress` after every epoch of every batch; its `members` say which
-        estimators the batch is made of
+    estimators : list of estimators
+        Estimators of this library. They are fitted in place.
+    X : array-like or sparse matrix of shape (n, d)
+        Training data.
+    y : array-like of shape (n,)
+        Class labels.
+    sample_weight : array-like of shape (n,) or (n, len(estimators)), default=None
+        Weights of the rows, shared by all estimators or with one column per estimator.
+    X_val, y_val : array-like of shape (m, d) and (m,), default=None
+        Validation set for the histories and for early stopping (`patience`).
+    on_progress : callable, default=None
+        Function to call with a `Progress` after every epoch of every batch. `Progress.members`
+        holds the positions of the batch's estimators in the list.
 
+    Returns
+    -------
+    estimators : list of estimators
+        The fitted estimators, in the same order.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, fit_many
     >>> X, y = load_iris(return_X_y=True)
@@ -73,7 +87,7 @@ def fit_many(
         groups.setdefault(estimator._feature_map_key(), []).append(k)
     if weights is not None and own_weights:
         require_columns(weights, len(weights), len(estimators))
-    # All are trained before any is changed: a failed fit leaves all estimators as they were.
+    # Change estimators only after all are trained: a failed fit then leaves all of them unchanged.
     trained = [
         _train_group(
             [estimators[k] for k in numbers],
@@ -99,7 +113,7 @@ def _require_estimators(estimators: Any) -> list[Any]:
     if isinstance(estimators, BaseEstimator):
         raise TypeError(
             f"fit_many takes a list of estimators. Got a single {type(estimators).__name__} "
-            "instead: put it into a list, or call its fit."
+            "instead. Put it into a list, or call its fit method."
         )
     estimators = list(estimators)
     for estimator in estimators:
@@ -119,9 +133,10 @@ def _train_group(
     held_out: tuple[Any, Any],
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
-    """Train estimators with the same feature map, and change none of them.
+    """Train estimators with the same feature map without changing them.
 
-    Returns a copy of the first with the attributes of the features; classes, tasks and results.
+    Returns a copy of the first estimator with its feature attributes, the classes, the tasks and
+    the results.
     """
     checked = copy(estimators[0])
     class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
@@ -136,10 +151,10 @@ def _train_group(
 
 
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
-    """Raise if a model is to wait for a validation set that is not there."""
+    """Raise if a model uses early stopping but there is no validation set."""
     if validation is None and any((task.stop.patience >= 0).any() for task in tasks):
         raise ParameterError(
-            "patience watches a validation set, and none was given. "
+            "patience needs a validation set, and none was given. "
             "Pass X_val and y_val to fit, or set patience=None.",
             parameter="patience",
         )

@@ -1,4 +1,4 @@
-"""Warnings about fits: what was not reached, and the line of the user's that is named."""
+"""Warnings about fits that did not converge, attributed to the line of the user that called."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ ROUNDING = 1e-13  # a relative gap that could be rounding
 def diagnose_convergence(
     result: Result, tol: float, max_iter: int, named: bool
 ) -> Diagnosis | None:
-    """What a fit lacks, why it ended and what to do about it; None if it reached `tol`.
+    """Return the diagnosis of a fit that did not reach `tol`, or None if it did.
 
-    `named` says that the solver was asked for by its name.
+    `named` is True if the user chose the solver by name.
     """
     if result.stop_reason in ("tol", "diverged"):
         return None
     gap = result.certificate.relative_gap
-    if gap is not None and gap <= tol:  # proven by the last look, whatever ended the run
+    if gap is not None and gap <= tol:  # proven by the final check, for any stop reason
         return None
     if gap is None:
         reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
-        asked = "{tol:g} times that of zero weights, for standardised features"
+        asked = "{tol:g} times the norm at zero weights, for standardised features"
     else:
         reached, asked = f"a relative duality gap of {gap:.2g}", "{tol:g}"
-    ended = f"ended by '{result.stop_reason}', at the precision of the numbers,"
+    ended = f"stopped at the limit of floating-point precision ('{result.stop_reason}')"
     remedy = "Raise {tol}, standardise the features, or lower {C}."
     if result.stop_reason == STALLED:
-        ended = f"stalled after {result.history.epochs} steps: its duality gap stopped shrinking,"
+        ended = f"stalled after {result.history.epochs} steps (its duality gap stopped shrinking)"
         remedy = "Standardise the features, or lower {C}."
     elif result.stop_reason == "epochs":
         ended = "stopped at {max_iter}"
         remedy = "Raise {max_iter}, standardise the features, or lower {C}."
     elif result.stop_reason == "interrupted":
         ended = f"was interrupted after iteration {result.best_epoch}"
-        remedy = "Let it run to the end."
+        remedy = "Fit it again without interrupting it."
     if gap is not None and gap <= ROUNDING:
-        remedy = "Raise {tol}: the numbers have no more digits."
+        remedy = "Raise {tol}: the gap is at the limit of floating-point precision."
     elif named and result.stop_reason != "interrupted":
-        remedy = f"Let solver='auto' choose, or {remedy[0].lower()}{remedy[1:]}"
+        remedy = f"Use solver='auto', or {remedy[0].lower()}{remedy[1:]}"
     elif result.stop_reason == "epochs":
-        remedy = "Raise {max_iter}, standardise the features, lower {C}, or name another solver."
+        remedy = "Raise {max_iter}, standardise the features, lower {C}, or set another solver."
     given = {"tol": Parameter("tol", tol), "max_iter": Parameter("max_iter", max_iter)}
     named_alone = {name: Parameter(name) for name in ("tol", "max_iter", "C")}
     return Diagnosis(
@@ -65,7 +65,7 @@ def diagnose_convergence(
 
 
 def warn_once(models: Sequence[LinearClassifier], what: str, name: Callable[[int], str]) -> None:
-    """Warn once of all models that are unfit for use; `name` says of the first which one it is."""
+    """Give one warning for all models that did not converge; `name` describes model number k."""
     missed = [
         (k, diagnosis)
         for k, model in enumerate(models)
@@ -76,7 +76,7 @@ def warn_once(models: Sequence[LinearClassifier], what: str, name: Callable[[int
         first, diagnosis = missed[0]
         count = len({k for k, _ in missed})
         message = Message(
-            "{count} of {total} {what} are not what was asked for. "
+            "{count} of {total} {what} did not converge. "
             "The first is {first}: {kind}: {message} {remedy}",
             count=count,
             total=len(models),
@@ -90,9 +90,9 @@ def warn_once(models: Sequence[LinearClassifier], what: str, name: Callable[[int
 
 
 def user_stacklevel() -> int:
-    """The `stacklevel` of the nearest caller outside of this library and scikit-learn.
+    """Return the `stacklevel` of the nearest caller outside this library and scikit-learn.
 
-    For a warning given by the function that asks.
+    The level is meant for a warning issued by the function that calls this one.
     """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _package(frame.f_globals) in OURS:

@@ -1,4 +1,4 @@
-"""Gradient descent as a scikit-learn classifier."""
+"""Gradient descent as a classifier with the API of scikit-learn."""
 
 from __future__ import annotations
 
@@ -23,44 +23,102 @@ from separatrix.training.task import Task
 
 
 class GradientDescentClassifier(EpochClassifier):
-    """A linear classifier trained by gradient descent, every epoch of it on record.
+    """A linear classifier trained by gradient descent, with a record of every epoch.
 
-    Minimises mean loss + l1 |W|_1 + l2/2 |W|^2 by batch, mini-batch or stochastic descent.
+    Minimises
+
+        mean loss + l1 |W|_1 + l2/2 |W|^2
+
+    by full-batch, mini-batch or stochastic gradient descent.
 
     Parameters
     ----------
-    loss : "auto" (logistic for two classes, softmax for more), a name in `LOSSES`, or a Loss
-    margin : of a hinge loss given by name; None for 1
-    l1, l2 : strengths of the penalty
-    learning_rate, schedule, decay : the rate of epoch e is learning_rate ("constant"),
-        times exp(-decay (e - 1)) ("exponential") or divided by 1 + decay (e - 1) ("inverse")
-    rule, momentum, betas : "plain", "momentum" (v = momentum v - rate g, w = w + v), "nesterov" or
-        "adam" (with betas)
-    batch_size : rows per step; None for all, 1 for stochastic descent
-    epochs : passes over the rows at most
-    multiclass : "auto", the loss's own form for many classes where it has one, or "ovr", one
-        against the rest
-    fit_intercept : whether there is a bias; it is never penalised
-    init, init_scale : "zeros", "random" (normal, times init_scale), or (coef, intercept)
-    random_state : seed of the start and of the order of the rows
-    tol : stop when the relative duality gap is proven to be at most this (without a penalty, when
-        the gradient's norm has fallen to this share of its start)
-    gradient_tol, step_tol, time_limit : stop when the gradient's norm, the largest change of a
-        weight in an epoch, or the seconds reach this
-    patience, patience_rule, monitor, validate_every : stop when the validation "loss" or
-        "accuracy", measured every so many epochs, has not improved on its best `patience` times
-        running ("best"; 0 is the same as 1) or has risen more than `patience` times running
-        ("consecutive"); the best weights are restored
+    loss : str or Loss, default="auto"
+        "auto" (logistic for two classes, softmax for more), a name in `LOSSES`, or a loss object.
+    margin : float, default=None
+        Margin of a hinge loss that is given by name. None means 1.
+    l1, l2 : float, default=0.0
+        Strengths of the L1 and the L2 penalty.
+    learning_rate : float, default=0.01
+        Learning rate in the first epoch.
+    schedule : {"constant", "exponential", "inverse"}, default="constant"
+        Learning rate in epoch e: `learning_rate` if "constant",
+        `learning_rate * exp(-decay (e - 1))` if "exponential", and
+        `learning_rate / (1 + decay (e - 1))` if "inverse".
+    decay : float, default=0.01
+        Decay of the learning rate. Ignored if `schedule` is "constant".
+    rule : {"plain", "momentum", "nesterov", "adam"}, default="momentum"
+        Update rule. "momentum" is v = momentum v - learning_rate g, w = w + v.
+    momentum : float, default=0.0
+        Momentum of the rules "momentum" and "nesterov", between 0 and 1.
+    betas : tuple of two floats, default=(0.9, 0.999)
+        Decay rates of Adam's two moving averages.
+    batch_size : int, default=None
+        Number of rows per step. None means all rows, 1 is stochastic gradient descent.
+    epochs : int, default=100
+        Maximum number of passes over the data.
+    multiclass : {"auto", "ovr"}, default="auto"
+        "auto" uses the multiclass form of the loss if it has one, and one-vs-rest otherwise.
+        "ovr" always uses one-vs-rest.
+    fit_intercept : bool, default=True
+        Whether to fit a bias. It is never penalised.
+    init : {"zeros", "random"} or tuple (coef, intercept), default="zeros"
+        Initial weights. "random" draws them from a normal distribution with standard deviation
+        `init_scale`.
+    init_scale : float, default=0.01
+        Standard deviation of random initial weights.
+    random_state : int, RandomState or None, default=0
+        Random seed of the initial weights and of the order of the rows.
+    tol : float, default=None
+        Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
+        gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
+    gradient_tol : float, default=None
+        Stop as soon as the gradient norm is at most this.
+    step_tol : float, default=None
+        Stop as soon as no weight changes by more than this in an epoch.
+    time_limit : float, default=None
+        Stop after this number of seconds.
+    patience : int, default=None
+        Early stopping: number of validation measurements without improvement to wait for. The
+        weights of the best epoch are restored. Requires a validation set in `fit`.
+    patience_rule : {"best", "consecutive"}, default="best"
+        "best" stops after `patience` measurements in a row that do not improve on the best one
+        (0 is the same as 1). "consecutive" stops after more than `patience` measurements in a
+        row, each worse than the one before.
+    monitor : {"loss", "accuracy"}, default="loss"
+        Validation measure for early stopping.
+    validate_every : int, default=1
+        Number of epochs from one validation measurement to the next.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn
-    history_ : a mapping of arrays, one value an epoch; `to_frame()` makes it a data frame
-    certificate_ : how far from the optimum the model can be
-    diagnoses_ : what went wrong, why, and what to do
-    stop_reason_, n_iter_, best_epoch_ : why and after how many epochs training ended, and the epoch
-        whose weights were kept
+    coef_ : ndarray of shape (K, d)
+        Weights. K is the number of outputs: 1 or 2 for two classes, C or C - 1 for C classes,
+        depending on the loss.
+    intercept_ : ndarray of shape (K,)
+        Biases.
+    classes_ : ndarray of shape (C,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X has column names.
+    history_ : History
+        One array per measure, with one value per epoch. `history_.to_frame()` returns a data
+        frame.
+    certificate_ : Certificate
+        Objective, lower bound and duality gap, which bounds the distance to the optimum.
+    diagnoses_ : list of Diagnosis
+        Problems of the fit, each with its cause and a remedy.
+    stop_reason_ : str
+        Reason why training stopped.
+    n_iter_ : int
+        Number of epochs trained.
+    best_epoch_ : int
+        Epoch whose weights were kept.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier
     >>> X, y = load_iris(return_X_y=True)
@@ -179,7 +237,7 @@ class GradientDescentClassifier(EpochClassifier):
 def choose_loss(
     loss: str | Loss, margin: float | None, multiclass: str, n_classes: int
 ) -> tuple[Loss, int]:
-    """The loss for so many classes, and its number of outputs.
+    """Return the loss for a number of classes, and its number of outputs.
 
     >>> choose_loss("auto", None, "auto", 3)[0].name
     'softmax'
@@ -192,9 +250,9 @@ def choose_loss(
         chosen = loss
     else:
         raise ParameterError(
-            f"The 'margin' parameter is for a loss given by its name. Got margin={margin!r} with "
-            f"the loss '{loss.name}' given as an object. Set the margin in the object, for example "
-            "by make_loss('hinge', margin=2.0), and leave margin=None.",
+            "The 'margin' parameter can only be used with a loss given by name. Got "
+            f"margin={margin!r} with the loss object '{loss.name}'. Set the margin in the object, "
+            "for example with make_loss('hinge', margin=2.0), and use margin=None.",
             parameter="margin",
         )
     if n_classes == 2:
@@ -204,15 +262,15 @@ def choose_loss(
         return chosen, outputs
     if chosen.n_outputs(2) != 1 or outputs == n_classes - 1:
         raise ParameterError(
-            f"multiclass='ovr' needs a loss with one output, and '{chosen.name}' has one for "
-            "every class. Use loss='logistic' or another binary loss, or multiclass='auto'.",
+            f"multiclass='ovr' needs a loss with a single output, but '{chosen.name}' has one per "
+            "class. Use loss='logistic' or another binary loss, or multiclass='auto'.",
             parameter="multiclass",
         )
     return OneVsRest(chosen), n_classes
 
 
 def _outputs_for_many(loss: Loss, n_classes: int) -> int | None:
-    """The outputs of a loss for more than two classes; None if it takes two only, and says so."""
+    """Return a loss's number of outputs for more than two classes, or None if it is binary."""
     try:
         return loss.n_outputs(n_classes)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all linear classifiers share: the fitted attributes and the ways to predict."""
+"""The base of all linear classifiers: fitted attributes and prediction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACCEPTED = ("csr", "csc")
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A classifier with scores X coef_.T + intercept_.
 
-    A subclass says how it is trained on its own rows and weights, in `_make_task`.
+    A subclass implements `_make_task`, which defines how it is trained.
     """
 
     classes_: Array
@@ -42,31 +42,31 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _state: State | None
     _known_scores: tuple[Any, Array]
 
-    # The kinds of diagnosis that are warned of.
+    # Kinds of diagnoses that cause a warning.
     _warned_kinds = frozenset({"diverged"})
-    # What is learnt from X alone, and shared by all models of a batch.
+    # Attributes learnt from X alone, which all models of a batch share.
     _feature_attributes: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
 
     def _make_task(self, data: Dataset) -> Task:
         raise NotImplementedError
 
     def _feature_map_key(self) -> Hashable:
-        """What models have in common whose rows are seen alike; None if X is used as it is."""
+        """Return a key that models with the same feature map share; None means no feature map."""
         return None
 
     def _fit_feature_map(self, X: Any) -> Any:
-        """The rows that the linear model is trained on, and how to make such of others, learnt."""
+        """Learn the feature map from X and return the features that the model is trained on."""
         return X
 
     def _apply_feature_map(self, X: Any) -> Any:
-        """Rows of X as the linear model was trained on them."""
+        """Return the features of the linear model for the rows of X."""
         return X
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
-        """What is left to do after a fit, with the data it was given."""
+        """Do what remains after a fit and needs its data, such as calibrating probabilities."""
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
-        """Take over what training found."""
+        """Set the fitted attributes from the result of training."""
         self._loss = loss
         self._state = result.state
         self.classes_ = classes
@@ -81,18 +81,22 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self._objective_words = result.objective
 
     def _warn(self) -> None:
-        """Warn of what makes the fit unfit for use, naming the line that called `fit`."""
+        """Warn about serious problems of the fit, at the line that called `fit`."""
         for diagnosis in self.diagnoses_:
             if diagnosis.kind in self._warned_kinds:
                 warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=user_stacklevel())
 
     def objective(self) -> str:
-        """The exact formula that was minimised, in words and numbers."""
+        """Return the formula that was minimised as text, with its numbers."""
         check_is_fitted(self)
         return self._objective_words
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: (n,) for two classes, positive for the second; else (n, C)."""
+        """Return the scores of the rows of X.
+
+        The shape is (n,) for two classes, where a positive score stands for the second class, and
+        (n, C) for more classes.
+        """
         Z = self._scores(X)[:, 0]
         if len(self.classes_) == 2:
             return Z[:, 0] if Z.shape[1] == 1 else Z[:, 1] - Z[:, 0]
@@ -101,22 +105,22 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return Z
 
     def predict(self, X: Any) -> Array:
-        """The class of the highest score, for every row."""
+        """Return the class with the highest score for every row of X."""
         Z = self._scores(X)
         return self.classes_[self._loss.predict(Z)[:, 0]]
 
     def _has_probabilities(self) -> bool:
-        """Whether there are probabilities; an AttributeError says why not."""
+        """Return True if there are probabilities; raise an AttributeError if not."""
         loss = self._loss if hasattr(self, "_loss") else self._likely_loss()
         if loss is None or loss.probabilities(np.zeros((1, 1, 1))) is not None:
             return True
         raise AttributeError(
-            f"Loss '{loss.name}' has no probabilities. Use loss='logistic' or 'softmax', or wrap "
-            "the classifier in scikit-learn's CalibratedClassifierCV."
+            f"Loss '{loss.name}' does not define probabilities. Use loss='logistic' or 'softmax', "
+            "or wrap the classifier in scikit-learn's CalibratedClassifierCV."
         )
 
     def _likely_loss(self) -> Loss | None:
-        """The loss before fitting, if it is known."""
+        """Return the loss if it is known before fitting, otherwise None."""
         return None
 
     def _probabilities(self, X: Any) -> Array:
@@ -127,17 +131,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, X: Any) -> Array:
-        """The probability of every class, (n, C)."""
+        """Return the probabilities (n, C) of all classes for the rows of X."""
         return self._probabilities(X)
 
     @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithm of `predict_proba`."""
+        """Return the logarithms of the probabilities, (n, C)."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, from which `separatrix.load_model` makes it again."""
+        """Save the fitted model to a file that `separatrix.load_model` reads."""
         from separatrix import save
 
         save(self, path)
@@ -145,7 +149,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         known = self.__dict__.get("_known_scores")
-        if known is not None and known[0] is X:  # found in one product with those of other models
+        if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
         require_numbers("X", X)
         X = validate_data(
@@ -156,7 +160,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._model().scores(Matrix(self._apply_feature_map(X)))
 
     def _model(self) -> Model:
-        """The weights of the fit, as a batch of one."""
+        """Return the fitted weights as a batch of one model."""
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         return Model(np.ascontiguousarray(coef.T[:, None, :]), self.intercept_[None].copy())
 
@@ -165,12 +169,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**options)
-        if "text/html" in shown:  # scikit-learn is set to show diagrams
+        if "text/html" in shown:  # scikit-learn is configured to show diagrams
             shown["text/html"] = self._verdict_html() + shown["text/html"]
         return shown
 
     def _verdict_html(self) -> str:
-        """The verdict of the fit, to stand above scikit-learn's diagram in a notebook."""
+        """Return the verdict of the fit as HTML; notebooks show it above scikit-learn's diagram."""
         if not hasattr(self, "certificate_"):
             return ""
         return fit_card(
@@ -190,7 +194,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
 
 def copy_feature_attributes(source: LinearClassifier, target: LinearClassifier) -> None:
-    """Let one estimator know what another has learnt from X alone, such as the features' names."""
+    """Copy attributes that were learnt from X alone, such as the feature names."""
     for name in source._feature_attributes:
         if hasattr(source, name):
             setattr(target, name, getattr(source, name))

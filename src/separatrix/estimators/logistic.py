@@ -12,39 +12,77 @@ FORMS = ("auto", "softmax", "reference", "ovr")
 
 
 class LogisticRegression(OptimumClassifier):
-    """Logistic regression, brought to an optimum that is proven.
+    """Logistic regression that proves how close it is to the optimum.
 
-    Minimises sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2 with l1 = l1_ratio / (C S) and
-    l2 = (1 - l1_ratio) / (C S), where S is the sum of the weights s_i = sample_weight *
-    class_weight. This is scikit-learn's objective divided by C S.
+    Minimises
+
+        sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2
+
+    with l1 = l1_ratio / (C S) and l2 = (1 - l1_ratio) / (C S), where s_i is `sample_weight` times
+    `class_weight` and S is the sum of all s_i. This is scikit-learn's objective divided by C S.
 
     Parameters
     ----------
-    C : inverse strength of the penalty, > 0; np.inf for none
-    l1_ratio : the share of L1 in the penalty, 0 for L2, 1 for L1, between for elastic-net
-    multiclass : "auto" (logistic for two classes, softmax for more), "softmax" (one output for
-        every class, also of two), "reference" (the first class's score is 0) or "ovr" (one
-        against the rest)
-    solver : "auto", or a solver's name; `solver_reason_` says why one was chosen
-    tol : stop when the relative duality gap is proven to be at most this (without a penalty, when
-        the gradient's norm has fallen to this share of its start)
-    max_iter : iterations at most; a fit that needs more warns
-    fit_intercept : whether there is a bias; it is not penalised
-    class_weight : None, "balanced" (inverse to the weight of the classes), or a dict from labels
-        to weights
-    warm_start : whether the next fit starts from the last one's weights
-    random_state : seed of solvers that take rows in random order; None is 0, so that a fit can be
-        repeated
+    C : float, default=1.0
+        Inverse of the penalty strength, > 0. Smaller values penalise more; `np.inf` means no
+        penalty.
+    l1_ratio : float, default=0.0
+        Share of L1 in the penalty: 0 is L2, 1 is L1, values in between are the elastic net.
+    multiclass : {"auto", "softmax", "reference", "ovr"}, default="auto"
+        "auto" is logistic loss for two classes and softmax for more. "softmax" has one output per
+        class, even for two classes. "reference" is softmax with the score of the first class
+        fixed at 0. "ovr" is one-vs-rest.
+    solver : {"auto", "coordinate", "dual", "interior", "lbfgs", "newton"}, default="auto"
+        Solver. "auto" chooses one, and `solver_reason_` gives the reason.
+    tol : float, default=1e-4
+        Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
+        gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
+    max_iter : int, default=1000
+        Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`.
+    fit_intercept : bool, default=True
+        Whether to fit a bias. It is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by label. "balanced" makes them inversely proportional to the
+        sums of the sample weights of the classes.
+    warm_start : bool, default=False
+        Whether the next fit starts from the weights of the previous one.
+    random_state : int, RandomState or None, default=None
+        Random seed for solvers that visit the rows in random order. None means 0, so that fits
+        are repeatable.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn; the weights are float64
-    n_iter_ : the number of iterations (int)
-    certificate_ : how far from the optimum the model can be
-    solver_, solver_reason_ : the solver, and why it was chosen
-    history_, diagnoses_, stop_reason_ : as in GradientDescentClassifier; "max_iter" is the end of
-        a fit that ran out of iterations
+    coef_ : ndarray of shape (K, d)
+        Weights, float64. K is the number of outputs: 1 for two classes (2 with "softmax"), C for
+        C classes (C - 1 with "reference").
+    intercept_ : ndarray of shape (K,)
+        Biases.
+    classes_ : ndarray of shape (C,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X has column names.
+    n_iter_ : int
+        Number of iterations.
+    certificate_ : Certificate
+        Objective, lower bound and duality gap, which bounds the distance to the optimum.
+    solver_, solver_reason_ : str
+        Name of the solver, and why it was chosen.
+    stop_reason_ : str
+        Reason why the fit stopped: "tol" if it converged, "max_iter" if it ran out of iterations.
+    history_ : History
+        One array per measure, with one value per iteration.
+    diagnoses_ : list of Diagnosis
+        Problems of the fit, each with its cause and a remedy.
+    separating_direction_ : tuple (coef, intercept) or None
+        Direction along which the loss keeps falling, if there is no penalty and the classes are
+        separable.
+    threshold_ : float
+        Decision value above which `predict` returns the second of two classes.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)

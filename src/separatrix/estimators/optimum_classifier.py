@@ -1,4 +1,4 @@
-"""Classifiers that are brought to the optimum of a convex problem, with a proof."""
+"""Classifiers that minimise a convex objective and prove their duality gap."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from separatrix.verdict.diagnosis import Diagnosis
 
 
 class OptimumClassifier(LinearClassifier):
-    """A linear classifier whose fit ends when its optimality is proven to `tol`.
+    """A linear classifier whose fit stops when the relative duality gap is at most `tol`.
 
-    A subclass says which loss it minimises, in `_loss_and_outputs`.
+    A subclass implements `_loss_and_outputs`, which defines the loss.
     """
 
     C: float
@@ -59,10 +59,24 @@ class OptimumClassifier(LinearClassifier):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
     ) -> Self:
-        """Find the optimum for X (n, d) and y (n,).
+        """Fit the classifier.
 
-        `on_epoch` is called after every iteration with a list of one `Epoch`, and may raise
-        `Interrupted` to end the search and keep the model.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data.
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. None means 1 for every row.
+        on_epoch : callable, default=None
+            Function to call after every iteration with a list that holds one `Epoch`. It can
+            raise `Interrupted` to stop the fit and keep the model.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
         """
         return fit_many([self], X, y, sample_weight, on_progress=telling(on_epoch))[0]
 
@@ -77,19 +91,37 @@ class OptimumClassifier(LinearClassifier):
         sample_weight: Any = None,
         positive: Any = None,
     ) -> Threshold:
-        """Set the decision value above which `predict` says the second of two classes.
+        """Choose the decision value above which `predict` returns the second of two classes.
 
-        State one aim, to be met on these rows, which should not be those of the training:
+        The threshold is stored in `threshold_`; the next fit resets it to 0. `decision_function`
+        and the probabilities do not change. Pass exactly one of `cost`, `precision` and `recall`.
 
-        cost : (of a false positive, of a false negative); the cheapest threshold is taken
-        precision : the threshold of at least this precision that has the highest recall
-        recall : the threshold of at least this recall that has the highest precision
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows to choose the threshold on. They should not be training rows.
+        y : array-like of shape (n,)
+            Class labels. Both classes must occur.
+        cost : tuple of two floats, default=None
+            Costs of a false positive and of a false negative. Choose the threshold with the
+            lowest total cost.
+        precision : float, default=None
+            Choose the threshold with the highest recall among those with at least this precision.
+        recall : float, default=None
+            Choose the threshold with the highest precision among those with at least this recall.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        positive : label, default=None
+            Class that `precision`, `recall` and `cost` treat as positive. None means the second
+            class.
 
-        They are those of the class `positive`, by default the second one.
+        Returns
+        -------
+        threshold : Threshold
+            The threshold and its precision, recall and cost on these rows.
 
-        `threshold_` is set and what it gives on these rows is returned. The next fit sets it back
-        to 0. `decision_function` and probabilities stay as they are.
-
+        Examples
+        --------
         >>> from sklearn.datasets import load_breast_cancer
         >>> from separatrix import LogisticRegression
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -101,7 +133,7 @@ class OptimumClassifier(LinearClassifier):
         check_is_fitted(self)
         if len(self.classes_) != 2:
             raise ValueError(
-                "A threshold is a line between two classes. This model has "
+                "choose_threshold needs a model with two classes. This model has "
                 f"{len(self.classes_)}: {list_classes(self.classes_)}."
             )
         require_equal_lengths(X, y)
@@ -109,8 +141,8 @@ class OptimumClassifier(LinearClassifier):
         labels = column_or_1d(y)
         if not np.array_equal(np.unique(labels), self.classes_):
             raise ValueError(
-                f"A threshold is found by rows of both classes, {list_classes(self.classes_)}, and "
-                f"of no other. Got rows of {list_classes(np.unique(labels))}."
+                f"choose_threshold needs rows of both classes, {list_classes(self.classes_)}, and "
+                f"of no other class. Got rows of {list_classes(np.unique(labels))}."
             )
         weights = as_weights(sample_weight, X, 1)
         weights = np.ones(len(labels)) if weights is None else weights
@@ -119,13 +151,13 @@ class OptimumClassifier(LinearClassifier):
         found = choose_threshold(
             sign * scores, labels == self.classes_[int(sign > 0)], weights, **aims
         )
-        # The first class is predicted up to the threshold, which is to be below its last score.
+        # A row at the threshold gets the first class. If that one is positive, move just below it.
         value = found.value if sign > 0 else float(np.nextafter(-found.value, -np.inf))
         self.threshold_ = value
         return replace(found, value=value)
 
     def _sign_of(self, positive: Any) -> int:
-        """1 if high scores speak for this class, the second one, and -1 if they speak against."""
+        """Return 1 if `positive` is the second class, which has high scores, -1 if the first."""
         if positive is None:
             return 1
         if positive not in self.classes_.tolist():
@@ -140,20 +172,23 @@ class OptimumClassifier(LinearClassifier):
         return 1 if positive == self.classes_[1] else -1
 
     def predict(self, X: Any) -> Array:
-        """The class of the highest score; of two, the second if its score is above `threshold_`."""
+        """Return the class with the highest score for every row of X.
+
+        With two classes, this is the second class if its score is above `threshold_`.
+        """
         if not hasattr(self, "classes_") or len(self.classes_) != 2:
             return super().predict(X)
         above = self.decision_function(X).astype(np.float64) > self.threshold_
         return self.classes_[above.astype(int)]
 
     def sparsify(self) -> Self:
-        """Keep `coef_` as a sparse matrix, which takes less room where most weights are 0."""
+        """Convert `coef_` to a sparse matrix, which saves memory if most weights are 0."""
         check_is_fitted(self)
         self.coef_ = sp.csr_array(self.coef_)
         return self
 
     def densify(self) -> Self:
-        """Keep `coef_` as an array again."""
+        """Convert `coef_` back to a dense array."""
         check_is_fitted(self)
         self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         return self
@@ -162,7 +197,7 @@ class OptimumClassifier(LinearClassifier):
         raise NotImplementedError
 
     def _bias_factor(self) -> float:
-        """By how much the bias is penalised, relative to the weights."""
+        """Return the penalty factor of the bias; 0 means that it is not penalised."""
         return 0.0
 
     def _check_parameters(self) -> None:
@@ -175,7 +210,7 @@ class OptimumClassifier(LinearClassifier):
         require_flag("warm_start", self.warm_start)
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
-        """What to minimise; `factors` (d,) are those of the penalty."""
+        """Return the training task; `factors` (d,) are the penalty factors of the features."""
         self._check_parameters()
         loss, n_outputs = self._loss_and_outputs(len(data.classes))
         _require_weight_of_classes(data)
@@ -185,7 +220,7 @@ class OptimumClassifier(LinearClassifier):
         if self.solver == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
-            choice = SolverChoice(self.solver, f"{self.solver}: it was asked for.")
+            choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
         kind, tol = OPTIMISERS[choice.name], float(self.tol)
         single = kind.single_is_enough(loss, n_outputs, l2, data, tol, factors)
@@ -209,15 +244,15 @@ class OptimumClassifier(LinearClassifier):
         return 0 if self.random_state is None else as_seed(self.random_state)
 
     def _strengths(self, data: Dataset) -> tuple[float, float]:
-        """l1 and l2 of the mean: shares of 1 / (C S), S being the weight of the model's rows."""
+        """Return l1 and l2: shares of 1 / (C S), where S is the total weight of the rows."""
         weight = float(data.given_weight()[0])
         with np.errstate(over="ignore", divide="ignore"):
             strength = float(np.float64(1.0) / (np.float64(self.C) * weight))
         if not math.isfinite(strength):
             raise ParameterError(
                 Message(
-                    "{C} times the sum of the weights, {weight:g}, is too small: the penalty would "
-                    "be infinite. Raise {larger}, or scale the weights up.",
+                    "{C} times the sum of the sample weights, {weight:g}, is too small: the "
+                    "penalty would be infinite. Raise {larger}, or scale up the weights.",
                     C=Parameter("C", self.C),
                     weight=weight,
                     larger=Parameter("C"),
@@ -226,15 +261,16 @@ class OptimumClassifier(LinearClassifier):
         return self.l1_ratio * strength, (1.0 - self.l1_ratio) * strength
 
     def _start(self, n_outputs: int, data: Dataset) -> Model | None:
-        """The weights of the last fit, if there was one."""
+        """Return the weights of the previous fit, or None if there was none."""
         if not hasattr(self, "coef_"):
             return None
         shape = (n_outputs, data.n_features)
         if self.coef_.shape != shape or not np.array_equal(self.classes_, data.classes):
             raise ValueError(
-                f"warm_start=True goes on from the last fit, with coef_ of shape "
-                f"{self.coef_.shape} and the classes {list_classes(self.classes_)}. This one has "
-                f"{shape} and {list_classes(data.classes)}. Set warm_start=False to begin anew."
+                "warm_start=True starts from the previous fit, whose coef_ has shape "
+                f"{self.coef_.shape} and whose classes are {list_classes(self.classes_)}. This fit "
+                f"has shape {shape} and classes {list_classes(data.classes)}. Set "
+                "warm_start=False to start from zero."
             )
         return self._model()
 
@@ -251,19 +287,19 @@ class OptimumClassifier(LinearClassifier):
             self.stop_reason_ = "max_iter"
 
     def _note_direction(self) -> None:
-        """Keep the proof of a diagnosis of separable classes as an attribute, too."""
+        """Store the direction of a "separable" diagnosis as an attribute."""
         self.separating_direction_ = next(
             (d.direction for d in self.diagnoses_ if d.kind == "separable"), None
         )
 
     def _centre(self, unpenalised: bool) -> None:
-        """Of the equal models that a shift common to all classes makes, take the centred one."""
+        """Centre the scores: adding the same shift to all classes gives an equivalent model."""
         self.intercept_ = self.intercept_ - self.intercept_.mean()
         if unpenalised:
             self.coef_ = self.coef_ - self.coef_.mean(axis=0)
 
     def _diagnose(self, result: Result) -> list[Diagnosis]:
-        """The diagnoses, what was found of the convergence said in terms of `tol`."""
+        """Return the diagnoses, with convergence described in terms of `tol`."""
         remedies = {"separable": "Use a finite C, which has an optimum."}
         found = [
             replace(d, remedy=remedies.get(d.kind, d.remedy))
@@ -276,10 +312,10 @@ class OptimumClassifier(LinearClassifier):
 
 
 def _require_weight_of_classes(data: Dataset) -> None:
-    """Raise if a class has no row that counts: its bias would run to minus infinity."""
+    """Raise if a class has no row with positive weight: its bias would tend to -infinity."""
     missing = data.classes[data.class_weight() == 0.0]
     if len(missing):
         raise ValueError(
             f"The class {missing[0]!s} has no weight: sample_weight or class_weight is 0 for all "
-            "its rows. Leave these rows out, or give some of them a positive weight."
+            "its rows. Remove these rows, or give some of them a positive weight."
         )

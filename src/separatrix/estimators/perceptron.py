@@ -1,4 +1,4 @@
-"""Rosenblatt's perceptron as a scikit-learn classifier."""
+"""Rosenblatt's perceptron as a classifier with the API of scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,25 +13,39 @@ from separatrix.training.task import Task
 
 
 class Perceptron(EpochClassifier):
-    """Rosenblatt's perceptron: only mistakes teach, and training ends when there are none.
+    """Rosenblatt's perceptron: only misclassified rows change the weights.
 
-    A positive example with a score below 0 is added to the weights, a negative one with a score of
-    0 or more subtracted. With several classes, the example is added to the weights of its class and
-    subtracted from those of the class that scored highest.
+    A positive row with a score below 0 is added to the weights, and a negative row with a score of
+    0 or more is subtracted. With several classes, a misclassified row is added to the weights of
+    its class and subtracted from the weights of the class with the highest score. Training stops
+    after an epoch without a mistake.
 
     Parameters
     ----------
-    epochs : passes over the rows at most; it stops earlier after one without a mistake
-    fit_intercept : whether there is a bias
-    init, init_scale : "zeros", "random" (normal, times init_scale), or (coef, intercept)
-    random_state : seed of the start and of the order of the rows
-    time_limit, patience, patience_rule, monitor, validate_every : as in GradientDescentClassifier
+    epochs : int, default=1000
+        Maximum number of passes over the data.
+    fit_intercept : bool, default=True
+        Whether to fit a bias.
+    init : {"zeros", "random"} or tuple (coef, intercept), default="zeros"
+        Initial weights. "random" draws them from a normal distribution with standard deviation
+        `init_scale`.
+    init_scale : float, default=0.01
+        Standard deviation of random initial weights.
+    random_state : int, RandomState or None, default=0
+        Random seed of the initial weights and of the order of the rows.
+    time_limit, patience, patience_rule, monitor, validate_every
+        See GradientDescentClassifier.
 
     Attributes
     ----------
-    The same as of GradientDescentClassifier; `stop_reason_` is "no mistakes" where training
-    separated the classes.
+    stop_reason_ : str
+        Reason why training stopped: "no mistakes" if an epoch had none, so that the classes are
+        separated.
+    coef_, intercept_, classes_, history_, certificate_, ...
+        See GradientDescentClassifier.
 
+    Examples
+    --------
     >>> from separatrix import Perceptron
     >>> tumours = [[10, 52], [2, 73], [5, 55], [12, 49]]
     >>> model = Perceptron().fit(tumours, [1, 0, 0, 1])

@@ -24,27 +24,42 @@ FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
 
 class LinearSVC(OptimumClassifier):
-    """A linear support vector machine, brought to an optimum that is proven.
+    """Linear support vector machine that proves how close it is to the optimum.
 
-    Minimises sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2 with l1 and l2 as in LogisticRegression.
+    Minimises
+
+        sum_i s_i loss_i / S + l1 |W|_1 + l2/2 |W|^2
+
+    with s_i, S, l1 and l2 as in LogisticRegression.
 
     Parameters
     ----------
-    C, l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state : as
-        in LogisticRegression
-    loss : "squared_hinge" or "hinge"
-    multiclass : "ovr" (one against the rest), "weston_watkins" (the sum over all wrong classes) or
-        "crammer_singer" (the worst wrong class; loss="hinge")
-    intercept_scaling : None leaves the bias free. A number c makes it the weight of a constant
-        feature c, penalised like all others, as LIBLINEAR and scikit-learn do (with 1.0)
-    probability : False, or the number of folds by whose held-out decision values probabilities are
-        calibrated (Platt's sigmoid for every score; of several classes, each against the rest and
-        divided by their sum)
+    C : float, default=1.0
+        Inverse of the penalty strength, > 0. Smaller values penalise more; `np.inf` means no
+        penalty.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        Loss function.
+    multiclass : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
+        "ovr" is one-vs-rest. "weston_watkins" sums the loss over all wrong classes.
+        "crammer_singer" takes the wrong class with the largest loss and requires loss="hinge".
+    intercept_scaling : float, default=None
+        None does not penalise the bias. A number c makes the bias the weight of a constant
+        feature with the value c, which is penalised like all others. LIBLINEAR and scikit-learn
+        do this with 1.0.
+    probability : int or False, default=False
+        Number of folds for calibrating probabilities by Platt scaling: a sigmoid is fitted to
+        the decision values of held-out rows. With several classes there is one sigmoid per class
+        against the rest, and the probabilities are divided by their sum.
+    l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state
+        See LogisticRegression.
 
     Attributes
     ----------
-    The same as of LogisticRegression.
+    coef_, intercept_, classes_, certificate_, solver_, ...
+        See LogisticRegression.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LinearSVC
     >>> X, y = load_iris(return_X_y=True)
@@ -91,8 +106,8 @@ class LinearSVC(OptimumClassifier):
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
             raise ParameterError(
                 Message(
-                    "multiclass='crammer_singer' is a form of the hinge. Got {given}. Set {hinge}, "
-                    "or multiclass='weston_watkins' or 'ovr'.",
+                    "multiclass='crammer_singer' requires the hinge loss. Got {given}. Set "
+                    "{hinge}, or multiclass='weston_watkins' or 'ovr'.",
                     given=Parameter("loss", self.loss),
                     hinge=Parameter("loss", "hinge"),
                 )
@@ -102,8 +117,8 @@ class LinearSVC(OptimumClassifier):
         if self.intercept_scaling is not None and self.l1_ratio > 0.0:
             raise ParameterError(
                 Message(
-                    "A penalised bias needs an L2 penalty alone. Got {scaling} with {l1_ratio}. "
-                    "Set {free}, or {no_l1}.",
+                    "A penalised bias requires a pure L2 penalty. Got {scaling} with {l1_ratio}. "
+                    "Set {free} or {no_l1}.",
                     scaling=Parameter("intercept_scaling", self.intercept_scaling),
                     l1_ratio=Parameter("l1_ratio", self.l1_ratio),
                     free=Parameter("intercept_scaling", None),
@@ -140,14 +155,14 @@ class LinearSVC(OptimumClassifier):
         if self.probability is not False:
             return True
         raise AttributeError(
-            "A support vector machine has no probabilities of its own. Set probability=5 to "
-            "calibrate them by 5 folds, or use LogisticRegression."
+            "A support vector machine does not define probabilities. Set probability=5 to "
+            "calibrate them on 5 folds, or use LogisticRegression."
         )
 
     def _probabilities(self, X: Any) -> Array:
         scores = self.decision_function(X)
         if self._sigmoids is None:
-            raise NotFittedError("The probabilities were not calibrated: fit with probability set.")
+            raise NotFittedError("The probabilities are not calibrated. Fit with probability set.")
         return self._sigmoids.probabilities(scores.reshape(len(scores), -1))
 
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
@@ -166,9 +181,9 @@ def _require_folds(probability: Any) -> None:
     if not whole or probability < 2:
         raise ParameterError(
             Message(
-                "{probability:subject} must be False, or the number of folds to calibrate "
-                "probabilities by, a whole number >= 2. Got {given!r} instead. Set {usual}, which "
-                "is what scikit-learn's SVC does for True.",
+                "{probability:subject} must be False or the number of folds for calibration, a "
+                "whole number >= 2. Got {given!r} instead. {usual} is what scikit-learn's SVC "
+                "uses for True.",
                 probability=Parameter("probability"),
                 given=probability,
                 usual=Parameter("probability", 5),
@@ -177,15 +192,15 @@ def _require_folds(probability: Any) -> None:
 
 
 def _require_rows_for_folds(data: Dataset, folds: int) -> None:
-    """Raise if a class has fewer rows that count than there are folds to hold some of them out."""
+    """Raise if a class has fewer rows with positive weight than there are folds."""
     (block,) = data.blocks()
     y, s = (a.reshape(len(a)) for a in (block.y, block.weights))
     counts = np.bincount(y[s > 0.0], minlength=len(data.classes))
     if counts.min() < folds:
         raise ParameterError(
             Message(
-                "{probability} holds out rows of every class in {folds} folds, and class {rarest} "
-                "has {rows} rows that count. Use fewer folds, or {none}.",
+                "{probability} needs at least {folds} rows of every class, but class {rarest} has "
+                "{rows} rows with a positive weight. Use fewer folds, or {none}.",
                 probability=Parameter("probability", folds),
                 folds=folds,
                 rarest=data.classes[counts.argmin()],

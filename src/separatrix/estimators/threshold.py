@@ -1,4 +1,4 @@
-"""Where to draw the line between two classes."""
+"""The choice of a decision threshold for two classes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True)
 class Threshold:
-    """A decision value above which the second class is predicted, and what that gives.
+    """A decision threshold and its precision, recall and cost.
 
     Attributes
     ----------
-    value : the threshold, on the scale of `decision_function`
-    precision : share of the rows predicted to be of the second class that are; NaN if none is
-    recall : share of the rows of the second class that are predicted
-    cost : cost per row; NaN unless a cost was stated
+    value : float
+        Threshold on the scale of `decision_function`. Rows with a higher score are predicted as
+        the second class.
+    precision : float
+        Fraction of the predicted positive rows that are positive; NaN if none are predicted.
+    recall : float
+        Fraction of the positive rows that are predicted as positive.
+    cost : float
+        Mean cost per row; NaN unless the threshold was chosen by cost.
     """
 
     value: float
@@ -33,7 +38,10 @@ class Threshold:
 def choose_threshold(
     scores: Array, positive: Array, s: Array, *, cost: Any, precision: Any, recall: Any
 ) -> Threshold:
-    """The best threshold for one stated aim, by rows of known class and their weights.
+    """Return the best threshold for one aim: the lowest cost, a precision or a recall.
+
+    `scores` (n,) are decision values, `positive` (n,) marks the rows of the positive class, and
+    `s` (n,) holds sample weights.
 
     >>> import numpy as np
     >>> scores, positive = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([False, True, False, True])
@@ -45,7 +53,7 @@ def choose_threshold(
     given = [name for name, aim in aims.items() if aim is not None]
     if len(given) != 1:
         raise ValueError(
-            "choose_threshold takes exactly one of cost, precision and recall. Got "
+            "choose_threshold needs exactly one of cost, precision and recall. Got "
             f"{' and '.join(given) or 'none'}."
         )
     cuts = _Cuts(scores, positive, s)
@@ -55,7 +63,7 @@ def choose_threshold(
         return cuts.best(paid, np.full(len(paid), True), paid)
     name, aim = given[0], aims[given[0]]
     require_number(name, aim, high=1.0, closed_high=True, open_low=True)
-    # Of the thresholds that reach what is asked, the one that gives most of the other.
+    # Among the thresholds that reach one measure, take the one with the highest other measure.
     reached, other = (
         (cuts.precision, cuts.recall) if name == "precision" else (cuts.recall, cuts.precision)
     )
@@ -64,14 +72,14 @@ def choose_threshold(
         most = np.nanmax(reached)
         raise ParameterError(
             f"No threshold has a {name} of {aim:g} on these rows: the highest is {most:.3g}. "
-            "Ask for less, or train on more or better features.",
+            f"Lower {name}, or improve the features.",
             parameter=name,
         )
     return cuts.best(-np.nan_to_num(other), enough, np.full(len(other), np.nan))
 
 
 class _Cuts:
-    """Every way to cut the rows in two by their scores, from none to all predicted positive."""
+    """All possible thresholds, from no row to all rows predicted as positive."""
 
     def __init__(self, scores: Array, positive: Array, s: Array) -> None:
         levels, level = np.unique(-scores.astype(np.float64), return_inverse=True)
@@ -85,11 +93,11 @@ class _Cuts:
             self.precision, self.recall = tp / (tp + fp), tp / tp[-1]
         below = np.append(levels[1:], np.nextafter(levels[-1], -np.inf))
         middle = below + 0.5 * (levels - below)
-        # A row is above the threshold if its score is larger: the lower score itself will do.
+        # If no number lies between two scores, the lower one separates them: "above" is strict.
         self.values = np.append(levels[:1], np.where(middle < levels, middle, below))
 
     def best(self, loss: Array, allowed: Array, cost: Array) -> Threshold:
-        """The allowed cut of the smallest loss; of equals, the one nearest to 0."""
+        """Return the allowed threshold with the lowest loss, or the one nearest to 0 if tied."""
         equal = np.flatnonzero(allowed & (loss <= loss[allowed].min()))
         at = equal[np.argmin(np.abs(self.values[equal]))]
         numbers = (a[at] for a in (self.values, self.precision, self.recall, cost))
@@ -104,8 +112,8 @@ def _costs(cost: Any) -> tuple[float, float]:
     total = false_positive + false_negative
     if not (min(false_positive, false_negative) >= 0.0 and np.isfinite(total) and total > 0.0):
         raise ParameterError(
-            "cost must be a pair of numbers >= 0, the cost of a false positive and that of a false "
-            f"negative, not both 0. Got {cost!r} instead.",
+            "cost must be a pair of numbers >= 0, not both 0: the costs of a false positive and "
+            f"of a false negative. Got {cost!r} instead.",
             parameter="cost",
         )
     return false_positive, false_negative

@@ -1,4 +1,4 @@
-"""Checks of X, y and sample weights, and the data set that models are trained on."""
+"""Checks of X, y and sample weights, which return the data set that models are trained on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from separatrix.estimators.validation import (
 )
 from separatrix.matrix import Array
 
-# Classes with which every label is compared; among more it is searched for.
+# Up to this number of classes, every label is compared with each; above it, a search is faster.
 FEW_NUMBERS, FEW_WORDS = 16, 4
 
 
@@ -39,9 +39,9 @@ def make_dataset(
     *,
     classes: Array | None = None,
 ) -> Dataset:
-    """Check training data, learn its classes and feature names, and make it a data set.
+    """Check training data, learn the classes and feature names, and return a data set.
 
-    `class_weights` has one entry for every model.
+    `class_weights` has one entry per model.
     """
     require_equal_lengths(X, y)
     require_numbers("X", X)
@@ -70,11 +70,11 @@ def make_dataset(
 def make_validation_set(
     estimator: LinearClassifier, X_val: Any, y_val: Any, data: Dataset
 ) -> Dataset | None:
-    """Check a validation set against the training data it goes with."""
+    """Check that a validation set matches the training data, and return it as a data set."""
     if X_val is None and y_val is None:
         return None
     if X_val is None or y_val is None:
-        raise ValueError("X_val and y_val go together: give both, or neither.")
+        raise ValueError("X_val and y_val must be given together.")
     require_equal_lengths(X_val, y_val, ("X_val", "y_val"))
     require_numbers("X_val", X_val)
     checked = as_numbers(
@@ -88,11 +88,11 @@ def make_validation_set(
         )
     )
     if not checked.shape[0]:
-        raise ValueError("X_val has no rows. Give rows to validate on, or leave X_val out.")
+        raise ValueError("X_val has no rows. Pass at least one row, or omit X_val and y_val.")
     if checked.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"X_val has {checked.shape[1]} columns and X has {estimator.n_features_in_}: they must "
-            "have the same features, in the same order."
+            f"X_val must have the same features as X, in the same order. X has "
+            f"{estimator.n_features_in_} columns. Got {checked.shape[1]} columns instead."
         )
     check_feature_names(estimator, X_val, reset=False)
     require_finite("X_val", checked)
@@ -104,7 +104,10 @@ def make_validation_set(
 
 
 def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:
-    """The classes, of the labels y (n,) unless they are known, and the number of every label's."""
+    """Return the classes and the class number of every label in y (n,).
+
+    If `classes` are given, labels of other classes are an error.
+    """
     require_one_kind("y", y)
     if classes is None:
         classes, numbers = number_labels(y)
@@ -117,10 +120,10 @@ def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array
 
 
 def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
-    """The classes of y (n,) in their order, and the number of each label's class.
+    """Return the sorted classes of y (n,) and the class number of every label.
 
-    The same as np.unique with return_inverse, but only the first labels, a `sample` in which most
-    classes are met, and those of other classes are sorted.
+    The result is that of np.unique with return_inverse. It is faster because it sorts only the
+    first `sample` labels, which usually contain most classes, and labels of other classes.
 
     >>> import numpy as np
     >>> number_labels(np.array(["b", "a", "b"]))
@@ -142,19 +145,19 @@ def number_labels(y: Array, sample: int = 1000) -> tuple[Array, Array]:
 
 
 def require_class_labels(y: Array, classes: Array) -> None:
-    """Raise, in scikit-learn's words, if y holds measurements and not classes."""
-    # Its own check sorts all labels: it is asked where there is something to find.
+    """Raise scikit-learn's error if y holds continuous values instead of classes."""
+    # scikit-learn's check sorts all labels, so it is called only if it could fail.
     whole = classes.dtype.kind != "f" or (classes == np.rint(classes)).all()
     if y.dtype.kind == "O" or not whole:
         check_classification_targets(y)
 
 
 def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
-    """Check sample weights, (n,) or (n, n_columns); None stays None."""
+    """Check and return sample weights (n,) or (n, n_columns); return None for None."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
-    if given.ndim == 0 and given.dtype.kind in "biuf":  # one for all rows
+    if given.ndim == 0 and given.dtype.kind in "biuf":  # one weight for all rows
         given = sample_weight = np.full(X.shape[0], given)
     if given.ndim == 2:
         require_columns(given, X.shape[0], n_columns)
@@ -171,7 +174,7 @@ def as_weights(sample_weight: Any, X: Any, n_columns: int) -> Array | None:
 
 
 def require_columns(weights: Array, n_rows: int, n_columns: int) -> None:
-    """Raise unless weights of two axes have a column for each estimator."""
+    """Raise unless a matrix of weights has one column for each estimator."""
     if weights.shape != (n_rows, n_columns):
         raise ValueError(
             f"sample_weight must be of shape ({n_rows},) or ({n_rows}, {n_columns}), one column "

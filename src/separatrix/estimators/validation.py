@@ -1,4 +1,4 @@
-"""What may be given to an estimator, and the words for what may not."""
+"""Checks of parameters and data, with their error messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from separatrix.errors import Message, Parameter, ParameterError, Value
 from separatrix.matrix import Array, first_not_finite
 
 LARGEST_COUNT = 2**63 - 1
-LONGEST = 200  # characters of a value in a refusal
+LONGEST = 200  # longest value, in characters, that an error message shows in full
 
 
 def require_number(
@@ -28,7 +28,10 @@ def require_number(
     closed_high: bool = False,
     optional: bool = False,
 ) -> None:
-    """Raise unless `value` is a finite number in [low, high), or (low, high] if so said."""
+    """Raise unless `value` is a finite number in [low, high).
+
+    `open_low` excludes `low`, `closed_high` includes `high`, and `optional` allows None.
+    """
     if optional and value is None:
         return
     number = as_float(value)
@@ -42,7 +45,7 @@ def require_number(
 
 
 def require_strength(name: str, value: Any) -> None:
-    """Raise unless `value` is a number > 0; infinity stands for no penalty."""
+    """Raise unless `value` is a number > 0; infinity means no penalty."""
     number = as_float(value)
     if not number > 0.0 or (math.isinf(number) and value != number):
         allowed = Message("a number > 0, {inf} for no penalty", inf=Value(math.inf))
@@ -50,7 +53,7 @@ def require_strength(name: str, value: Any) -> None:
 
 
 def as_float(value: Any) -> float:
-    """A number as a float: infinite if it is too large for one, NaN if it is no number."""
+    """Return `value` as a float: infinity if it is too large, NaN if it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     number: Any = value
@@ -61,7 +64,7 @@ def as_float(value: Any) -> float:
 
 
 def require_pair(name: str, value: Any, *, high: float) -> None:
-    """Raise unless `value` is two numbers in [0, high)."""
+    """Raise unless `value` is a pair of numbers in [0, high)."""
     try:
         first, second = value
         require_number(name, first, high=high)
@@ -81,7 +84,7 @@ def require_count(name: str, value: Any, *, low: int = 1, optional: bool = False
 
 
 def as_list(name: str, values: Any, allowed: str = "a list of numbers") -> list[Any]:
-    """The values of a parameter that is to be a list and not empty; each is for others to check."""
+    """Return the values of a parameter as a list, or raise unless it is a non-empty list."""
     known = has_length(values) and not isinstance(values, (str, bytes, Mapping))
     if not known or not len(values):
         _refuse(name, allowed, values)
@@ -89,12 +92,12 @@ def as_list(name: str, values: Any, allowed: str = "a list of numbers") -> list[
 
 
 def has_length(values: Any) -> bool:
-    """Whether a parameter holds several values: an array of no axes does not."""
+    """Return whether a parameter holds several values; a zero-dimensional array does not."""
     return hasattr(values, "__len__") and not (isinstance(values, np.ndarray) and not values.ndim)
 
 
 def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Raise unless `value` is one of some words."""
+    """Raise unless `value` is one of `choices`."""
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
         _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
@@ -107,19 +110,19 @@ def require_flag(name: str, value: Any) -> None:
 
 
 def require_finite(name: str, X: Any) -> None:
-    """Raise if X has a NaN or an infinity, naming its place."""
+    """Raise if X has a NaN or an infinity, and report its row and column."""
     bad = first_not_finite(X)
     if bad is not None:
         row, column, value = bad
         what = "NaN" if math.isnan(value) else f"infinity ({value})"
         raise ValueError(
             f"{name} has {what} at row {row}, column {column}; all entries must be finite. "
-            "Remove the row, or fill the gap, for example with scikit-learn's SimpleImputer."
+            "Remove the row, or replace the value, for example with scikit-learn's SimpleImputer."
         )
 
 
 def require_numbers(name: str, X: Any) -> None:
-    """Raise if an array holds text that is no number, naming its place."""
+    """Raise if an array holds text, and report its row and column."""
     if sp.issparse(X) or not hasattr(X, "__len__"):
         return
     array = np.asarray(X) if not hasattr(X, "to_numpy") else X.to_numpy()
@@ -148,13 +151,13 @@ def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -
     rows, labels = (a.shape[0] if getattr(a, "shape", ()) else _length(a) for a in (X, y))
     if rows is not None and labels is not None and rows != labels:
         raise ValueError(
-            f"{names[0]} has {rows} rows and {names[1]} has {labels} entries: there must be one "
-            "for every row (inconsistent numbers of samples)."
+            f"{names[0]} has {rows} rows and {names[1]} has {labels} entries. There must be one "
+            "entry per row (inconsistent numbers of samples)."
         )
 
 
 def require_labels(name: str, y: Any) -> None:
-    """Raise if labels have a NaN or an infinity, naming the row."""
+    """Raise if labels have a NaN or an infinity, and report the row."""
     labels = np.asarray(y)
     bad = np.flatnonzero(~np.isfinite(labels)) if labels.dtype.kind == "f" else np.empty(0, int)
     if len(bad):
@@ -165,22 +168,21 @@ def require_labels(name: str, y: Any) -> None:
 
 
 def require_weights(weights: Array) -> None:
-    """Raise unless every weight is finite and >= 0 and some are positive."""
+    """Raise unless all weights are finite and >= 0 and at least one is positive."""
     bad = np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights)))
     if len(bad):
         raise ValueError(
             f"sample_weight must be finite and >= 0. Row {bad[0]} has {weights[bad[0]]:g}. "
-            "Leave a row out with a weight of 0."
+            "A weight of 0 leaves a row out."
         )
     if not weights.any():
         raise ValueError(
-            "sample_weight is zero for every row: nothing is left to learn from. "
-            "Give at least one row a positive weight."
+            "sample_weight is zero for every row. Give at least one row a positive weight."
         )
 
 
 def require_one_kind(name: str, y: Array) -> None:
-    """Raise if labels are of kinds that cannot be put in order, such as text and numbers."""
+    """Raise if labels have types that cannot be sorted together, such as text and numbers."""
     if y.dtype != object:
         return
     try:
@@ -188,51 +190,51 @@ def require_one_kind(name: str, y: Array) -> None:
     except TypeError:
         kinds = sorted({type(label).__name__ for label in y})
         raise ValueError(
-            f"{name} mixes labels of different kinds, {' and '.join(kinds)}, which have no "
-            "common order. Give all labels as numbers or all as text."
+            f"{name} mixes labels of different types, {' and '.join(kinds)}, which cannot be "
+            "sorted. Convert all labels to numbers or all to text."
         ) from None
 
 
 def require_two_classes(classes: Array) -> None:
-    """Raise if there is only one class to learn."""
+    """Raise unless there are at least two classes."""
     if not len(classes):
-        raise ValueError("y is empty: there are no rows to learn from.")
+        raise ValueError("y is empty. A classifier needs labelled rows.")
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!s}: a classifier needs samples of at least two "
-            "classes. Give rows of another class."
+            f"y has only one class, {classes[0]!s}. A classifier needs samples of at least two "
+            "classes."
         )
 
 
 def require_known_classes(y: Array, classes: Array, *, validation: bool = False) -> None:
-    """Raise if labels name a class that training never saw."""
+    """Raise if labels have a class that does not occur in training."""
     unseen = np.setdiff1d(y, classes)
     if not len(unseen):
         return
     known = list_classes(classes)
     if validation:
         raise ValueError(
-            f"y_val has the class {unseen[0]!s}, which y does not have. Classes of y: {known}. "
-            "Remove its rows from the validation set, or add some to the training set."
+            f"y_val has the class {unseen[0]!s}, which does not occur in y. Classes of y: {known}. "
+            "Remove its rows from the validation set, or add rows of it to the training set."
         )
     raise ValueError(
-        f"y has the class {unseen[0]!s}, which is not among the classes of the first call of "
-        f"partial_fit: {known}. Name all classes there, or leave its rows out."
+        f"y has the class {unseen[0]!s}, which was not in the first call of partial_fit. Classes "
+        f"of the first call: {known}. Pass all classes in the first call, or remove these rows."
     )
 
 
 def list_classes(classes: Array) -> str:
-    """The classes as a reader writes them."""
+    """Return the classes as text, separated by commas."""
     return ", ".join(str(c) for c in classes)
 
 
 def as_numbers(X: Any) -> Any:
-    """X, with an array of Python objects turned into one of floats; None becomes NaN."""
+    """Return X with an object array converted to floats; None becomes NaN."""
     return X if sp.issparse(X) or X.dtype.kind != "O" else X.astype(np.float64)
 
 
 def as_seed(random_state: Any) -> int:
-    """A whole number from whatever scikit-learn takes as a random state."""
+    """Return an integer seed for anything that scikit-learn accepts as a random state."""
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31))
@@ -252,7 +254,7 @@ def _length(a: Any) -> int | None:
 
 def _refuse(name: str, allowed: str, value: Any) -> None:
     too_large = math.isinf(as_float(value)) and value != as_float(value)
-    more = " It is too large for a float, which holds up to 1.8e308." if too_large else ""
+    more = " It is too large for a float (maximum 1.8e308)." if too_large else ""
     raise ParameterError(
         Message(
             "{name:subject} must be {allowed}. Got {value} instead.{more}",
@@ -265,9 +267,9 @@ def _refuse(name: str, allowed: str, value: Any) -> None:
 
 
 def _shown(value: Any) -> str:
-    """How a value is written, shortened if it is long."""
+    """Return the text of a value, shortened if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # Python does not print ints of more than some thousand digits
+    except ValueError:  # Python refuses to print integers with thousands of digits
         return f"a number of type {type(value).__name__} with thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
