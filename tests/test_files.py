@@ -1,4 +1,4 @@
-"""Files that commands and functions write: whole or not at all, and never through a link."""
+"""Output files are written completely or not at all, and never through a symbolic link."""
 
 import os
 import subprocess
@@ -39,37 +39,37 @@ def made(folder):
 
 @pytest.fixture
 def full_disk(tmp_path):
-    """A folder on a disk of 64 KiB that is full but for one page."""
+    """A folder on a 64 KiB disk with one free page."""
     place = tmp_path / "full"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
     if os.name != "posix" or os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk can be mounted by root only")
+        pytest.skip("only root can mount a small disk")
     (place / "filler").write_bytes(bytes(60 << 10))
     yield place
     subprocess.run(["umount", str(place)], check=True)
 
 
 def elsewhere(words, place):
-    """The same command with its file in another folder."""
+    """Return the same command with its output in another folder."""
     return [*words[:-1], str(place / words[-1])]
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_no_part_of_a_file_and_is_told_in_a_sentence(made, full_disk):
+def test_a_full_disk_gives_an_error_and_leaves_no_partial_file(made, full_disk):
     rows = (made / "people.csv").read_text().splitlines()
     (made / "people.csv").write_text("\n".join([rows[0], *rows[1:] * 60]) + "\n")
     for words in OUTPUTS:
         out = full_disk / words[-1]
         if words[:2] == ["studies", "export"] or words[0] in ("fit", "search", "evaluate"):
-            (full_disk / "filler").write_bytes(bytes(64 << 10))  # what they write is small
+            (full_disk / "filler").write_bytes(bytes(64 << 10))  # their files are small
         found = call(*elsewhere(words, full_disk), code=1)
         said = " ".join(found.stderr.split())
         assert f"{out.name} was not written: No space left on device. Nothing was written" in said
         assert os.listdir(full_disk) == ["filler"], words
 
 
-def test_an_older_file_survives_a_full_disk(made, full_disk):
+def test_an_existing_file_is_unchanged_if_the_disk_is_full(made, full_disk):
     out = full_disk / "answers.csv"
     (full_disk / "filler").unlink()
     out.write_text("mine")
@@ -90,12 +90,12 @@ def test_no_output_goes_through_a_symbolic_link(made, words):
     assert "Name the file itself, or remove the link." in said
     assert target.read_text() == "mine"
     assert link.is_symlink()
-    target.unlink()  # a link that leads nowhere would make a new file
+    target.unlink()  # writing through a broken link would create a file
     call(*words, code=2)
     assert not target.exists()
 
 
-def test_a_link_to_a_folder_on_the_way_is_followed(made):
+def test_a_symbolic_link_to_a_folder_is_followed(made):
     (made / "real").mkdir()
     (made / "alias").symlink_to(made / "real")
     call("predict", "m.sx", "people.csv", "--out", "alias/answers.csv")
@@ -126,7 +126,7 @@ def test_functions_refuse_links_as_commands_do(tmp_path):
 def test_a_device_is_written_to_and_not_replaced(made):
     before = Path("/dev/null").stat()
     call("predict", "m.sx", "people.csv", "--out", "/dev/null", "--quiet")
-    call("graph", "w", "w=1", "--out", "/dev/full", code=2)  # no picture by its name
+    call("graph", "w", "w=1", "--out", "/dev/full", code=2)  # not the name of a picture
     assert Path("/dev/null").stat().st_ino == before.st_ino
     found = call("predict", "m.sx", "people.csv", "--out", "/dev/full", code=1)
     assert "/dev/full was not written: No space left on device." in found.stderr
@@ -136,7 +136,7 @@ def test_a_device_is_written_to_and_not_replaced(made):
 
 
 @pytest.mark.slow
-def test_predictions_that_standard_output_cannot_take_are_an_error(made):
+def test_a_full_standard_output_is_an_error(made):
     with open("/dev/full", "w") as full:
         found = subprocess.run(
             [PROGRAM, "predict", "m.sx", "people.csv", "-q"],
@@ -150,7 +150,7 @@ def test_predictions_that_standard_output_cannot_take_are_an_error(made):
     assert "Traceback" not in found.stderr
 
 
-def test_a_fetched_file_is_whole_or_not_there(tmp_path, monkeypatch, full_disk):
+def test_a_failed_download_leaves_no_partial_file(tmp_path, monkeypatch, full_disk):
     source = tmp_path / "source.csv"
     source.write_bytes(bytes(40 << 10))
     monkeypatch.setenv("SEPARATRIX_CACHE", str(full_disk / "cache"))

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files atomically: an error leaves no partial file and does not change an existing one."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from pathlib import Path
 
 
 def is_protected(path: Path) -> bool:
-    """Whether a file, or the folder it would be made in, is marked as not to be written.
+    """Return whether a file, or the folder of a new file, has no write permission for anyone.
 
-    The marks count for everybody, also for a user whom the system would let write.
+    This also protects files from root, who could write them.
     """
     there = path if path.exists() else path.absolute().parent
     return there.exists() and not stat.S_IMODE(there.stat().st_mode) & 0o222
 
 
 def link_refusal(path: Path) -> str:
-    """Why a path that is a symbolic link is not written to; "" for any other.
+    """Return why a symbolic link is not written to, or "" if the path is not a symbolic link.
 
-    Writing through a link changes a file that was not named, and replacing the link cuts it off
-    from its target. A link to a device or a pipe, such as /dev/stdout, has no file to lose.
+    Writing through a link would change a file that the user did not name, and replacing the link
+    would disconnect it from its target. Links to a device or a pipe, such as /dev/stdout, are
+    allowed.
     """
     if not path.is_symlink() or _is_stream(path):
         return ""
     return (
-        f"{path} is a symbolic link to {os.readlink(path)}, and nothing was written. Name the file "
+        f"{path} is a symbolic link to {os.readlink(path)}. Nothing was written. Name the file "
         "itself, or remove the link."
     )
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put data at a path: into a file beside it, to the disk, and then into its place.
+    """Write data to a temporary file in the same folder, flush it to disk, and rename it.
 
-    On any error nothing is left behind, and a file that was there is unchanged. A symbolic link is
-    refused. A device or a pipe cannot be replaced: it gets the data directly.
+    After an error, the temporary file is removed and an existing file is unchanged. A symbolic link
+    raises an error. A device or a pipe cannot be replaced, so the data is written to it directly.
     """
     refusal = link_refusal(path)
     if refusal:
@@ -45,7 +46,7 @@ def replace_file(path: Path, data: bytes) -> None:
         _write_stream(path, data)
         return
     if is_protected(path):
-        raise PermissionError(f"{path} is read-only, and was not written. Name another file.")
+        raise PermissionError(f"{path} is read-only and was not written. Choose another file.")
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         try:
@@ -64,13 +65,13 @@ def replace_file(path: Path, data: bytes) -> None:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{path} was not written: {error.strerror}. Nothing was written; a file that was there "
-            "is there still, unchanged. Make room, or choose another folder.",
+            f"{path} was not written: {error.strerror}. Nothing was written, and an existing file "
+            "is unchanged. Free some space, or choose another folder.",
         ) from None
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is a device, a pipe or a socket, through a link or not."""
+    """Return whether a path is a device, a pipe or a socket, or a link to one."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -89,12 +90,12 @@ def _write_stream(path: Path, data: bytes) -> None:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{path} was not written: {error.strerror}. Nothing was written to any other file.",
+            f"{path} was not written: {error.strerror}. No other file was written.",
         ) from None
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last, on systems that can; the file is whole with or without it."""
+    """Flush the rename to disk if the system supports it. The file is complete in either case."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -63,10 +63,10 @@ def test_no_line_of_a_pipe_ends_in_blanks(folder):
 def test_fit_of_a_table_says_what_was_decided(folder):
     text = " ".join(call("fit", "people.csv").stdout.split())
     assert "The label is the last column, 'income'." in text
-    assert "Column 'job': 1 value missing" in text
+    assert "Column 'job': filled 1 missing value" in text
     assert "2 of numbers, standardised; 1 of categories, one-hot" in text
     refused = call("fit", "people.csv", "--missing", "refuse", code=1)
-    assert "people.csv, row 3: column 'job' is missing" in refused.stderr
+    assert "people.csv, row 3: column 'job' has no value" in refused.stderr
 
 
 def test_fit_of_text_and_the_words_that_count(folder):
@@ -86,7 +86,7 @@ def test_folders_of_images_are_learnt_and_resized_on_request(folder):
         for k in range(10):
             size = (4, 4) if k else (8, 8)
             image.new("L", size, grey + k).save(folder / "images" / name / f"{k}.png")
-    assert "one size" in call("fit", "images", code=1).stderr
+    assert "--size 8x8" in call("fit", "images", code=1).stderr
     found = facts("fit", "images", "--size", "3x2", "--out", "m.sx")
     assert found["source"]["features"] == 6
     assert found["metrics"]["test"]["accuracy"] == 1.0
@@ -206,8 +206,8 @@ def test_predict_takes_files_with_and_without_the_label(folder):
     }
     assert len(set(answers.values())) == 1
     told = call("predict", "m.sx", "new.csv").stderr  # beside the answers, not among them
-    assert "Column 'job': 1 value missing, filled" in told
-    assert "Rows were split" not in told
+    assert "Column 'job': filled 1 missing value" in told
+    assert "Split the rows" not in told
     assert call("predict", "m.sx", "new.csv", "--quiet").stderr == ""
     rows = list(csv.reader(answers["new.csv"].splitlines()))
     assert rows[0] == ["prediction"]
@@ -316,10 +316,10 @@ def test_evaluate_says_which_labels_are_foreign_or_missing(folder):
     call("fit", "iris", "--out", "iris.sx", "--quiet")
     refused = call("predict", "iris.sx", "people.csv", code=1)
     assert "none of 'age', 'job', 'hours', 'income' is a column of the model" in refused.stderr
-    assert "whose columns are 'sepal length (cm)', " in refused.stderr
+    assert "The columns of the model are 'sepal length (cm)', " in refused.stderr
     (folder / "words.csv").write_text("1,2,3,4\n1,two,3,4\n")
     refused = call("predict", "iris.sx", "words.csv", code=1)
-    assert "row 2: column 'sepal width (cm)' held numbers when" in refused.stderr
+    assert "row 2: column 'sepal width (cm)' must hold numbers" in refused.stderr
 
 
 def test_show_has_objective_metrics_and_weights_of_every_class(folder):

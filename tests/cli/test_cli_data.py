@@ -71,7 +71,7 @@ def test_the_file_of_adult_is_predicted_as_the_data_set_is(data_dir, elsewhere):
 def test_digits_of_mnist_are_learnt(data_dir):
     found = facts("fit", "mnist", "--split", "3/0/97", "--tol", "1e-3")
     assert found["source"]["parts"]["train"] == 2100
-    assert "Bytes were divided by 255." in found["notes"]
+    assert "Divided the bytes by 255." in found["notes"]
     assert found["metrics"]["test"]["accuracy"] > 0.85
 
 

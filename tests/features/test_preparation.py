@@ -1,4 +1,4 @@
-"""From a table to a matrix: learnt on training rows, told in notes, kept without a pickle."""
+"""A preparation learns from training rows, reports its decisions, and is saved without pickle."""
 
 import json
 import math
@@ -34,7 +34,7 @@ MIXED = Columns(
 
 
 def again(preparation):
-    """The preparation after a way through JSON."""
+    """Convert a preparation to JSON and restore it."""
     state, arrays = preparation.to_state()
     return Preparation.from_state(json.loads(json.dumps(state)), arrays)
 
@@ -46,7 +46,7 @@ def dense(X):
 # The course
 
 
-def test_the_four_film_sentences_become_the_printed_vectors():
+def test_the_four_film_sentences_give_the_vectors_of_the_course():
     films = Columns(
         {
             "film": [
@@ -114,10 +114,10 @@ def test_text_equals_scikit_learn_to_the_bit(way, peer):
     assert len(preparation.feature_names_out) == X.shape[1]
 
 
-# What comes out
+# Features
 
 
-def test_every_column_has_a_name_and_numbers_stand_beside_words():
+def test_every_feature_has_a_name_and_numbers_precede_words():
     preparation = Preparation.fit(MIXED)
     assert preparation.feature_names_out == [
         *("age", "hours", "job=clerk", "job=smith"),
@@ -131,7 +131,7 @@ def test_every_column_has_a_name_and_numbers_stand_beside_words():
     assert X[[2], :4].toarray().tolist() == [[39, 40, 0, 1]]
 
 
-def test_two_columns_of_text_have_names_of_their_own():
+def test_two_text_columns_have_different_feature_names():
     table = Columns({"title": ["free now"], "body": ["free phone"]}, text=["title", "body"])
     lists = {"offer": ["free"]}
     names = Preparation.fit(table, Settings(text="counts", word_lists=lists)).feature_names_out
@@ -140,12 +140,12 @@ def test_two_columns_of_text_have_names_of_their_own():
 
 
 @pytest.mark.parametrize(("n_categories", "sparse"), [(3, False), (30, True)])
-def test_sparse_where_it_pays(n_categories, sparse):
+def test_the_matrix_is_sparse_if_that_is_smaller(n_categories, sparse):
     table = Columns({"x": np.arange(60.0), "c": [f"c{i % n_categories}" for i in range(60)]})
     assert sp.issparse(Preparation.fit(table).transform(table)) == sparse
 
 
-def test_matrices_pass_as_they_are():
+def test_matrices_are_not_changed():
     X = np.arange(6, dtype=np.float32).reshape(3, 2)
     preparation = Preparation.fit(X, feature_names=["u", "v"])
     assert preparation.transform(X) is X
@@ -154,16 +154,16 @@ def test_matrices_pass_as_they_are():
     assert (Preparation.fit(S).transform(S) != S).nnz == 0
 
 
-def test_bytes_are_divided_by_255_and_told():
+def test_bytes_are_divided_by_255_and_a_note_says_so():
     X = np.array([[0, 51], [255, 102]], dtype=np.uint8)
     preparation = Preparation.fit(X)
     assert preparation.transform(X).tolist() == [[0, 0.2], [1, 0.4]]
-    assert preparation.notes == ["Bytes were divided by 255."]
+    assert preparation.notes == ["Divided the bytes by 255."]
     assert Preparation.fit(X, Settings(divide=51)).transform(X).tolist() == [[0, 1], [5, 2]]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_a_standardised_matrix_has_deviation_one_and_constants_stay(form):
+def test_standardised_features_have_unit_deviation_unless_constant(form):
     X = np.random.default_rng(0).standard_normal((50, 3)) * [1, 9, 0] + [0, 5, 0.1]
     Z = dense(Preparation.fit(form(X), Settings(standardise=True)).transform(form(X)))
     np.testing.assert_allclose(Z.std(axis=0), [1, 1, 0], atol=1e-12)
@@ -178,15 +178,15 @@ def test_codes_can_be_categories():
     assert preparation.columns == {"code": "categories"}
 
 
-# Nothing is silent
+# Notes, warnings and errors
 
 
-def test_what_was_filled_is_told_for_training_and_for_new_rows():
+def test_filled_values_are_reported_for_training_and_new_rows():
     preparation = Preparation.fit(MIXED, Settings(missing="median"))
-    assert "Column 'age': 1 value missing, filled: 39." in preparation.notes
-    assert "Column 'job': 1 value missing, filled: 'clerk'." in preparation.notes
-    assert "Column 'note': 1 missing texts were taken as empty." in preparation.notes
-    with pytest.warns(UserWarning, match="Column 'age': 1 value missing"):
+    assert "Column 'age': filled 1 missing value with 39." in preparation.notes
+    assert "Column 'job': filled 1 missing value with 'clerk'." in preparation.notes
+    assert "Column 'note': read 1 missing text as empty." in preparation.notes
+    with pytest.warns(UserWarning, match="Column 'age': filled 1 missing value"):
         preparation.transform(MIXED.take([2, 3]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -197,13 +197,13 @@ def test_what_was_filled_is_told_for_training_and_for_new_rows():
 def test_missing_values_can_be_refused(column):
     settings = Settings(missing="refuse")
     with pytest.raises(
-        ValueError, match=f"Row .: column '{column}' is missing, and missing values"
+        ValueError, match=f"Row .: column '{column}' has no value, and missing values"
     ):
         Preparation.fit(MIXED.select([column]), settings)
     preparation = Preparation.fit(MIXED.take([0, 3]), settings)
     row = {"age": 2, "job": 1, "note": 2}[column]
     others = {name: MIXED[name][[0]] for name in MIXED}
-    with pytest.raises(ValueError, match=f"Row 1: column '{column}' is missing, and"):
+    with pytest.raises(ValueError, match=f"Row 1: column '{column}' has no value, and"):
         preparation.transform(Columns({**others, column: MIXED[column][[row]]}, text=["note"]))
 
 
@@ -211,19 +211,19 @@ def test_columns_are_found_by_name():
     preparation = Preparation.fit(MIXED)
     turned = MIXED.select(reversed(MIXED.names))
     assert (preparation.transform(turned, []) != preparation.transform(MIXED, [])).nnz == 0
-    with pytest.raises(ValueError, match="The column 'age' of the training data must be there"):
+    with pytest.raises(ValueError, match=r"columns of the training data\. Missing: 'age'"):
         preparation.transform(MIXED.select(["job", "hours", "note"]))
     notes = []
     wider = Columns({**{name: MIXED[name] for name in MIXED}, "id": [1, 2, 3, 4]}, text=["note"])
     preparation.transform(wider, notes)
-    assert "Not known to the model, and left out: id." in notes
+    assert "Ignored column unknown to the model: id." in notes
 
 
-def test_a_column_that_changed_its_kind_is_read_as_in_training_or_refused():
+def test_a_column_of_another_kind_is_read_as_in_training_or_refused():
     preparation = Preparation.fit(Columns({"n": [1.0, 2.0], "c": ["1", "x"]}))
     X = preparation.transform(Columns({"n": ["3", "4.5"], "c": [1.0, 1.0]}))
     assert X.tolist() == [[3, 1, 0], [4.5, 1, 0]]
-    with pytest.raises(ValueError, match=r"'n' held numbers .* Got 'many' in row 2 instead"):
+    with pytest.raises(ValueError, match=r"'n' must hold numbers, .* Got 'many' in row 2 instead"):
         preparation.transform(Columns({"n": ["3", "many"], "c": ["1", "1"]}))
 
 
@@ -255,15 +255,15 @@ def test_settings_out_of_range_are_refused(settings, words):
         Settings(**settings)
 
 
-def test_settings_that_do_not_fit_the_table_are_refused():
+def test_settings_that_do_not_match_the_table_are_refused():
     table = Columns({"text": ["? !", "..."]}, text=["text"])
-    with pytest.raises(ValueError, match="Column 'text' has no words of two letters"):
+    with pytest.raises(ValueError, match="Column 'text' has no word of two"):
         Preparation.fit(table)
-    with pytest.raises(ValueError, match="nothing to learn from"):
+    with pytest.raises(ValueError, match="There are no features"):
         Preparation.fit(table, Settings(text="none"))
-    with pytest.raises(ValueError, match="needs a column of text"):
+    with pytest.raises(ValueError, match="needs a text column"):
         Preparation.fit(MIXED.select(["age"]), Settings(word_lists={"a": ["b"]}))
-    with pytest.raises(ValueError, match=r"must hold single words. Got 'not good'"):
+    with pytest.raises(ValueError, match=r"must contain single words. Got 'not good'"):
         Preparation.fit(table, Settings(text="none", word_lists={"bad": ["not good"]}))
     with pytest.raises(ValueError, match="no column 'z'"):
         Preparation.fit(MIXED, Settings(categories=["z"]))
@@ -281,7 +281,7 @@ ALL_SETTINGS = [
 
 
 @pytest.mark.parametrize("settings", ALL_SETTINGS)
-def test_a_preparation_made_of_its_state_gives_the_same_bits(settings):
+def test_a_restored_preparation_gives_the_same_bits(settings):
     preparation = Preparation.fit(MIXED, settings)
     twin = again(preparation)
     X, Z = preparation.transform(MIXED, []), twin.transform(MIXED, [])
@@ -317,7 +317,7 @@ def tables(draw):
 
 
 @given(tables(), st.sampled_from(ALL_SETTINGS[:3]))
-def test_any_table_survives_its_state(table, settings):
+def test_any_restored_preparation_gives_the_same_bits(table, settings):
     preparation = Preparation.fit(table, settings)
     X = preparation.transform(table, [])
     assert np.isfinite(dense(X)).all()
@@ -326,7 +326,7 @@ def test_any_table_survives_its_state(table, settings):
 
 
 def damaged(value, draw):
-    """A copy of a JSON value with one thing changed somewhere."""
+    """Return a copy of a JSON value with one random change."""
     junk = st.sampled_from([None, -1, 2**70, 1.5, "", "x", [], {}, True, ["x", "x"], math.nan])
     if isinstance(value, dict) and value and draw(st.booleans()):
         key = draw(st.sampled_from(sorted(value)))
@@ -343,7 +343,7 @@ def damaged(value, draw):
 
 
 @given(st.data(), st.sampled_from(ALL_SETTINGS))
-def test_a_damaged_state_is_refused_with_a_sentence_or_still_works(data, settings):
+def test_a_damaged_state_is_refused_or_still_valid(data, settings):
     state, arrays = Preparation.fit(MIXED, settings).to_state()
     if data.draw(st.booleans()) and arrays:
         key = data.draw(st.sampled_from(sorted(arrays)))
@@ -359,12 +359,12 @@ def test_a_damaged_state_is_refused_with_a_sentence_or_still_works(data, setting
     except ValueError as error:
         told = "The preparation is damaged" in str(error)
     else:
-        # A change of a word or of a flag may well be a valid state.
+        # A state with another word or flag may be valid.
         told = preparation.transform(MIXED.take([0, 3]), []).shape[0] == 2
     assert told
 
 
-def test_a_state_that_contradicts_itself_is_refused():
+def test_an_inconsistent_state_is_refused():
     state, arrays = Preparation.fit(MIXED, Settings(standardise=True)).to_state()
     with pytest.raises(ValueError, match=r"steps\.0 must have .* scale > 0"):
         Preparation.from_state(state, {**arrays, "0.scale": np.zeros(2)})
@@ -374,7 +374,7 @@ def test_a_state_that_contradicts_itself_is_refused():
         Preparation.from_state({**state, "columns": None}, arrays)
     with pytest.raises(ValueError, match=r"format must be an integer from 1 to 1\. Got 2"):
         Preparation.from_state({**state, "format": 2}, arrays)
-    with pytest.raises(ValueError, match=r"must have the parts .*steps"):
+    with pytest.raises(ValueError, match=r"must have exactly the parts .*steps"):
         Preparation.from_state({key: state[key] for key in state if key != "steps"}, arrays)
 
 
@@ -383,7 +383,7 @@ def test_a_state_that_contradicts_itself_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.data("adult/adult-train.csv", "adult/adult-test.csv")
-def test_adult_is_learnt_and_predicted_without_options(data_dir):
+def test_adult_is_prepared_and_predicted_without_options(data_dir):
     train = read_table(data_dir / "adult/adult-train.csv")
     preparation = Preparation.fit(train.table, Settings(standardise=True))
     X = preparation.transform(train.table, [])

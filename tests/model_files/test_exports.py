@@ -1,4 +1,4 @@
-"""Models in other libraries predict the same."""
+"""Exported models give the same predictions."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from separatrix import Bundle, LogisticRegression, Perceptron, to_onnx, to_sklea
 from support.saved_models import FRAME, MODELS, THREE, TWO, X, fitted
 
 LINEAR = [name for name in MODELS if not name.startswith("kernel")]
-# Rows on both sides of every boundary, and far from all of them.
+# Rows on both sides of every decision boundary, and rows far from all of them.
 ROWS = np.concatenate([X, X.mean(axis=0) + 3.0 * (X - X.mean(axis=0)), 100.0 * X])
 
 
@@ -54,13 +54,13 @@ def test_onnxruntime_predicts_the_same(name):
         np.testing.assert_allclose(found[2], P, tolerance, tolerance)
 
 
-def test_a_model_on_kernels_is_refused():
+def test_a_kernel_model_is_refused():
     for export in (to_sklearn, to_onnx):
-        with pytest.raises(TypeError, match=r"KernelClassifier cannot be exported.*by save"):
+        with pytest.raises(TypeError, match=r"KernelClassifier cannot be exported.*Use save"):
             export(fitted("kernel rbf"))
 
 
-def test_a_tie_of_the_perceptron_is_the_second_class_everywhere():
+def test_a_tie_of_the_perceptron_is_the_second_class_in_every_export():
     model = Perceptron(epochs=1).fit([[1.0], [-1.0]], [1, 0])
     model.coef_[:], model.intercept_[:] = 1.0, -2.0
     rows = np.array([[2.0], [np.nextafter(2.0, 0.0)], [3.0]])
@@ -87,5 +87,5 @@ def test_an_export_is_a_copy():
 @pytest.mark.parametrize("export", [to_sklearn, to_onnx])
 def test_only_classifiers_of_this_library_are_exported(export):
     pytest.importorskip("onnx")
-    with pytest.raises(TypeError, match="of a Bundle, export its estimator"):
+    with pytest.raises(TypeError, match="From a Bundle, export its estimator"):
         export(Bundle(LogisticRegression().fit(X, TWO)))

@@ -1,4 +1,4 @@
-"""Model files: what is loaded is what was saved, and nothing else is ever loaded."""
+"""A loaded model equals the saved one, and only valid model files are loaded."""
 
 import dataclasses
 import errno
@@ -51,13 +51,13 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def assert_same(a, b, where="model"):
-    """The same values, types and shapes, however deep."""
-    if isinstance(a, Message):  # what its pieces are called in the template is not saved
+    """Assert equal values, types and shapes at every level."""
+    if isinstance(a, Message):  # the names of the fields in the template are not saved
         assert isinstance(b, Message), where
         assert name_options(a) == name_options(b), where
         return
     assert type(a) is type(b), where
-    if isinstance(a, State):  # what a pass over the data finds again is not saved
+    if isinstance(a, State):  # what a pass over the data recomputes is not saved
         a, b = (dataclasses.replace(state, found=None) for state in (a, b))
     if sp.issparse(a):
         assert a.shape == b.shape
@@ -89,11 +89,11 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_is_the_saved_one(name, path):
+def test_a_loaded_model_equals_the_saved_one(name, path):
     model = fitted(name)
     model.save(path)
     loaded = load_model(path)
-    # All attributes, not those of the table: one that the table lacks is missed here.
+    # All attributes are compared, to find attributes that are missing from the table.
     assert_same(same_order(vars(model)), same_order(vars(loaded)))
     data = FRAME if hasattr(model, "feature_names_in_") else X
     for method in ("predict", "decision_function", "predict_proba"):
@@ -123,7 +123,7 @@ def test_every_estimator_of_the_table_is_tested():
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if "continued" in name])
-def test_training_goes_on_from_a_loaded_model_bit_for_bit(name, path):
+def test_training_continues_from_a_loaded_model_bit_for_bit(name, path):
     save(fitted(name), path)
     ours, theirs = load_model(path), MODELS[name]()
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_training_goes_on_from_a_loaded_model_bit_for_bit(name, path):
     assert ours.n_iter_ == theirs.n_iter_ == 5
 
 
-def test_a_warm_start_from_a_loaded_model_is_that_of_the_model(path):
+def test_a_warm_start_from_a_loaded_model_equals_one_from_the_original(path):
     model = LogisticRegression(10.0, warm_start=True).fit(X, THREE)
     save(model, path)
     loaded = load_model(path)
@@ -142,8 +142,8 @@ def test_a_warm_start_from_a_loaded_model_is_that_of_the_model(path):
 
 
 GOLDEN_ROWS = np.array([[5.0, 3.5, 1.5, 0.2], [6.0, 2.8, 4.5, 1.4], [6.5, 3.0, 5.8, 2.2]])
-# Of files that version 0.1.0 wrote, in format 1, of models of all rows of iris. They are never made
-# again: a later version that cannot read them cannot read the files of its users.
+# Expected results for files that version 0.1.0 wrote in format 1, with models of all iris rows. The
+# files are never regenerated: a version that cannot read them cannot read its users' files.
 GOLDEN_ANSWERS = {
     "logistic-1.sx": (
         ["setosa", "versicolor", "virginica"],
@@ -182,7 +182,7 @@ def test_files_of_earlier_versions_are_still_read(name):
     assert bundle.metrics == {"train": {"rows": 150, "accuracy": 0.96, "log loss": np.inf}}
 
 
-def test_older_formats_are_brought_to_the_newest_one_by_one():
+def test_older_formats_are_upgraded_one_step_at_a_time():
     def step(number):
         return lambda content, arrays: (content | {f"step {number}": True}, arrays)
 
@@ -218,22 +218,22 @@ FOREIGN = {
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_foreign_file_is_refused_by_name(kind, path):
     path.write_bytes(FOREIGN[kind])
-    with pytest.raises(ValueError, match=r"model\.sx is damaged, or no model file of Separatrix"):
+    with pytest.raises(ValueError, match=r"model\.sx is damaged or is not a Separatrix model file"):
         load_model(path)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "no JSON"),
-        ("[1]", "no JSON object"),
-        ("[" * 100_000, "no JSON"),
+        ("{", "not valid JSON"),
+        ("[1]", "not a JSON object"),
+        ("[" * 100_000, "not valid JSON"),
         ('{"format": NaN}', "NaN"),
         ('{"format": "1"}', "'1'"),
-        ('{"format": 0}', "from 1 on"),
+        ('{"format": 0}', "whole number >= 1"),
         ('{"format": 1}', "no content"),
-        ('{"format": 1, "content": {}, "sha256": "0"}', "the sum"),
-        ('{"format": 1, "content": {}, "x": ' + "9" * 5000 + "}", "no JSON"),
+        ('{"format": 1, "content": {}, "sha256": "0"}', "checksum"),
+        ('{"format": 1, "content": {}, "x": ' + "9" * 5000 + "}", "not valid JSON"),
     ],
 )
 def test_a_safetensors_file_with_a_bad_document_is_refused_with_the_reason(text, reason, path):
@@ -242,13 +242,13 @@ def test_a_safetensors_file_with_a_bad_document_is_refused_with_the_reason(text,
         load_model(path)
 
 
-def test_a_safetensors_file_of_others_is_refused(path):
+def test_another_safetensors_file_is_refused(path):
     save_file({"x": np.zeros(2)}, path)
     with pytest.raises(ValueError, match="without the entry 'separatrix'"):
         load_model(path)
 
 
-def test_what_is_no_file_is_refused_without_waiting(tmp_path):
+def test_folders_and_pipes_are_refused_without_blocking(tmp_path):
     os.mkfifo(tmp_path / "pipe.sx")
     for path in (tmp_path, tmp_path / "pipe.sx"):
         with pytest.raises(ValueError, match="a folder, a pipe or a device"):
@@ -257,12 +257,12 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path):
         load_model(tmp_path / "none.sx")
 
 
-def test_one_changed_bit_of_a_weight_is_noticed(path):
+def test_one_changed_bit_of_a_weight_is_detected(path):
     save(fitted("logistic two"), path)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    with pytest.raises(ValueError, match="do not have the sum"):
+    with pytest.raises(ValueError, match="do not match their checksum"):
         load_model(path)
 
 
@@ -278,7 +278,7 @@ def test_a_file_cut_short_anywhere_is_refused(path):
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
-    """A path, and the bytes, content and arrays of some files."""
+    """Return a path, and the bytes, content and arrays of some files."""
     path = tmp_path_factory.mktemp("fuzz") / "case.sx"
     files = []
     for name in ("logistic sparse", "svc probability three", "gradient continued adam", "svc cv"):
@@ -289,7 +289,7 @@ def cases(tmp_path_factory):
 
 @given(seed=st.integers(0, 2**32))
 @pytest.mark.filterwarnings("ignore")
-def test_damaged_files_are_refused_or_hold_the_same_model(cases, seed):
+def test_damaged_files_are_refused_or_contain_the_same_model(cases, seed):
     path, files = cases
     rng = random.Random(seed)
     data, content, arrays = rng.choice(files)
@@ -302,7 +302,7 @@ def test_damaged_files_are_refused_or_hold_the_same_model(cases, seed):
 
 @given(seed=st.integers(0, 2**32))
 @pytest.mark.filterwarnings("ignore")
-def test_cunning_files_are_refused_or_hold_a_model_that_predicts(cases, seed):
+def test_manipulated_files_are_refused_or_contain_a_model_that_predicts(cases, seed):
     path, files = cases
     rng = random.Random(seed)
     _, content, arrays = rng.choice(files)
@@ -347,7 +347,7 @@ PLAIN = st.recursive(
 
 @pytest.mark.slow
 @given(value=PLAIN)
-def test_plain_values_come_back_as_they_were(value):
+def test_plain_values_are_restored_unchanged(value):
     arrays = {}
     text = json.dumps(pack(value, "value", arrays), allow_nan=False)
     assert_same(unpack(json.loads(text), "value", arrays), value)
@@ -355,19 +355,19 @@ def test_plain_values_come_back_as_they_were(value):
 
 BAD_FITTED = {
     "classes_": ({"$strings": ["b", "a"], "width": 1}, "classes_ must be an array of two"),
-    "n_features_in_": (5, r"coef_ does not fit 3 classes, 3 outputs and 5 features"),
+    "n_features_in_": (5, r"coef_ is not consistent with 3 classes, 3 outputs and 5 features"),
     "_loss": ({"name": "os.system", "margin": 0.0, "one_vs_rest": False}, "must be one of"),
     "coef_": ({"$array": "intercept_"}, "coef_ has no array"),
     "stop_reason_": (3, "stop_reason_ must be text"),
     "n_iter_": (-1, "n_iter_ must be a whole number"),
-    "certificate_": ({"kind": "duality_gap"}, "certificate_ must have the parts"),
+    "certificate_": ({"kind": "duality_gap"}, "certificate_ must have exactly the parts"),
     "threshold_": ({"$float": "nan"}, "threshold_ must be a number"),
-    "evil": (1, "it has the attribute 'evil'"),
+    "evil": (1, "the attribute 'evil' of LogisticRegression is unknown"),
 }
 
 
 @pytest.mark.parametrize("name", BAD_FITTED)
-def test_a_part_that_cannot_be_is_named(name):
+def test_errors_name_the_invalid_attribute(name):
     bad, reason = BAD_FITTED[name]
     content, arrays = to_state(fitted("logistic three"))
     content["fitted"][name] = bad
@@ -390,11 +390,11 @@ def test_weights_that_are_not_finite_are_neither_written_nor_read(path):
 def test_class_names_are_looked_up_in_the_table_only():
     content, arrays = to_state(fitted("perceptron two"))
     for name in ("os.system", "LinearClassifier", "GridSearchCV", 3, None, ["Perceptron"]):
-        with pytest.raises(ValueError, match="no estimator of this version"):
+        with pytest.raises(ValueError, match="its estimator must be one of"):
             from_state(content | {"estimator": name}, arrays)
 
 
-def test_a_parameter_that_is_no_plain_value_is_refused_with_a_remedy(path):
+def test_a_parameter_that_is_not_a_plain_value_is_refused_with_a_remedy(path):
     model = LogisticRegressionCV(Cs=2, cv=StratifiedKFold(3)).fit(X, TWO)
     with pytest.raises(ValueError, match=r"'cv' parameter .* StratifiedKFold.* set_params\(cv="):
         save(model, path)
@@ -402,20 +402,20 @@ def test_a_parameter_that_is_no_plain_value_is_refused_with_a_remedy(path):
     assert load_model(path).C_ == model.C_
 
 
-def test_a_loss_of_ones_own_is_refused(path):
+def test_a_custom_loss_is_refused(path):
     own = dataclasses.replace(LOSSES["hinge"], name="mine")
     model = GradientDescentClassifier(own, epochs=2).fit(X, TWO)
-    with pytest.raises(ValueError, match="The loss 'mine' is not one of this library"):
+    with pytest.raises(ValueError, match="The loss 'mine' is not part of this library"):
         save(model, path)
 
 
-def test_what_is_no_fitted_classifier_of_this_library_is_refused(path):
+def test_only_fitted_classifiers_of_this_library_are_saved(path):
     class Mine(LogisticRegression):
         pass
 
     search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2).fit(X, TWO)
     for other in (search, Mine().fit(X, TWO), "model", None):
-        with pytest.raises(TypeError, match="A model file holds one of"):
+        with pytest.raises(TypeError, match="Only these classifiers can be saved"):
             save(other, path)
     with pytest.raises(NotFittedError):
         save(Perceptron(), path)
@@ -425,7 +425,7 @@ def test_what_is_no_fitted_classifier_of_this_library_is_refused(path):
 
 @contextmanager
 def full_disk():
-    """No file may grow beyond 1000 bytes: for no longer than it takes, or no test could report."""
+    """Limit the size of files to 1000 bytes; only briefly, because it also limits pytest."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
@@ -434,11 +434,11 @@ def full_disk():
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_leaves_the_old_file(path):
+def test_an_existing_file_is_unchanged_if_the_disk_is_full(path):
     save(fitted("perceptron two"), path)
     before = path.read_bytes()
     model = fitted("logistic three")
-    refusal = r"model\.sx was not written: .* is there still"
+    refusal = r"model\.sx was not written: .* an existing file is unchanged"
     with pytest.raises(OSError, match=refusal) as error, full_disk():
         save(model, path)
     assert error.value.errno == errno.EFBIG
@@ -446,7 +446,7 @@ def test_a_full_disk_leaves_the_old_file(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_errors_name_a_path_that_cannot_be_written(tmp_path):
     model = fitted("perceptron two")
     (tmp_path / "folder.sx").mkdir()
     with pytest.raises(IsADirectoryError, match=r"folder\.sx was not written"):
@@ -456,7 +456,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     assert os.listdir(tmp_path) == ["folder.sx"]
 
 
-def test_a_file_that_is_replaced_keeps_its_rights(tmp_path):
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
     target = tmp_path / "target.sx"
     save(fitted("perceptron two"), target)
     target.chmod(0o640)
@@ -477,7 +477,7 @@ def test_a_symbolic_link_is_refused_and_its_target_is_unchanged(tmp_path):
 
 
 class Doubling:
-    """A preparation of the simplest kind."""
+    """A minimal preparation."""
 
     def __init__(self, names, scale):
         self.names, self.scale = names, scale
@@ -497,7 +497,7 @@ class Doubling:
         return cls(state["names"], arrays["0.scale"])
 
 
-def test_a_bundle_keeps_the_way_from_raw_data(path, monkeypatch):
+def test_a_bundle_keeps_the_preparation(path, monkeypatch):
     monkeypatch.setitem(modelfile.PREPARATIONS, "Doubling", __name__)
     preparation = Doubling(["é", "b", "c", "d"], np.array([2.0, 1.0, 0.5, 3.0]))
     model = LinearSVC(probability=3).fit(preparation.transform(X), TWO)
@@ -515,18 +515,18 @@ def test_a_bundle_keeps_the_way_from_raw_data(path, monkeypatch):
     assert notes == ["doubled"]
 
 
-def test_a_bundle_takes_preparations_of_this_library_only(path):
+def test_a_bundle_accepts_only_preparations_of_this_library(path):
     with pytest.raises(TypeError, match="Got Doubling"):
         save(Bundle(fitted("logistic two"), Doubling([], np.ones(4))), path)
     save(Bundle(fitted("logistic two")), path)
     content, arrays = read(path)
     content["bundle"]["preparation"] = {"kind": "os.system", "state": {}, "arrays": {}}
     write(path, content, arrays)
-    with pytest.raises(ValueError, match="its preparation is none of Preparation"):
+    with pytest.raises(ValueError, match="its preparation must be one of Preparation"):
         load_model(path)
 
 
-def test_a_fingerprint_must_be_one(path):
+def test_an_invalid_fingerprint_is_refused(path):
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
         save(Bundle(fitted("logistic two"), fingerprint="abc"), path)
 

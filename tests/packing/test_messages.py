@@ -1,4 +1,4 @@
-"""Messages in files: they still know their parameters, and a file cannot make harmful ones."""
+"""Messages keep their parameters in a file, and a file cannot create harmful ones."""
 
 import numpy as np
 import pytest
@@ -47,11 +47,11 @@ def test_a_message_without_parameters_is_written_as_text(message):
         ([{"value": 1}], "must be text, or a parameter"),
         ([{"parameter": "C", "more": 1}], "must be text, or a parameter"),
         ([{"parameter": 3}], "a parameter with a name"),
-        ([{"parameter": "C", "value": 1, "form": ">999999999"}], "a form such as 'g'"),
-        ([{"parameter": "C", "value": 1, "form": "{p0.name}"}], "a form such as 'g'"),
+        ([{"parameter": "C", "value": 1, "form": ">999999999"}], "a format such as 'g'"),
+        ([{"parameter": "C", "value": 1, "form": "{p0.name}"}], "a format such as 'g'"),
         ([{"parameter": "C", "value": [1]}], "whose value is a number, text"),
-        ([{"parameter": "C", "value": "x", "form": "g"}], "in forms that their values have"),
-        ([{"parameter": "C", "value": None, "form": "g"}], "in forms that their values have"),
+        ([{"parameter": "C", "value": "x", "form": "g"}], "with formats that fit their values"),
+        ([{"parameter": "C", "value": None, "form": "g"}], "with formats that fit their values"),
     ],
 )
 def test_other_values_are_refused(value, sentence):
@@ -59,6 +59,6 @@ def test_other_values_are_refused(value, sentence):
         MESSAGE.unpack(value, "it")
 
 
-def test_a_file_gives_no_template():
+def test_text_from_a_file_is_not_used_as_a_template():
     found = MESSAGE.unpack(["{C.__class__} ", {"parameter": "C", "value": 1.0}, " {0!r}"], "it")
     assert found == "{C.__class__} C=1.0 {0!r}"

@@ -1,4 +1,4 @@
-"""The registered data sets: what is said of them is so, and their files are found or fetched."""
+"""The registered data sets match their descriptions, and their files are found or downloaded."""
 
 import gzip
 import hashlib
@@ -23,7 +23,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A cache of one's own and no data folder."""
+    """Use a temporary cache and no data folder."""
     monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))
     return tmp_path
@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server(tmp_path):
-    """A folder, and the address at which its files are served."""
+    """Serve a folder over HTTP; return the folder and its address."""
     folder = tmp_path / "served"
     folder.mkdir()
 
@@ -50,7 +50,7 @@ def server(tmp_path):
         thread.join()
 
 
-def test_all_names_of_the_course_are_registered():
+def test_all_data_sets_are_registered():
     assert names() == [
         *["iris", "wine", "breast-cancer", "digits", "a5a", "a9a", "mnist", "sms-spam"],
         *["rt-polarity", "adult", "cs725/iris", "cs725/binary"],
@@ -103,7 +103,7 @@ def test_own_test_files_are_the_test_rows(data_dir):
 
 @pytest.mark.slow
 @pytest.mark.data("adult/adult-train.csv", "adult/adult-test.csv")
-def test_adult_has_names_gaps_and_two_labels(data_dir):
+def test_adult_has_column_names_missing_values_and_two_classes(data_dir):
     source = load("adult")
     assert source.table.kind("age") == "numbers"
     assert source.table.kind("occupation") == "categories"
@@ -112,13 +112,13 @@ def test_adult_has_names_gaps_and_two_labels(data_dir):
 
 
 @pytest.mark.data("text/sms.tsv")
-def test_messages_are_text(data_dir):
+def test_sms_messages_are_one_text_column(data_dir):
     source = load("sms-spam")
     assert source.table.kinds == {"text": "text"}
     assert (source.y == "spam").sum() == 747
 
 
-def test_files_are_fetched_checked_and_kept(home, server):
+def test_files_are_downloaded_checked_and_cached(home, server):
     folder, address = server
     (folder / "rows").write_bytes(CONTENT)
     file = File("libsvm/rows", SHA256, address + "rows")
@@ -132,7 +132,7 @@ def test_files_are_fetched_checked_and_kept(home, server):
     assert [p.name for p in path.parent.iterdir()] == ["rows"]
 
 
-def test_the_data_folder_goes_before_the_cache(home, monkeypatch):
+def test_the_data_folder_is_searched_before_the_cache(home, monkeypatch):
     file = File("rows", SHA256)
     for folder in (home / "cache", home / "data"):
         folder.mkdir()
@@ -142,7 +142,7 @@ def test_the_data_folder_goes_before_the_cache(home, monkeypatch):
     assert obtain(file) == home / "data" / "rows"
 
 
-def test_packed_archived_and_headed_files_become_what_is_known(home, server):
+def test_files_are_extracted_from_archives_and_stripped_of_headers(home, server):
     folder, address = server
     (folder / "rows.gz").write_bytes(gzip.compress(CONTENT))
     path = obtain(File("rows.gz", SHA256, address + "rows.gz"))
@@ -158,48 +158,48 @@ def test_packed_archived_and_headed_files_become_what_is_known(home, server):
     assert obtain(file).read_bytes() == CONTENT
 
 
-def test_another_file_is_refused_and_not_kept(home, server):
+def test_a_download_with_another_checksum_is_refused_and_not_cached(home, server):
     folder, address = server
     (folder / "rows").write_bytes(CONTENT + b"1 1:1\n")
     file = File("rows", SHA256, address + "rows")
-    with pytest.raises(ValueError, match=rf"another file\. Put the file at .*{SHA256}"):
+    with pytest.raises(ValueError, match=rf"a different file\. Put the file at .*{SHA256}"):
         obtain(file)
     assert not (cache_folder() / "rows").exists()
-    with pytest.raises(ValueError, match="no archive with inside"):
+    with pytest.raises(ValueError, match="not an archive that contains inside"):
         obtain(File("x", SHA256, address + "rows", member="inside"))
     (cache_folder() / "rows").write_bytes(b"cut short")
     with pytest.raises(
-        ValueError, match=rf"should be {SHA256}\. Remove it, or load it by its path"
+        ValueError, match=rf"should be {SHA256}\. Remove the file, or load it by its path"
     ):
         obtain(file)
 
 
-def test_without_a_network_the_place_and_the_checksum_of_all_files_are_told(home, server):
+def test_without_a_network_the_error_names_path_and_checksum_of_all_files(home, server):
     folder, address = server
     nowhere = File("libsvm/rows", SHA256, "http://127.0.0.1:1/rows")
     place = cache_folder() / "libsvm/rows"
     with pytest.raises(FileNotFoundError, match="cannot be reached") as error:
         obtain(nowhere)
-    assert f"Put the file at {place} (sha256 of its content: {SHA256})." in str(error.value)
+    assert f"Put the file at {place} (SHA-256 of its content: {SHA256})." in str(error.value)
     (folder / "rows").write_bytes(CONTENT)
     three = [File("here", SHA256, address + "rows"), nowhere, File("x", SHA256, address + "x")]
     with pytest.raises(FileNotFoundError, match="cannot be reached") as error:
         obtain_all(three)
     assert str(cache_folder() / "x") in str(error.value)
-    assert str(cache_folder() / "here") not in str(error.value)  # it came
+    assert str(cache_folder() / "here") not in str(error.value)  # it was downloaded
     with pytest.raises(FileNotFoundError, match="cannot be reached: File not found"):
         obtain(File("rows", SHA256, address + "missing"))
     with pytest.raises(FileNotFoundError, match=r"no public address\. Put each file at") as error:
         fetch("cs725/binary")
     for file in DATA_SETS["cs725/binary"].files:
         place = cache_folder() / file.path
-        assert f"{place} (sha256 of its content: {file.sha256})" in str(error.value)
+        assert f"{place} (SHA-256 of its content: {file.sha256})" in str(error.value)
     assert not describe("cs725/binary")["here"]
     with pytest.raises(ValueError, match=r"no data set 'mnits'\. Did you mean 'mnist'"):
         describe("mnits")
 
 
-def test_a_damaged_file_is_described_as_such(home, monkeypatch):
+def test_describe_reports_a_damaged_file(home, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_DATA", str(home))
     (home / "text").mkdir()
     (home / "text/sms.tsv").write_text("ham\tx\n")
@@ -209,7 +209,7 @@ def test_a_damaged_file_is_described_as_such(home, monkeypatch):
 
 
 @pytest.mark.parametrize("data", DATA_SETS.values(), ids=lambda data: data.name)
-def test_every_file_has_a_checksum_and_a_place(data):
+def test_every_file_has_a_checksum_and_a_path(data):
     for file in data.files:
         assert len(bytes.fromhex(file.sha256)) == 32
         assert not file.path.startswith("/")

@@ -1,4 +1,4 @@
-"""Documents and images: lines, files and folders become a table with labels, or a sentence."""
+"""Documents and images are read from files and folders with their labels, or refused."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def write(folder, files):
 # Documents
 
 
-def test_one_document_a_line_has_no_labels(tmp_path):
+def test_a_file_of_lines_has_no_labels(tmp_path):
     write(tmp_path, {"a.txt": "one, two\nthree\n"})
     table, y, names, _ = read_documents(tmp_path / "a.txt")
     assert table["text"].tolist() == ["one, two", "three"]
@@ -28,7 +28,7 @@ def test_one_document_a_line_has_no_labels(tmp_path):
     assert names == ["text"]
 
 
-def test_a_label_and_a_tab_before_every_document_is_a_table(tmp_path):
+def test_lines_of_label_tab_text_are_read_as_a_table(tmp_path):
     write(tmp_path, {"a.txt": "ham\tsee you then, at eight\nspam\twin a phone right now\n"})
     table, y, _, _ = read_documents(tmp_path / "a.txt")
     assert y.tolist() == ["ham", "spam"]
@@ -38,16 +38,16 @@ def test_a_label_and_a_tab_before_every_document_is_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("names", "classes"), [(("r.pos", "r.neg"), ["pos", "neg"]), (("a.txt", "b.txt"), ["a", "b"])]
 )
-def test_files_of_lines_are_classes_by_what_differs_in_their_names(tmp_path, names, classes):
+def test_class_names_are_the_parts_of_file_names_that_differ(tmp_path, names, classes):
     write(tmp_path, {names[0]: "x\n\ny\r\n", names[1]: "caf\xe9 \x85 au lait".encode("latin-1")})
     table, y, _, notes = read_class_files([tmp_path / name for name in names])
     assert table["text"].tolist() == ["x", "y", "café \x85 au lait"]
     assert y.tolist() == [classes[0], classes[0], classes[1]]
-    assert f"{names[0]}: 1 blank line was skipped." in notes
+    assert f"{names[0]}: skipped 1 blank line." in notes
     assert any("latin-1" in note for note in notes)
 
 
-def test_lines_to_predict_take_the_name_of_the_column_that_a_model_knows(tmp_path):
+def test_lines_to_predict_get_the_column_name_of_the_model(tmp_path):
     write(tmp_path, {"a.txt": "one\ntwo\n"})
     table, _, names, _ = read_documents(tmp_path / "a.txt", columns={"column 2": "text"})
     assert names == ["column 2"]
@@ -66,9 +66,9 @@ def test_folders_of_files_are_classes(tmp_path):
     ("files", "words"),
     [
         ({}, "is an empty folder"),
-        ({"a/1": "x"}, "two folders or more"),
+        ({"a/1": "x"}, "two or more folders"),
         ({"a/1": "x", "b/1": "y", "c": "z"}, "Got the file 'c' instead"),
-        ({"a.txt": "x"}, "two files or more"),
+        ({"a.txt": "x"}, "two or more files"),
         ({"a.txt": "x", "b.txt": ""}, r"b\.txt is empty"),
         ({"a.txt": "x", "b.txt": b"\0"}, "NUL"),
     ],
@@ -79,7 +79,7 @@ def test_folders_that_are_not_classes_of_documents_are_refused(tmp_path, files, 
 
 
 @pytest.mark.data("text/rt-polarity.pos", "text/rt-polarity.neg")
-def test_reviews_are_one_file_a_class_in_latin_1(data_dir):
+def test_reviews_are_one_latin_1_file_per_class(data_dir):
     files = [data_dir / f"text/rt-polarity.{name}" for name in ("pos", "neg")]
     table, y, _, notes = read_class_files(files)
     assert np.unique(y, return_counts=True)[1].tolist() == [5331, 5331]
@@ -92,7 +92,7 @@ def test_reviews_are_one_file_a_class_in_latin_1(data_dir):
 
 @pytest.fixture
 def pictures(tmp_path):
-    """A folder of random images: a dictionary from names to (mode, size)."""
+    """Make a folder of random images from a dict of names to (mode, size)."""
 
     def make(images):
         rng = np.random.default_rng(0)
@@ -117,7 +117,7 @@ def test_images_are_rows_of_pixels_in_reading_order(pictures):
     assert names[4] == "row 2, column 2"
 
 
-def test_colour_is_kept_where_an_image_has_it_or_as_told(pictures):
+def test_colour_is_kept_if_an_image_has_it_unless_given(pictures):
     folder = pictures({"a/1.png": ("L", (2, 2)), "b/1.png": ("RGB", (2, 2))})
     X, _, names, _ = read_images(folder)
     assert X.shape == (2, 12)
@@ -133,12 +133,12 @@ def test_images_without_folders_have_no_labels(pictures):
     X, y, _, notes = read_images(pictures({"a/1.jpg": ("L", (8, 8))}) / "a")
     assert X.shape == (1, 64)
     assert y is None
-    assert notes == ["Greyscale images of 8 x 8 pixels, without labels."]
+    assert notes == ["Read greyscale images of 8 x 8 pixels, without labels."]
 
 
 def test_unequal_sizes_are_refused_or_resized_on_request(pictures):
     folder = pictures({"a/1.png": ("L", (3, 2)), "b/1.png": ("L", (2, 2))})
-    with pytest.raises(ValueError, match=r"has 3 x 2 pixels and .* has 2 x 2: give size=\(3, 2\)"):
+    with pytest.raises(ValueError, match=r"has 3 x 2 pixels, but .* has 2 x 2. Give size=\(3, 2\)"):
         read_images(folder)
     X, _, _, notes = read_images(folder, size=(5, 4))
     assert X.shape == (2, 20)
@@ -147,9 +147,9 @@ def test_unequal_sizes_are_refused_or_resized_on_request(pictures):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"not an image", r"b\.png is not a PNG or JPEG file"), (None, r"b\.png is damaged")],
+    [(b"not an image", r"b\.png is not a readable PNG or JPEG file"), (None, r"b\.png is damaged")],
 )
-def test_files_that_are_no_images_are_named(pictures, content, words):
+def test_files_that_are_not_images_are_named_in_the_error(pictures, content, words):
     folder = pictures({"a/1.png": ("L", (9, 9)), "c/b.png": ("L", (9, 9))})
     whole = (folder / "c/b.png").read_bytes()
     (folder / "c/b.png").write_bytes(content or whole[: len(whole) - 40])
@@ -161,7 +161,7 @@ def test_other_files_and_other_pixels_are_refused(pictures):
     folder = pictures({"a/1.png": ("L", (2, 2)), "b/1.png": ("L", (2, 2))})
     deep = np.zeros((2, 2), dtype=np.uint16)
     Image.fromarray(deep).save(folder / "b/2.png")
-    with pytest.raises(ValueError, match="Allowed are 8 bits a channel"):
+    with pytest.raises(ValueError, match="8 bits per channel"):
         read_images(folder)
     (folder / "b/2.png").unlink()
     (folder / "b/notes.txt").write_text("x")

@@ -1,4 +1,4 @@
-"""Data by name, from files and folders, and from memory: the same rows, labels and fingerprint."""
+"""Data loaded by name, from files and from memory has the same rows, labels and fingerprint."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ Y = np.array([1, 0, 1, 0])
 
 
 def idx_bytes(array):
-    """An array of bytes as an IDX file."""
+    """Return an array of bytes in the IDX format."""
     header = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
     return header + array.astype(np.uint8).tobytes()
 
@@ -46,12 +46,12 @@ def digits():
     st.integers(0, 9),
     st.sampled_from([(0.8, 0.1, 0.1), (0.6, 0.2, 0.2), (0.5, 0.0, 0.5), (1.0, 0.0, 0.0)]),
 )
-def test_splits_part_the_rows_and_keep_the_shares_of_the_classes(labels, seed, shares):
+def test_a_split_contains_every_row_once_and_is_stratified(labels, seed, shares):
     y = np.array(labels)
     splits = split_rows(y, len(y), seed, shares)
     assert sorted(np.concatenate(list(splits.values()))) == list(range(len(y)))
     assert set(y[splits["train"]]) == set(y)
-    moved = len(set(labels))  # rows taken back, so that no class is left without training rows
+    moved = len(set(labels))  # rows moved back so that every class has training rows
     for part, share in zip(PARTS, shares):
         for label in set(labels):
             found, wanted = (y[splits[part]] == label).sum(), share * (y == label).sum()
@@ -74,7 +74,7 @@ def test_the_default_split_is_80_10_10_and_seeded():
     assert not np.array_equal(first.splits["test"], second.splits["test"])
 
 
-def test_own_test_rows_stay_and_validation_comes_from_training():
+def test_own_test_rows_are_kept_and_validation_rows_come_from_training():
     y = np.tile([0, 1], 60)
     notes = []
     splits = own_splits({"train": range(100), "test": range(100, 120)}, y, 0, notes)
@@ -84,7 +84,7 @@ def test_own_test_rows_stay_and_validation_comes_from_training():
     assert "10 % of the training rows" in notes[0]
 
 
-def test_a_split_may_be_given():
+def test_a_split_can_be_given_as_fractions_or_row_numbers():
     shares = load((X, Y), split=(0.5, 0.0, 0.5))
     assert [len(shares.splits[part]) for part in PARTS] == [2, 0, 2]
     rows = load((X, Y), split={"train": [3, 0], "test": [1]})
@@ -97,14 +97,14 @@ def test_a_split_may_be_given():
     [
         ((0.5, 0.5), "three numbers"),
         ((0.5, 0.5, 0.5), "add up to 1"),
-        ((0.0, 0.5, 0.5), "the first above 0"),
+        ((0.0, 0.5, 0.5), "the first must be above 0"),
         ((np.nan, 0.5, 0.5), "three numbers >= 0"),
         ((np.inf, 0.5, 0.5), "three numbers >= 0"),
         ("80/10/10", r"as in \(0.8, 0.1, 0.1\). Got '80/10/10' instead"),
-        ({"train": [0], "tests": [1]}, "A split names the parts"),
-        ({"test": [1]}, "'train' is needed"),
+        ({"train": [0], "tests": [1]}, "no parts other than"),
+        ({"test": [1]}, "must contain the part 'train'"),
         ({"train": [0, 4]}, "between 0 and 3. Got 4"),
-        ({"train": [0, 1], "test": [1]}, "Row 1 is in a split twice"),
+        ({"train": [0, 1], "test": [1]}, "Row 1 occurs more than once"),
     ],
 )
 def test_bad_splits_are_refused(split, words):
@@ -113,36 +113,37 @@ def test_bad_splits_are_refused(split, words):
 
 
 @pytest.mark.parametrize("n", [2, 8])
-def test_a_part_that_gets_no_rows_is_told(n):
+def test_a_note_names_parts_without_rows(n):
     note = load((np.eye(n), np.arange(n))).notes[-1]
     assert note.endswith(
-        f"train {n}, validation 0, test 0. None is left for validation and for test."
+        f"{n} training, 0 validation and 0 test rows. There are too few rows for a validation "
+        "part and a test part."
     )
-    assert "None is left" not in load((np.eye(n), np.arange(n)), split=(1, 0, 0)).notes[-1]
+    assert "too few rows" not in load((np.eye(n), np.arange(n)), split=(1, 0, 0)).notes[-1]
 
 
-def test_a_split_that_was_asked_for_is_told_too():
+def test_a_note_describes_a_requested_split():
     note = load("wine", split=(0.5, 0.25, 0.25), seed=3).notes[-1]
     assert note.startswith(
-        "Rows were split 50/25/25, stratified by the label, with seed 3: train 90"
+        "Split the rows 50/25/25, stratified by label (random seed 3): 90 training"
     )
 
 
 # Labels that are numbers
 
 
-def test_a_few_numbers_that_are_not_whole_are_classes(tmp_path):
+def test_a_few_fractional_labels_are_class_names(tmp_path):
     y = np.array([0.5, 1.5] * 10)
     path = tmp_path / "a.svm"
     dump_svmlight_file(np.eye(20), y, str(path))
     for source in ((np.eye(20), y), path, pd.DataFrame({"x": range(20), "y": y})):
         loaded = load(source)
         assert loaded.y.tolist() == ["0.5", "1.5"] * 10
-        assert "they were taken as words" in " ".join(loaded.notes)
+        assert "they were read as class names" in " ".join(loaded.notes)
         assert fit_source(loaded).facts["source"]["classes"] == ["0.5", "1.5"]
 
 
-def test_a_quantity_is_no_label():
+def test_a_quantity_is_refused_as_label():
     source = load(pd.DataFrame({"x": range(20), "price": np.arange(20) / 7}))
     words = r"labels of data frame are a quantity.* 20 different values, such as 0.142857. Name the"
     with pytest.raises(ValueError, match=words):
@@ -167,7 +168,7 @@ def test_parts_and_rows_are_sources():
     assert table.table["a"].tolist() == [3.0]
 
 
-def test_the_fingerprint_is_of_the_content(tmp_path):
+def test_the_fingerprint_depends_only_on_the_content(tmp_path):
     dump_svmlight_file(X, Y, str(tmp_path / "a.svm"), zero_based=False)
     packed = tmp_path / "other.gz"
     packed.write_bytes(gzip.compress((tmp_path / "a.svm").read_bytes()))
@@ -186,7 +187,7 @@ def test_the_fingerprint_is_of_the_content(tmp_path):
     assert len({source.fingerprint for source in [plain, *others]}) == 6
 
 
-def test_the_fingerprint_of_columns_knows_names_words_and_gaps():
+def test_the_fingerprint_of_columns_includes_names_and_missing_values():
     frames = [
         {"a": [1.0, 2.0], "b": ["x", "yz"]},
         {"a": [1.0, 2.0], "c": ["x", "yz"]},
@@ -203,7 +204,7 @@ def test_the_fingerprint_of_columns_knows_names_words_and_gaps():
 # Memory
 
 
-def test_arrays_frames_and_documents_come_in_from_memory():
+def test_arrays_frames_and_documents_are_loaded_from_memory():
     assert load((X, Y)).feature_names is None
     assert load((X.tolist(), Y.tolist())).table.tolist() == X.tolist()
     assert load((sp.coo_array(X), Y)).table.format == "csr"
@@ -223,7 +224,7 @@ def test_arrays_frames_and_documents_come_in_from_memory():
     ("source", "words"),
     [
         ((X, Y[:3]), "4 rows and 3 labels"),
-        ((X, X), "one label a row"),
+        ((X, X), "one label per row"),
         ((X, Y, Y), r"must be \(X, y\)"),
         (np.ones(3), "matrix of real numbers"),
         (np.empty((0, 3)), "is empty"),
@@ -239,7 +240,7 @@ def test_bad_arrays_are_refused(source, words):
 # Files of arrays
 
 
-def test_npz_files_hold_x_and_y_or_parts(tmp_path):
+def test_npz_files_contain_x_and_y_or_parts(tmp_path):
     np.savez(tmp_path / "one.npz", X=X, y=np.array(["a", "b", "a", "b"]))
     source = load(tmp_path / "one.npz")
     assert (source.table.tolist(), source.y.tolist()) == (X.tolist(), ["a", "b", "a", "b"])
@@ -247,7 +248,7 @@ def test_npz_files_hold_x_and_y_or_parts(tmp_path):
     source = load(tmp_path / "parts.npz")
     assert source.splits["test"].tolist() == [4, 5]
     assert source.part("test").table.tolist() == X[:2].tolist()
-    assert "data set's own" in source.notes[-1]
+    assert "comes with its own" in source.notes[-1]
     images = np.arange(24).reshape(2, 3, 4)
     np.savez_compressed(tmp_path / "images.npz", images=images, labels=[[1], [0]])
     assert load(tmp_path / "images.npz").table.shape == (2, 12)
@@ -256,12 +257,12 @@ def test_npz_files_hold_x_and_y_or_parts(tmp_path):
     assert load(tmp_path / "sparse.npz").table.toarray().tolist() == X.tolist()
 
 
-def test_npy_files_have_a_label_where_one_is_named(tmp_path):
+def test_npy_files_have_labels_only_if_a_column_is_named(tmp_path):
     np.save(tmp_path / "all.npy", np.column_stack([X, Y]))
     assert load(tmp_path / "all.npy").y is None
     source = load(tmp_path / "all.npy", label=-1)
     assert (source.table.tolist(), source.y.tolist()) == (X.tolist(), Y.tolist())
-    with pytest.raises(ValueError, match=r"must be a column from -4 to 3\. Got 4"):
+    with pytest.raises(ValueError, match=r"must be a column from -4 to 3, .* Got 4"):
         load(tmp_path / "all.npy", label=4)
 
 
@@ -281,14 +282,14 @@ def test_a_folder_of_npy_files_keeps_its_parts(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"a": X}, "must hold X and y"),
-        ({"X": X, "X_train": X}, "must hold X and y"),
-        ({"X": X, "y": Y[:2]}, "differ"),
+        ({"a": X}, "must contain X and y"),
+        ({"X": X, "X_train": X}, "must contain X and y"),
+        ({"X": X, "y": Y[:2]}, "one label per row"),
         ({"X_train": X, "X_test": X[:, :2], "y_train": Y, "y_test": Y}, "columns"),
         ({"X": np.array([["a", None]], dtype=object), "y": [1]}, "pickle"),
     ],
 )
-def test_npz_files_that_make_no_sense_are_refused(tmp_path, arrays, words):
+def test_inconsistent_npz_files_are_refused(tmp_path, arrays, words):
     path = tmp_path / "bad.npz"
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match=words):
@@ -296,7 +297,7 @@ def test_npz_files_that_make_no_sense_are_refused(tmp_path, arrays, words):
 
 
 @given(st.binary(max_size=60), st.integers(0, 2000), st.sampled_from(["npz", "npy", "idx"]))
-def test_damaged_files_of_arrays_give_a_sentence(tmp_path_factory, junk, at, ending):
+def test_damaged_array_files_are_loaded_or_named_in_the_error(tmp_path_factory, junk, at, ending):
     folder = tmp_path_factory.getbasetemp()
     path = folder / f"damaged.{ending}"
     if ending == "npz":
@@ -317,7 +318,7 @@ def test_damaged_files_of_arrays_give_a_sentence(tmp_path_factory, junk, at, end
 
 @pytest.mark.parametrize("shape", [(10**12,), (10**9, 3), (2**62, 4), (10**30, 2), (-1, 3)])
 @pytest.mark.parametrize("ending", ["npy", "npz"])
-def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
+def test_array_headers_with_impossible_shapes_are_refused(tmp_path, shape, ending):
     if shape[0] < 0 and ending == "npy" and np.lib.NumpyVersion(np.__version__) < "2.3.0":
         pytest.skip("numpy before 2.3 reads as many rows as the file has")
     header = io.BytesIO()
@@ -329,7 +330,7 @@ def test_headers_that_promise_too_much_give_a_sentence(tmp_path, shape, ending):
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("X.npy", header.getvalue() + bytes(100))
-    with pytest.raises(ValueError, match="not a file of arrays that can be read"):
+    with pytest.raises(ValueError, match="not a readable npy or npz file"):
         load(path)
 
 
@@ -358,7 +359,7 @@ def test_idx_images_find_their_labels(tmp_path, digits):
     assert folder.splits["test"].tolist() == list(range(60, 80))
     assert len(folder.splits["validation"]) == 6
     (tmp_path / "t10k-labels-idx1-ubyte").unlink()
-    with pytest.raises(ValueError, match="a file of labels beside"):
+    with pytest.raises(ValueError, match="a file with labels for each"):
         load(tmp_path)
 
 
@@ -416,27 +417,27 @@ def test_formats_are_found_by_ending_or_content(tmp_path, name, content, format)
 
 
 @pytest.mark.parametrize("names", [("a.csv", "b.csv"), ("x/a.svm.gz", "y/b.txt"), ("a.json", "b")])
-def test_a_folder_of_tables_is_not_taken_for_documents(tmp_path, names):
+def test_a_folder_of_tables_is_not_read_as_documents(tmp_path, names):
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=f"a folder with {names[0]}, which is no text of a class"):
+    with pytest.raises(ValueError, match=f"a folder with {names[0]}, which is not a text document"):
         load(tmp_path)
     assert load(tmp_path, format="text").table.names == ["text"]
 
 
-def test_a_long_file_is_judged_by_its_beginning(tmp_path):
+def test_the_format_of_a_long_file_is_detected_from_its_beginning(tmp_path):
     path = tmp_path / "rows"
     path.write_bytes(b"1 1:1 2:1\n" * 20_000)
     assert load(path).table.shape == (20_000, 2)
 
 
-def test_options_go_to_the_reader_that_has_them(tmp_path):
+def test_options_are_passed_to_the_reader_and_unknown_ones_are_refused(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_bytes(b"1 1:1\n-1 2:1\n")
     assert load(path, features=5).table.shape == (2, 5)
     assert load(path, zero_based=True).table.shape == (2, 3)
-    with pytest.raises(ValueError, match=r"no option 'header'.*Formats that have it: table"):
+    with pytest.raises(ValueError, match=r"no option 'header'.*Formats with this option: table"):
         load(path, header=True)
     with pytest.raises(ValueError, match="'format' parameter must be one of svmlight"):
         load(path, format="libsvm")
@@ -451,16 +452,18 @@ def test_options_go_to_the_reader_that_has_them(tmp_path):
     assert set(READERS) >= {"svmlight", "table", "parquet", "text", "images", "npz", "npy", "idx"}
 
 
-def test_a_wrong_name_gets_a_sentence(tmp_path, monkeypatch):
+def test_an_unknown_name_gets_a_suggestion_and_names_precede_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no file or folder 'irs'.*Did you mean 'iris'"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no file, folder or data set 'irs'.*Did you mean 'iris'"
+    ):
         load("irs")
     (tmp_path / "iris").write_text("1 1:1\n2 1:2\n")
     assert len(load("iris")) == 150
     assert len(load("./iris")) == 2
 
 
-def test_iris_is_scikit_learns_with_names(monkeypatch):
+def test_iris_is_the_data_of_scikit_learn_with_class_names(monkeypatch):
     data = load_iris()
     source = load("iris")
     assert np.array_equal(source.table, data.data)

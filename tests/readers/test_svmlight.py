@@ -1,4 +1,4 @@
-"""Files in the svmlight format: the matrix of scikit-learn, or a sentence with file and line."""
+"""Files in the svmlight format give the matrix of scikit-learn, or an error with file and line."""
 
 import bz2
 import gzip
@@ -33,7 +33,7 @@ def written(tmp_path):
 
 
 def same_matrix(ours, theirs):
-    """Equal bit by bit: shape, places, values."""
+    """Assert that shapes, indices and values are equal to the bit."""
     assert ours.shape == theirs.shape
     np.testing.assert_array_equal(ours.indptr, theirs.indptr)
     np.testing.assert_array_equal(ours.indices, theirs.indices)
@@ -70,7 +70,7 @@ NUMBERS = st.one_of(
 
 @st.composite
 def files(draw):
-    """Text that scikit-learn reads."""
+    """Generate files that scikit-learn can read."""
     lines = []
     first = draw(st.integers(0, 1))
     for _ in range(draw(st.integers(1, 8))):
@@ -90,7 +90,7 @@ def files(draw):
 @given(files(), st.sampled_from([True, "auto"]))
 @example(b"1\n", "auto")
 @example(b"1 0:1\n2 5:0", "auto")
-def test_made_files_are_read_as_scikit_learn_reads_them(tmp_path_factory, content, zero_based):
+def test_generated_files_are_read_as_scikit_learn_reads_them(tmp_path_factory, content, zero_based):
     path = tmp_path_factory.getbasetemp() / "made.svm"
     path.write_bytes(content)
     same_as_scikit_learn(path, zero_based=zero_based)
@@ -106,7 +106,7 @@ def test_numbers_come_back_bit_for_bit(tmp_path_factory, values):
 
 @given(st.integers(2**53, 2**54), st.integers(-330, 300), st.booleans())
 def test_halfway_cases_round_as_python_does(tmp_path_factory, mantissa, power, more):
-    """2m + 1 lies halfway between two doubles; one digit far behind decides."""
+    """2m + 1 is halfway between two doubles; a digit far to the right decides."""
     path = tmp_path_factory.getbasetemp() / "halfway.svm"
     texts = [f"{2 * mantissa + 1}e{power}", f"{2 * mantissa + 1}.{'0' * 400}{int(more)}e{power}"]
     path.write_text("".join(f"{text} 1:{text}\n" for text in texts))
@@ -148,7 +148,7 @@ def test_the_number_of_threads_changes_nothing(written):
 @pytest.mark.parametrize(
     "pack", [gzip.compress, bz2.compress, zstandard.compress], ids=["gz", "bz2", "zst"]
 )
-def test_packed_files_are_read_whatever_they_are_called(written, pack):
+def test_compressed_files_are_recognised_by_content(written, pack):
     plain = read_svmlight(written(SMALL))
     same_matrix(read_svmlight(written(pack(SMALL), "packed")).X, plain.X)
     twice = read_svmlight(written(pack(SMALL) + pack(SMALL), "packed"))
@@ -158,7 +158,7 @@ def test_packed_files_are_read_whatever_they_are_called(written, pack):
 @pytest.mark.parametrize(
     "pack", [gzip.compress, bz2.compress, zstandard.compress], ids=["gz", "bz2", "zst"]
 )
-def test_damaged_packed_files_are_refused(written, pack):
+def test_damaged_compressed_files_are_refused(written, pack):
     rows = np.random.default_rng(1).integers(0, 10**9, 50_000)
     whole = pack(b"".join(b"1 1:%d\n" % row for row in rows))
     half = len(whole) // 2
@@ -167,7 +167,7 @@ def test_damaged_packed_files_are_refused(written, pack):
     bad.append(whole[:half] + turned + whole[half + 64 :])
     assert read_svmlight(written(whole)).X.data.tolist() == rows.tolist()
     for content in bad:
-        with pytest.raises(ValueError, match=r"rows\.svm is packed, and damaged"):
+        with pytest.raises(ValueError, match=r"rows\.svm is compressed and damaged"):
             read_svmlight(written(content))
 
 
@@ -178,7 +178,7 @@ def test_a_file_that_would_fill_the_memory_is_refused(written, monkeypatch):
         read_svmlight(bomb)
 
 
-def test_query_ids_are_returned_or_passed_over(written):
+def test_query_ids_are_returned_or_ignored(written):
     path = written(b"1 qid:3 1:2\n2 qid:-4\n")
     assert read_svmlight(path, query_ids=True).query_ids.tolist() == [3, -4]
     assert read_svmlight(path).query_ids is None
@@ -204,16 +204,16 @@ def test_a_file_with_a_byte_order_mark_is_read(written):
 @pytest.mark.parametrize(
     ("content", "line", "words"),
     [
-        (b"1 1:1\n1,3 2:1\n", 2, "one label is expected, got '1,3'"),
-        (b"# c\n\n3:1 4:1\n", 3, "the label is missing before '3:1'"),
+        (b"1 1:1\n1,3 2:1\n", 2, "expected one label, got '1,3'"),
+        (b"# c\n\n3:1 4:1\n", 3, "the label before '3:1' is missing"),
         (b"1 1:1\nabc 2:1\n", 2, "expected a number as the label, got 'abc'"),
         (b"1 1:1\n1 17:abc\n", 2, "expected index:value, got '17:abc': 'abc' is not a number"),
         (b"1 1: 2\n", 1, "'' is not a number"),
         (b"1 1\n", 1, "expected index:value, got '1'"),
         (b"1 x:1\n", 1, "expected index:value, got 'x:1'"),
         (b"1 -1:1\n", 1, "expected index:value, got '-1:1'"),
-        (b"1 3:1 3:2\n", 1, "the indices of a line must rise, and '3:2'"),
-        (b"1 3:1 2:2\n", 1, "the indices of a line must rise, and '2:2'"),
+        (b"1 3:1 3:2\n", 1, "the indices of a line must increase, but '3:2'"),
+        (b"1 3:1 2:2\n", 1, "the indices of a line must increase, but '2:2'"),
         (b"1 1234567890123456789:2\n", 1, "is too large"),
         (b"1 qid:x 1:2\n", 1, "expected qid:number, got 'qid:x'"),
         (b"1 1:0x10\n", 1, "'0x10' is not a number"),
@@ -235,15 +235,15 @@ def test_errors_name_file_line_and_reason(written, content, line, words):
     assert str(error.value).startswith(f"{path}, line {line}: ")
 
 
-def test_options_that_do_not_fit_the_file_are_refused(written):
+def test_options_that_contradict_the_file_are_refused(written):
     path = written(b"\n1 1:1\n# comment\n1 2:1 5:1 7:1\n")
-    with pytest.raises(ValueError, match=r"rows\.svm, line 4: feature 5 of a file .* to have 4"):
+    with pytest.raises(ValueError, match=r"rows\.svm, line 4: found feature 5, but features=4"):
         read_svmlight(path, features=4)
-    with pytest.raises(ValueError, match=r"line 4: feature 6 "):
+    with pytest.raises(ValueError, match=r"line 4: found feature 6,"):
         read_svmlight(path, features=5, zero_based=True)
-    with pytest.raises(ValueError, match=r"line 2: the qid is missing before '1:1'"):
+    with pytest.raises(ValueError, match=r"line 2: the qid before '1:1' is missing"):
         read_svmlight(path, query_ids=True)
-    with pytest.raises(ValueError, match=r"line 1: index 0 in '0:1'"):
+    with pytest.raises(ValueError, match=r"line 1: found index 0 in '0:1'"):
         read_svmlight(written(b"1 0:1\n"), zero_based=False)
     with pytest.raises(ValueError, match="features must be a whole number >= 1"):
         read_svmlight(path, features=0)
@@ -259,7 +259,7 @@ def test_files_without_rows_are_refused(written, content):
         read_svmlight(written(content))
 
 
-def test_the_first_error_is_named_whoever_finds_it(written):
+def test_the_first_error_of_the_file_is_reported(written):
     good = b"1 1:1 2:1 3:1\n"
     content = bytearray(good * 300_000)
     for line in (250_001, 120_001, 299_999):
@@ -271,7 +271,7 @@ def test_the_first_error_is_named_whoever_finds_it(written):
 def test_a_long_line_without_end_is_one_line(written):
     line = b"1 " + b" ".join(b"%d:1" % j for j in range(1, 600_000))
     assert read_svmlight(written(line)).X.shape == (1, 599_999)
-    with pytest.raises(ValueError, match="line 2: the label is missing"):
+    with pytest.raises(ValueError, match=r"line 2: the label before .* is missing"):
         read_svmlight(written(line + b"\n:" + line))
 
 
@@ -286,7 +286,7 @@ def test_writing_and_reading_gives_the_same_matrix(tmp_path):
 
 @given(hostile_files())
 @example(b"\x1f\x8bw\t")
-def test_hostile_files_give_data_or_a_sentence(tmp_path_factory, content):
+def test_hostile_files_are_read_or_refused_with_a_message(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "hostile.svm"
     path.write_bytes(content)
     assert outcome(path, content) in ("data", "sentence")

@@ -1,4 +1,4 @@
-"""Tables: CSV, TSV, Parquet and frames become columns of the right kinds, or a sentence."""
+"""CSV, TSV, Parquet and data frames are read as columns of the right kinds, or refused."""
 
 import bz2
 import csv
@@ -26,7 +26,7 @@ from separatrix.readers.tables import read_parquet, read_table, split_label
 
 @pytest.fixture
 def read(tmp_path):
-    """Read a table from this text (or these bytes)."""
+    """Write text or bytes to a file and read it as a table."""
 
     def read(content, name="table.csv", **options):
         path = tmp_path / name
@@ -40,12 +40,12 @@ def rows_of(table):
     return [list(row) for row in zip(*(table[name] for name in table))]
 
 
-# What is found
+# Detection
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", ", "])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_delimiters_and_line_ends_are_found(read, delimiter, end):
+def test_delimiters_and_line_ends_are_detected(read, delimiter, end):
     lines = ["size", "colour", "label"], ["1.5", "red", "a"], ["-2e3", "blue", "b"]
     table, y, names, _ = read(end.join(delimiter.join(line) for line in lines) + end)
     assert names == ["size", "colour"]
@@ -53,7 +53,7 @@ def test_delimiters_and_line_ends_are_found(read, delimiter, end):
     assert y.tolist() == ["a", "b"]
 
 
-def test_a_table_to_write_and_read_again_keeps_numbers_to_the_bit(read):
+def test_numbers_are_read_back_to_the_bit(read):
     numbers = np.random.default_rng(0).standard_normal(50) * 10.0 ** np.arange(-25, 25)
     content = "x,y\n" + "".join(f"{x!r},{i % 2}\n" for i, x in enumerate(numbers.tolist()))
     table, y, _, _ = read(content)
@@ -74,7 +74,7 @@ def test_a_table_to_write_and_read_again_keeps_numbers_to_the_bit(read):
         ("a,b\nc,d\n", False),
     ],
 )
-def test_a_header_is_told_from_a_row_and_a_note_says_by_what(read, content, has_header):
+def test_a_header_is_detected_and_a_note_gives_the_reason(read, content, has_header):
     table, _, names, notes = read(content, label=False)
     first = content.split("\n")[0].replace("\t", ",").split(",")
     assert (names == [name or "column 1" for name in first]) == has_header
@@ -83,7 +83,7 @@ def test_a_header_is_told_from_a_row_and_a_note_says_by_what(read, content, has_
     assert any(note.startswith(sign) for note in notes)
 
 
-def test_header_overrides_what_is_found(read):
+def test_the_header_option_overrides_the_detection(read):
     content = "a,b\n1,2\n"
     assert read(content, header=False, label=False).table["column 1"].tolist() == ["a", "1"]
     assert read("1,2\n3,4\n", header=True, label=False).feature_names == ["1", "2"]
@@ -103,7 +103,7 @@ def test_header_overrides_what_is_found(read):
         ("k,text\nx,one two three four five\n", {}, ["x"], ["text"]),
     ],
 )
-def test_the_label_is_the_column_named_or_the_usual_one_and_a_note_says_which(
+def test_the_label_is_the_given_or_default_column_and_a_note_names_it(
     read, content, options, label, features
 ):
     _, y, names, notes = read(content, **options)
@@ -120,7 +120,7 @@ def test_missing_values_are_counted_by_column(read):
     assert "4 values are missing: 'a' 2, 'b' 2." in notes
 
 
-def test_words_that_look_like_missing_ones_stay_in_documents(read):
+def test_words_for_missing_values_are_kept_in_documents(read):
     texts = [
         "one two three four five",
         "six seven eight nine",
@@ -138,33 +138,33 @@ def test_decimal_commas_are_numbers_where_a_comma_is_not_the_delimiter(read):
     assert read('a,y\n"1,500",u\n"2,500",v\n').table["a"].tolist() == ["1,500", "2,500"]
 
 
-def test_numbers_of_python_that_no_file_means_are_words(read):
+def test_python_notation_for_numbers_is_not_a_number(read):
     assert read("a,y\n1_000,u\n2,v\n", header=True).table["a"].tolist() == ["1_000", "2"]
 
 
-def test_quoted_fields_may_hold_delimiters_newlines_and_quotes(read):
+def test_quoted_fields_may_contain_delimiters_newlines_and_quotes(read):
     table, _, _, _ = read('a,text,y\n1,"two, ""three""\nfour",u\n2,five,v\n', label="y")
     assert table["text"].tolist() == ['two, "three"\nfour', "five"]
 
 
-def test_quotation_marks_that_do_not_pair_up_are_characters(read):
+def test_unbalanced_quotation_marks_are_ordinary_characters(read):
     table, _, _, notes = read('ham\t"hi" he said\nspam\twin "now\nham\tok\n', label=0)
     assert table["column 2"].tolist() == ['"hi" he said', 'win "now', "ok"]
-    assert any("Quotation marks" in note for note in notes)
+    assert any("quotation marks" in note for note in notes)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
-def test_encodings_and_packings_give_the_same_table(read, encoding, pack):
+def test_encodings_and_compressions_give_the_same_table(read, encoding, pack):
     table, _, _, notes = read(pack("prénom,y\nZoë,1\nJosé,0\n".encode(encoding)))
     assert table["prénom"].tolist() == ["Zoë", "José"]
     assert any("latin-1" in note for note in notes) == (encoding == "latin-1")
 
 
-def test_blank_lines_are_skipped_and_told(read):
+def test_blank_lines_are_skipped_and_counted_in_a_note(read):
     table, _, _, notes = read("a,y\n1,2\n\n  \n3,4\n\n")
     assert table["a"].tolist() == [1.0, 3.0]
-    assert "2 blank lines were skipped." in notes
+    assert "Skipped 2 blank lines." in notes
 
 
 def test_labels_that_all_end_in_a_full_stop_lose_it(read):
@@ -179,7 +179,7 @@ TRAINED = {"column 2": "categories", "column 3": "numbers"}
 
 
 @pytest.mark.parametrize("content", ["u,1,2\nv,2,3\n", "1,2\n2,3\n"])
-def test_a_file_to_predict_may_have_the_label_or_not(read, content):
+def test_labels_are_optional_in_a_file_to_predict(read, content):
     table, y, names, _ = read(content, columns=TRAINED)
     assert names == list(TRAINED)
     assert table["column 2"].tolist() == ["1", "2"]
@@ -196,17 +196,19 @@ def test_columns_keep_the_kind_of_the_training_data(read):
     assert read("code,n\n01,5\n", columns={"code": "categories", "n": "numbers"}).table[
         "code"
     ].tolist() == ["01"]
-    with pytest.raises(ValueError, match=r"row 2: column 'n' held numbers .* Got 'many' instead"):
+    with pytest.raises(
+        ValueError, match=r"row 2: column 'n' must hold numbers, .* Got 'many' instead"
+    ):
         read("code,n\n01,5\n02,many\n", columns={"code": "categories", "n": "numbers"})
 
 
-def test_one_line_of_data_is_no_header_for_a_trained_model(read):
+def test_a_single_line_is_not_a_header_for_a_trained_model(read):
     table, y, _, _ = read("see you later\n", columns={"column 2": "text"})
     assert table["column 2"].tolist() == ["see you later"]
     assert y is None
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -214,37 +216,40 @@ def test_one_line_of_data_is_no_header_for_a_trained_model(read):
     [
         ("", "is empty"),
         ("\n\n", "is empty"),
-        ("a,b,y\n", "reads like a header: there are no rows"),
-        ("a,b\n1,2\n1,2,3\n", "line 3: expected 2 fields .* got 3"),
-        ('a,b\n"x\ny",2\n3\n', "line 4: expected 2 fields .* got 1"),
+        ("a,b,y\n", "looks like a header, and no rows"),
+        ("a,b\n1,2\n1,2,3\n", "line 3: expected 2 fields .* Got 3"),
+        ('a,b\n"x\ny",2\n3\n', "line 4: expected 2 fields .* Got 1"),
         ("a,a\n1,2\n", "2 columns have the name 'a'"),
-        (b"a,b\n1,\x002\n", "line 2: a NUL byte"),
+        (b"a,b\n1,\x002\n", "line 2: found a NUL byte"),
         ("a,y\n1,\n", r"row 1: the label \(column 'y'\) is missing"),
         ("a,y\n1," + "long " * 60 + "\n2,b\n", "a value of 299 characters"),
-        ("a,y\n1,1e300\n", "must be words, or numbers below"),
-        (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], "is packed, and damaged"),
-        (b"\xff\xfea", "begins as UTF-16 and is not"),
-        ('a,b\n1,"open\n2\n', "line 2: unexpected end of data. Is a quotation mark left open"),
+        ("a,y\n1,1e300\n", "must be strings or numbers below"),
+        (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], "is compressed and damaged"),
+        (b"\xff\xfea", "is not valid UTF-16"),
+        (
+            'a,b\n1,"open\n2\n',
+            "line 2: unexpected end of data. Is a closing quotation mark",
+        ),
     ],
 )
-def test_hostile_files_get_a_sentence_with_file_and_place(read, content, words):
+def test_errors_of_hostile_files_name_file_and_place(read, content, words):
     with pytest.raises(ValueError, match=words) as caught:
         read(content)
     assert "table.csv" in str(caught.value)
 
 
 @pytest.mark.parametrize("label", ["z", 2, -3, True])
-def test_a_label_that_is_not_there_is_refused(read, label):
+def test_an_unknown_label_is_refused(read, label):
     with pytest.raises(ValueError, match="label of"):
         read("a,b\n1,2\n", label=label)
 
 
 def test_a_header_only_with_header_given_is_refused(read):
-    with pytest.raises(ValueError, match="has a header and no rows"):
+    with pytest.raises(ValueError, match="has a header but no rows"):
         read("1,2\n", header=True)
 
 
-def test_huge_fields_are_read_and_the_limit_of_csv_is_put_back(read):
+def test_huge_fields_are_read_and_the_limit_of_csv_is_restored(read):
     limit = csv.field_size_limit()
     table, _, _, _ = read('t,y\n"' + "word " * 100_000 + '",1\nshort,0\n')
     assert len(table["t"][0]) == 499_999
@@ -255,7 +260,7 @@ def test_huge_fields_are_read_and_the_limit_of_csv_is_put_back(read):
 @example(b'"')
 @example(b"\r,\n")
 @example(b"\xef\xbb\xbf")
-def test_any_bytes_give_a_table_or_a_sentence(content):
+def test_any_bytes_give_a_table_or_an_error_that_names_the_file(content):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any.csv"
         path.write_bytes(content)
@@ -280,7 +285,7 @@ CELLS = st.one_of(
     ),
     st.sampled_from([",", ";", "\t"]),
 )
-def test_a_written_table_is_read_as_it_was(rows, delimiter):
+def test_a_written_table_is_read_back_unchanged(rows, delimiter):
     d = len(rows[0])
     names = [f"name {j}" for j in range(d)]
     lines = io.StringIO(newline="")
@@ -338,7 +343,7 @@ FRAME = {
 }
 
 
-def test_parquet_is_read_as_the_frame_it_was_made_of(tmp_path):
+def test_parquet_is_read_as_the_original_frame(tmp_path):
     frame = pd.DataFrame(FRAME)
     frame["code"] = pd.Categorical(["x", "y", None])
     frame.to_parquet(tmp_path / "a.parquet")
@@ -349,10 +354,10 @@ def test_parquet_is_read_as_the_frame_it_was_made_of(tmp_path):
     assert table["word"].tolist() == ["u", None, "v"]
     assert table["code"].tolist() == ["x", "y", None]
     assert y.tolist() == ["a", "b", "a"]
-    assert "The label is the column 'label', by its name." in notes
+    assert "The label is column 'label', chosen by its name." in notes
 
 
-def test_parquet_of_lists_or_of_noise_is_refused_and_lists_can_be_dropped(tmp_path):
+def test_parquet_with_lists_or_noise_is_refused_and_lists_can_be_dropped(tmp_path):
     frame = pd.DataFrame({"many": [[1], [2, 3]], "x": [1, 2], "y": [1, 2]})
     frame.to_parquet(tmp_path / "a.parquet")
     with pytest.raises(
@@ -361,7 +366,7 @@ def test_parquet_of_lists_or_of_noise_is_refused_and_lists_can_be_dropped(tmp_pa
         read_parquet(tmp_path / "a.parquet")
     assert read_parquet(tmp_path / "a.parquet", drop="many").table.names == ["x"]
     (tmp_path / "b.parquet").write_bytes(b"PAR1 this is not it PAR1")
-    with pytest.raises(ValueError, match=r"b.parquet is not a Parquet file"):
+    with pytest.raises(ValueError, match=r"b.parquet is not a readable Parquet file"):
         read_parquet(tmp_path / "b.parquet")
 
 
@@ -382,7 +387,7 @@ def test_frames_of_any_library_become_the_same_columns(make):
     ]
 
 
-def test_columns_of_other_things_and_lengths_are_refused():
+def test_columns_of_other_types_and_lengths_are_refused():
     with pytest.raises(ValueError, match=r"Column 'a' must hold numbers, .* Got list"):
         Columns({"a": [[1], [2, 3]]})
     with pytest.raises(ValueError, match="same length"):
@@ -398,7 +403,7 @@ def test_names_are_not_text_and_sentences_are():
 
 
 @pytest.mark.parametrize("label", [None, 2, -1, 0])
-def test_a_file_without_header_has_the_names_of_the_model_by_place(tmp_path, label):
+def test_columns_without_a_header_get_the_names_of_the_model_by_position(tmp_path, label):
     rows = [["39", "clerk"], ["50", "smith"], ["38", "clerk"]]
     for row, y in zip(rows, "xyx"):
         row.insert(0 if label == 0 else 2, y)
@@ -411,7 +416,7 @@ def test_a_file_without_header_has_the_names_of_the_model_by_place(tmp_path, lab
     assert parts.y.tolist() == ["x", "y", "x"]
 
 
-def test_a_document_without_header_is_the_column_of_the_model(tmp_path):
+def test_documents_without_a_header_get_the_column_name_of_the_model(tmp_path):
     path = tmp_path / "new.tsv"
     path.write_text("ham\tare we still on for lunch\nspam\twin a free phone now\n")
     parts = read_table(path, columns={"text": "text"})
@@ -419,11 +424,11 @@ def test_a_document_without_header_is_the_column_of_the_model(tmp_path):
     assert parts.y.tolist() == ["ham", "spam"]
 
 
-# The same table, whatever it comes in
+# The same table in every format
 
 
 def in_all_formats(tmp_path, frame):
-    """A frame as CSV, as Parquet, and in memory, in three libraries."""
+    """Return a frame as CSV, as Parquet, and in memory in three libraries."""
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_parquet(tmp_path / "a.parquet")
     arrow = pa.Table.from_pandas(frame)
@@ -449,13 +454,13 @@ def test_dates_are_the_same_categories_in_every_format(tmp_path):
         assert table["born"].tolist() == ["1815-12-10", None] * 2
 
 
-def test_truth_values_are_the_same_labels_in_every_format(tmp_path):
+def test_booleans_are_the_same_labels_in_every_format(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [True, False, True, True]})
     for source in in_all_formats(tmp_path, frame):
         assert load(source).y.tolist() == ["True", "False", "True", "True"]
 
 
-def test_truth_values_are_known_to_a_model_of_another_format(tmp_path):
+def test_booleans_match_a_model_trained_on_another_format(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0], "flag": [True, False]})
     for source in in_all_formats(tmp_path, frame):
         words = load(source, label=False, columns={"x": "numbers", "flag": "categories"})
@@ -469,8 +474,8 @@ def test_columns_can_be_dropped_from_every_format(tmp_path):
     for source in in_all_formats(tmp_path, frame):
         loaded = load(source, drop="id")
         assert loaded.table.names == ["x"]
-        assert "Left out, as asked: 'id'." in loaded.notes
-        with pytest.raises(ValueError, match="There is no column 'no' to be left out of"):
+        assert "Dropped the column 'id'." in loaded.notes
+        with pytest.raises(ValueError, match="There is no column 'no' to drop from"):
             load(source, drop=["no"])
         assert load(source, drop="no", columns={"x": "numbers"}).y.tolist() == ["u", "v"]
 
@@ -484,24 +489,24 @@ def test_columns_of_the_same_name_are_refused_in_every_frame():
             Columns.of_frame(frame)
 
 
-def test_a_copy_of_the_label_is_left_out_and_other_candidates_are_told(read):
+def test_copies_of_the_label_are_dropped_and_other_candidates_are_reported(read):
     rows = "".join(f"{'uv'[k % 2]},{'uv'[k % 2]},{k},{k}\n" for k in range(8))
     _, y, names, notes = read("target,label,y,x\n" + rows)
     assert y.tolist() == ["u", "v"] * 4
     assert names == ["y", "x"]
-    assert "The label is the column 'label', by its name." in notes
-    assert "Left out, as a copy of the label 'label': 'target'." in notes
-    assert "Learnt from, though named like a label: 'y'. Drop what is none." in notes
+    assert "The label is column 'label', chosen by its name." in notes
+    assert "Dropped 'target': same values as the label 'label'." in notes
+    assert "Kept as features although named like a label: 'y'." in notes
 
 
 def test_a_table_of_labels_only_is_refused(read):
-    with pytest.raises(ValueError, match="one column, 'y', which is the label: there is nothing"):
+    with pytest.raises(ValueError, match="only one column, 'y', which is the label"):
         read("y\n" + "u\nv\n" * 5, label="y")
 
 
 @pytest.mark.slow
 def test_very_many_columns_are_read_and_prepared(tmp_path):
-    # A search among all names for every one of them would take minutes.
+    # Searching all names for each column would take minutes.
     d = 40_000
     path = tmp_path / "wide.csv"
     rows = [",".join([str((k + j) % 7) for j in range(d)] + ["uv"[k % 2]]) for k in range(4)]

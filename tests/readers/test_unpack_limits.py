@@ -23,7 +23,7 @@ def zstd(content):
 
 
 def blank_png(width, height):
-    """A white picture, packed a thousand times smaller."""
+    """Return a blank PNG image, compressed by a factor of about 1000."""
 
     def chunk(kind, content):
         return (
@@ -43,7 +43,7 @@ def blank_png(width, height):
 
 @pytest.fixture(params=["gzip", "bzip2", "zstd", "npz", "parquet", "png"])
 def bomb(request, tmp_path):
-    """A file that unpacks to some 300 MiB, from less than 1.5."""
+    """A file of less than 1.5 MiB that unpacks to about 300 MiB."""
     path = tmp_path / "bomb.csv"
     size = 300 * MIB
     if request.param in ("gzip", "bzip2", "zstd"):
@@ -69,12 +69,12 @@ def bomb(request, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_bomb_of_every_kind_is_stopped_before_it_is_unpacked(bomb):
+def test_every_kind_of_bomb_is_stopped_before_it_is_unpacked(bomb):
     with pytest.raises(size_limits.UnpackLimitError) as error:
         load(bomb)
     said = str(error.value)
     assert "bomb" in said or "one.png" in said
-    assert "more than 256 MiB, and to more than 200 times its size" in said
+    assert "more than 256 MiB and to more than 200 times its size" in said
     assert "set SEPARATRIX_MAX_UNPACKED to the size to allow" in said
 
 
@@ -108,7 +108,7 @@ def test_a_plain_file_has_no_limit(tmp_path, monkeypatch):
     assert len(load(path)) == 20
 
 
-def test_a_fetched_archive_has_the_limit(monkeypatch):
+def test_the_limit_applies_to_downloaded_archives(monkeypatch):
     monkeypatch.setenv("SEPARATRIX_MAX_UNPACKED", "1M")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -117,7 +117,7 @@ def test_a_fetched_archive_has_the_limit(monkeypatch):
         _extracted(File("a.csv", "0" * 64, "https://example.org/a.zip", "a.csv"), out.getvalue())
 
 
-def test_arrays_in_a_store_have_the_limit(tmp_path, monkeypatch):
+def test_the_limit_applies_to_arrays_in_a_store(tmp_path, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_MAX_UNPACKED", "1M")
     out = io.BytesIO()
     np.savez_compressed(out, a=np.zeros(MIB))

@@ -48,7 +48,7 @@ PIECES = [
 SENTENCE = re.compile(
     r", line [1-9][0-9]*: [^\n]+\.$"
     r"|^[^\n]+ has no rows\. [^\n]+\.$"
-    r"|^[^\n]+ is packed, and damaged: [^\n]+\.$"  # some bytes look so at the start
+    r"|^[^\n]+ is compressed and damaged: [^\n]+\.$"  # some begin like a compressed file
 )
 
 

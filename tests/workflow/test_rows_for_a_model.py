@@ -71,7 +71,7 @@ def test_labels_of_an_svmlight_file_can_be_left_out_or_unknown(folder):
         "There are no labels to compare with: 0.0 is none of the classes of the model."
     )
     assert facts("predict", "m.sx", "new.svm", "--label", "none")["predictions"] == [1, -1]
-    assert "is the first word of a line" in call("fit", "a.svm", "--label", "3", code=1).stderr
+    assert "the first field of a line" in call("fit", "a.svm", "--label", "3", code=1).stderr
 
 
 # Images
@@ -167,7 +167,7 @@ def test_a_file_without_header_lies_as_the_training_data_did(folder):
     found = facts("predict", "m.sx", "bare.csv")
     assert found["predictions"] == truth
     assert found["metrics"]["accuracy"] == 1
-    assert "The label is the column 'income', as in training." in found["notes"]
+    assert "The label is column 'income', as in training." in found["notes"]
     rows = [line.rpartition(",")[0] for line in (folder / "bare.csv").read_text().splitlines()]
     (folder / "unlabelled.csv").write_text("\n".join(rows) + "\n")
     assert facts("predict", "m.sx", "unlabelled.csv")["predictions"] == truth
@@ -193,7 +193,7 @@ def test_a_column_beside_the_documents_is_not_taken_for_them_or_for_the_label(fo
     found = facts("predict", "m.sx", "new.tsv")
     assert found["predictions"] == ["good", "bad"]
     assert "metrics" not in found
-    assert "Not known to the model, and left out: column 1." in found["notes"]
+    assert "Ignored column unknown to the model: column 1." in found["notes"]
 
 
 def test_a_column_whose_name_begins_with_column_is_not_the_label(folder):
@@ -202,7 +202,7 @@ def test_a_column_whose_name_begins_with_column_is_not_the_label(folder):
     (folder / "new.csv").write_text("age,job,column width\n25,clerk,3\n70,smith,4\n")
     found = facts("predict", "m.sx", "new.csv")
     assert found["predictions"] == ["low", "high"]
-    assert "Not known to the model, and left out: column width." in found["notes"]
+    assert "Ignored column unknown to the model: column width." in found["notes"]
 
 
 def test_every_line_of_a_file_of_documents_has_its_answer(folder):
@@ -216,7 +216,7 @@ def test_every_line_of_a_file_of_documents_has_its_answer(folder):
     found = facts("predict", "m.sx", "new.txt")
     assert len(found["predictions"]) == 4
     assert [found["predictions"][k] for k in (0, 2)] == ["good", "bad"]
-    assert "new.txt: 2 blank lines were taken as empty documents." in found["notes"]
+    assert "new.txt: read 2 blank lines as empty documents." in found["notes"]
 
 
 # What a model file may say of reading

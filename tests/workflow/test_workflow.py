@@ -76,9 +76,9 @@ def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
     rows = {"train": np.arange(3), "validation": np.arange(0), "test": np.arange(3, 5)}
     source = Source("five", table, np.array(list("xyxyx")), splits=rows)
     notes = prepare_source(source).notes
-    assert sum("missing, filled" in note for note in notes) == 1
+    assert sum("missing value" in note for note in notes) == 1
     assert [note for note in notes if note.startswith("In test")] == [
-        "In test: Column 'b': 1 value not seen in training ('w'), taken as none of the known."
+        "In test: Column 'b': ignored 1 value not seen in training ('w')."
     ]
 
 
@@ -91,7 +91,7 @@ def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
     source = load(path)
     assert 50 in source.splits["train"]
     settings = choose_settings(source.table, missing="refuse")
-    with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' is (missing|inf)[,.]"):
+    with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' (has no value|is inf)[,.]"):
         learn(source, settings=settings)
 
 
@@ -99,7 +99,9 @@ def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
 def test_a_bad_value_of_a_sparse_file_is_told_by_its_row(tmp_path, value):
     path = tmp_path / "bad.svm"
     path.write_text("".join(f"{k % 2} 1:{k} 2:{value if k == 50 else 1}\n" for k in range(60)))
-    with pytest.raises(ValueError, match=r"^bad.svm, row 51: column 'feature 2' is (missing|inf)"):
+    with pytest.raises(
+        ValueError, match=r"^bad.svm, row 51: column 'feature 2' (has no value|is inf)"
+    ):
         fit_source(load(path))
 
 

@@ -1,1 +1,1 @@
-"""From tables to the matrix that a model sees."""
+"""Convert tables to the feature matrix of a model."""

@@ -1,4 +1,4 @@
-"""Columns of categories: a column of 0 and 1 for every category (one-hot encoding)."""
+"""One-hot encoding of categorical columns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Categories:
-    """One column of categories: a column of 0 and 1 for each of `values`.
+    """One-hot encode a categorical column: one feature, 0 or 1, for each of `values`.
 
-    A missing value counts as the one at `fill`, or is refused without it; a value that is not one
-    of `values` gives zeros everywhere.
+    A missing value is replaced by the value at position `fill`. With refuse=True it raises an
+    error. If a value is not one of `values`, all features are 0.
     """
 
     column: str
@@ -58,8 +58,8 @@ class Categories:
         if unseen:
             shown = listed((repr(value[:40]) for value, _ in unseen.most_common()), _SHOWN)
             notes.append(
-                f"Column {self.column!r}: {counted(unseen.total(), 'value')} not seen in training "
-                f"({shown}), taken as none of the known."
+                f"Column {self.column!r}: ignored {counted(unseen.total(), 'value')} not seen in "
+                f"training ({shown})."
             )
         indptr = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)
         indices = codes[codes >= 0]
@@ -69,5 +69,9 @@ class Categories:
     def _tell_gaps(self, words: Array, gaps: int, notes: list[str]) -> None:
         if self.refuse:
             raise missing_value([value is None for value in words].index(True), self.column)
-        filled = "taken as no category" if self.fill is None else repr(self.values[self.fill])
-        notes.append(f"Column {self.column!r}: {counted(gaps, 'value')} missing, filled: {filled}.")
+        missing = counted(gaps, "missing value")
+        notes.append(
+            f"Column {self.column!r}: ignored {missing}."
+            if self.fill is None
+            else f"Column {self.column!r}: filled {missing} with {self.values[self.fill]!r}."
+        )

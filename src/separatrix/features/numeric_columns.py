@@ -1,4 +1,4 @@
-"""Columns of numbers, or a matrix: gaps filled, means taken off, scales divided out."""
+"""Fill, centre and scale columns of numbers, or the columns of a matrix."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from separatrix.text import counted
 
 @dataclass(frozen=True)
 class Numbers:
-    """Columns of numbers, or a whole matrix: (x - shift) / scale, gaps filled before.
+    """Fill missing values of numeric columns or of a matrix, then compute (x - shift) / scale.
 
-    `fill`, `shift` and `scale` are (d,), or None: without `fill`, missing values are refused.
+    `fill`, `shift` and `scale` are (d,) or None. Without `fill`, missing values raise an error.
     """
 
     columns: list[str]
@@ -32,7 +32,10 @@ class Numbers:
     def fit(
         cls, table: Any, columns: list[str], missing: str, standardise: bool, notes: list[str]
     ) -> Self:
-        """`missing` is 'mean', 'median' or 'refuse'. Sparse matrices are not filled or shifted."""
+        """Learn fill values, means and scales. `missing` is 'mean', 'median' or 'refuse'.
+
+        Sparse matrices are neither filled nor shifted.
+        """
         X = _block(table, columns)
         fill = shift = scale = None
         if not sp.issparse(X):
@@ -61,8 +64,8 @@ class Numbers:
     def _transform_sparse(self, X: Any) -> Any:
         if self.shift is not None:
             raise ValueError(
-                "The model was trained on a dense matrix with its means taken off. "
-                "Got a sparse matrix instead: make it dense with X.toarray()."
+                "The matrix must be dense, because the model subtracts the means of the features. "
+                "Got a sparse matrix instead. Convert it with X.toarray()."
             )
         if self.scale is None:
             return X
@@ -70,7 +73,7 @@ class Numbers:
 
 
 def _block(table: Any, columns: list[str]) -> Any:
-    """The matrix of these columns: float64 of a table, or the matrix itself."""
+    """Return the named columns of a table as a float64 matrix, or return the matrix itself."""
     if not isinstance(table, Columns):
         if table.shape[1] != len(columns):
             raise ValueError(
@@ -90,7 +93,7 @@ def _numbers(name: str, values: Array) -> Array:
     for row, value in enumerate(values):
         if value is not None and not is_number(value):
             raise ValueError(
-                f"Column {name!r} held numbers when the model was trained. "
+                f"Column {name!r} must hold numbers, as in training. "
                 f"Got {value[:40]!r} in row {row + 1} instead."
             )
         numbers[row] = np.nan if value is None else float(value)
@@ -104,20 +107,20 @@ def _gaps(X: Array) -> Array:
 def _filled(
     X: Array, gaps: Array, columns: list[str], fill: Array | None, notes: list[str]
 ) -> Array:
-    """X with its gaps filled, told column by column; refused without `fill`."""
+    """Return X with missing values filled, and add a note per column; raise without `fill`."""
     if not gaps.any():
         return X
     if fill is None:
         row, column = (int(place) for place in np.argwhere(gaps)[0])
         raise missing_value(row, columns[column])
     for j in np.flatnonzero(gaps.any(axis=0)):
-        count = counted(int(gaps[:, j].sum()), "value")
-        notes.append(f"Column {columns[j]!r}: {count} missing, filled: {fill[j]:.6g}.")
+        missing = counted(int(gaps[:, j].sum()), "missing value")
+        notes.append(f"Column {columns[j]!r}: filled {missing} with {fill[j]:.6g}.")
     return np.where(gaps, fill, X)
 
 
 def _typical(X: Array, gaps: Array, columns: list[str], how: str, notes: list[str]) -> Array:
-    """The mean or the median of what is there, column by column."""
+    """Return the mean or median of the present values of every column."""
     fill = np.zeros(len(columns))
     some = gaps.any()
     for j, name in enumerate(columns):
@@ -125,5 +128,5 @@ def _typical(X: Array, gaps: Array, columns: list[str], how: str, notes: list[st
         if len(present):
             fill[j] = np.mean(present) if how == "mean" else np.median(present)
         else:
-            notes.append(f"Column {name!r} has no values in the training rows: 0 stands for them.")
+            notes.append(f"Column {name!r} has no values in the training rows; 0 is used instead.")
     return fill

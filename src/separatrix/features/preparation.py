@@ -1,11 +1,11 @@
-"""From a raw table to the matrix that a model sees; kept with the model, and never a pickle.
+"""Convert raw tables to the feature matrix of a model. Saved with the model, without pickle.
 
     Preparation.fit(table, Settings(...))    on training rows only
-    .transform(table)                        (n, d): CSR where that pays, else a dense matrix
+    .transform(table)                        (n, d): CSR if mostly zero, else a dense matrix
     .feature_names_out                       d names: 'age', 'job=clerk', 'word:free'
 
-Columns are found by name. What had to be decided, filled or left out is told: by `notes` for the
-training rows, later in the list given to `transform`, or else by a warning.
+Columns are identified by name. All decisions, filled values and dropped columns are reported: in
+`notes` for the training rows; for other rows in the list given to `transform`, or in a warning.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from separatrix.readers.data_frames import is_frame
 from separatrix.text import listed
 
 _FORMAT = 1
-_SPARSE_PAYS = 0.25  # of the entries not zero: twelve bytes each against eight for all
+_SPARSE_PAYS = 0.25  # fraction of non-zeros; CSR needs 12 bytes per non-zero, dense 8 per entry
 _PIXEL = 255.0
-_NAMED = 9  # columns in a message
+_NAMED = 9  # number of columns in a message
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """Steps from a table to a matrix, fitted.
+    """The fitted steps that convert a table to a matrix.
 
     >>> table = Columns({"age": [39, 50, None], "job": ["clerk", "smith", "clerk"]})
     >>> preparation = Preparation.fit(table)
@@ -52,12 +52,12 @@ class Preparation:
            [50. ,  0. ,  1. ],
            [44.5,  1. ,  0. ]])
     >>> preparation.notes
-    ["Column 'age': 1 value missing, filled: 44.5."]
+    ["Column 'age': filled 1 missing value with 44.5."]
     >>> notes = []
     >>> preparation.transform(Columns({"job": ["baker"], "age": [20]}), notes)
     array([[20.,  0.,  0.]])
     >>> notes
-    ["Column 'job': 1 value not seen in training ('baker'), taken as none of the known."]
+    ["Column 'job': ignored 1 value not seen in training ('baker')."]
     """
 
     columns: dict[str, Kind] | None  # None: the table is a matrix
@@ -74,7 +74,10 @@ class Preparation:
         *,
         feature_names: Sequence[str] | None = None,
     ) -> Preparation:
-        """Learn from training rows: Columns, a frame, or a matrix of these feature names."""
+        """Fit all steps to training rows, given as Columns, a data frame or a matrix.
+
+        `feature_names` are the names of the columns of a matrix.
+        """
         settings = settings or Settings()
         table = _table(table)
         notes: list[str] = []
@@ -84,7 +87,7 @@ class Preparation:
             return cls._fit_matrix(table, settings, feature_names, notes)
         kinds = table.kinds
         for name in settings.categories:
-            require_column(name, kinds, "a category")
+            require_column(name, kinds, "to use as categories")
             kinds[name] = "categories"
         steps = _steps_of(table, kinds, settings, notes)
         for name, kind in kinds.items():
@@ -104,28 +107,28 @@ class Preparation:
         divide = settings.divide
         if divide is None and X.dtype == np.uint8 and not settings.standardise:
             divide = _PIXEL
-            notes.append("Bytes were divided by 255.")
-        if divide is not None and not settings.standardise:  # which would undo it
+            notes.append("Divided the bytes by 255.")
+        if divide is not None and not settings.standardise:  # standardising would undo it
             step = replace(step, scale=np.full(d, float(divide)))
         steps: list[PreparationStep] = [Constant(), step] if settings.constant else [step]
         return cls(None, steps, sp.issparse(X), settings.missing == "refuse", notes)
 
     @property
     def feature_names_out(self) -> list[str]:
-        """A name for every column of the matrix."""
+        """Names of the columns of the feature matrix."""
         return [name for step in self.steps for name in step.names]
 
     @property
     def matrix_names(self) -> list[str] | None:
-        """The names of the columns of a matrix, as it comes in; None for a table."""
+        """Names of the columns of the input, if it is a matrix; None for a table."""
         if self.columns is not None:
             return None
         return next((step.columns for step in self.steps if isinstance(step, Numbers)), None)
 
     def transform(self, table: Any, notes: list[str] | None = None) -> Any:
-        """The matrix of a table that has the columns of the training rows, in any order.
+        """Return the feature matrix of a table, whose columns can be in any order.
 
-        What was filled, not known or left out is appended to `notes`; without them it is warned of.
+        Filled, unknown and dropped values are reported in `notes`, or in a warning if it is None.
         """
         told: list[str] = []
         table = self._known(_table(table), told)
@@ -143,7 +146,7 @@ class Preparation:
         return np.hstack(dense).astype(np.float64, copy=False)
 
     def _known(self, table: Any, notes: list[str]) -> Any:
-        """The table with the columns of the training rows only; none may be missing."""
+        """Return the table with the columns of the training rows only; raise if one is missing."""
         wanted = self.columns if self.columns is not None else self.matrix_names or ()
         trained_on = listed(map(repr, wanted), _NAMED)
         if not isinstance(table, Columns):
@@ -151,32 +154,33 @@ class Preparation:
                 return table
             raise ValueError(
                 f"The model was trained on a table with the columns {trained_on}. Got a matrix "
-                "instead: give a table with these names."
+                "instead. Give a table with these columns."
             )
         known = set(table)
         missing = [name for name in wanted if name not in known]
         if missing and self.columns is None:
             raise ValueError(
                 f"The model was trained on a matrix with the columns {trained_on}. Got a table "
-                f"without {listed(map(repr, missing), _NAMED)}: give a matrix, or a table with "
-                "these names."
+                f"without {listed(map(repr, missing), _NAMED)} instead. Give a matrix, or a table "
+                "with these columns."
             )
         if missing:
             raise ValueError(
-                f"The column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing[:9]))} "
-                "of the training data must be there. The columns are: "
+                "The table must have the columns of the training data. Missing: "
+                f"{', '.join(map(repr, missing[:9]))}. The columns are: "
                 f"{', '.join(map(repr, table.names[:20]))}."
             )
         extra = [name for name in table if name not in wanted]
         if extra:
-            notes.append(f"Not known to the model, and left out: {', '.join(extra[:9])}.")
+            columns = "column" if len(extra) == 1 else "columns"
+            notes.append(f"Ignored {columns} unknown to the model: {', '.join(extra[:9])}.")
         for name, kind in (self.columns or {}).items():
             if kind == "text":
                 tell_missing(table, name, notes)
         return table if self.columns is not None else table.select(wanted)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """All of it as JSON-able values and arrays."""
+        """Return the preparation as JSON-compatible values and arrays."""
         steps, arrays = pack_steps(self.steps)
         plain = {"format": _FORMAT, "columns": COLUMNS.pack(self.columns), "steps": steps}
         plain |= {"sparse": self.sparse, "refuse": self.refuse, "notes": list(map(str, self.notes))}
@@ -184,7 +188,7 @@ class Preparation:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> Preparation:
-        """Make a preparation of what `to_state` gave; whatever else it is, it is a ValueError."""
+        """Restore a preparation from the result of `to_state`; raise ValueError if damaged."""
         names = ("format", "columns", "steps", "sparse", "refuse", "notes")
         try:
             found = dict(zip(names, fields_of(state, "its state", *names)))
@@ -199,7 +203,7 @@ class Preparation:
 
 
 def _table(table: Any) -> Any:
-    """Columns as they are and of a frame; anything else must be a matrix."""
+    """Convert a data frame to Columns. Anything other than Columns must be a matrix."""
     if isinstance(table, Columns) or sp.issparse(table):
         return table
     if is_frame(table):
@@ -216,7 +220,7 @@ def _table(table: Any) -> Any:
 def _steps_of(
     table: Columns, kinds: Mapping[str, Kind], settings: Settings, notes: list[str]
 ) -> list[PreparationStep]:
-    """Numbers first, then categories, then text, each in the order of the table."""
+    """Fit the steps: numbers, then categories, then text, each in the order of the table."""
     of = {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
     steps: list[PreparationStep] = [Constant()] if settings.constant else []
     if of["numbers"]:
@@ -227,7 +231,7 @@ def _steps_of(
     if settings.word_lists and not of["text"]:
         raise ValueError(
             Message(
-                "The setting {word_lists:quoted} needs a column of text, and there is none. The "
+                "The setting {word_lists:quoted} needs a text column, but there is none. The "
                 "columns are: {columns}.",
                 word_lists=Parameter("word_lists"),
                 columns=", ".join(f"{name} ({kind})" for name, kind in kinds.items()),
@@ -254,8 +258,8 @@ def _steps_of(
     if not steps:
         raise ValueError(
             Message(
-                "There is nothing to learn from: the setting {text} needs {word_lists}, or columns "
-                "beside the text.",
+                "There are no features: the setting {text} needs {word_lists}, or other columns "
+                "in addition to the text.",
                 text=Parameter("text", "none", of="Settings"),
                 word_lists=Parameter("word_lists"),
             )
@@ -264,7 +268,11 @@ def _steps_of(
 
 
 def _sparse_pays(steps: list[PreparationStep]) -> bool:
-    """Words are rare. A row has one entry for each column of categories, and all numbers."""
+    """Return whether a sparse matrix is smaller.
+
+    It always is with words. Otherwise a row has one non-zero per categorical column, and one per
+    number.
+    """
     if any(isinstance(step, Vectoriser) for step in steps):
         return True
     filled = sum(1 if isinstance(step, Categories) else len(step.names) for step in steps)
@@ -272,14 +280,14 @@ def _sparse_pays(steps: list[PreparationStep]) -> bool:
 
 
 def _require_consistent(columns: Mapping[str, Kind] | None, steps: list[PreparationStep]) -> None:
-    """Every step must find its columns in the table."""
+    """Raise unless the table has the columns of every step."""
     if not steps:
         raise schema_error("steps", "have a step", [])
     for k, step in enumerate(steps):
         if isinstance(step, Constant):
             continue
         if columns is None and not isinstance(step, Numbers):
-            raise schema_error(f"steps.{k}", "be of numbers, the columns of a matrix", step.kind)
+            raise schema_error(f"steps.{k}", "be for numbers, the columns of a matrix", step.kind)
         used = step.columns if isinstance(step, Numbers) else [getattr(step, "column", "")]
         lost = [name for name in used if columns is not None and name not in columns]
         if lost:

@@ -1,4 +1,4 @@
-"""The settings of a preparation: how a table becomes a matrix."""
+"""The settings of a preparation."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Missing = Literal["mean", "median", "refuse"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How a table becomes a matrix.
+    """How a table is converted to a feature matrix.
 
-    - `standardise`: numbers less their mean, over their standard deviation
-    - `missing`: numbers are filled by 'mean' or 'median', categories by the most frequent one, and
-      texts are taken as empty; 'refuse' refuses all of them
-    - `categories`: columns of numbers that are codes, to be taken as categories
-    - `text`: 'tfidf', 'counts' or 'hashing'; 'none' leaves the words to `word_lists`
-    - `word_lists`: for each name a list of words; does the text contain one of them?
-    - `ngrams`: the shortest and the longest sequence of words that is a feature
-    - `min_documents`: a word must be in so many training documents
-    - `most_words`: the number of words kept, the most frequent ones; None for all
-    - `n_hashes`: the columns of 'hashing'
-    - `constant`: a first column that is always 1 (models here have a bias of their own)
-    - `divide`: what the entries of a matrix are divided by; None: 255 for bytes, as in images, and
-      1 for others
+    - `standardise`: subtract the mean of every numeric column and divide by its standard deviation
+    - `missing`: fill missing numbers with the 'mean' or 'median', missing categories with the most
+      frequent one, and read missing texts as empty; 'refuse' raises an error instead
+    - `categories`: columns of numbers that are codes, and are read as categories
+    - `text`: 'tfidf', 'counts' or 'hashing'; with 'none', text is used by `word_lists` only
+    - `word_lists`: lists of words by name; a feature is 1 if the text contains a word of the list
+    - `ngrams`: lengths of the shortest and longest sequence of words that becomes a feature
+    - `min_documents`: minimum number of training documents that contain a word
+    - `most_words`: maximum number of words (the most frequent are kept); None for no limit
+    - `n_hashes`: number of features with 'hashing'
+    - `constant`: whether to add a first column that is always 1 (models here already have a bias)
+    - `divide`: divisor of the entries of a matrix; None means 255 for bytes, as in images, and 1
+      for other types
     """
 
     standardise: bool = False

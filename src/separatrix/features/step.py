@@ -1,7 +1,6 @@
-"""The protocol of the steps from a table to a matrix, and the simplest of them: a constant.
+"""The protocol of the steps of a preparation, and the simplest step: a constant.
 
-Every step is fitted on training rows and is plain data afterwards; `step_schemas` says how it is
-written to a file.
+A step is fitted to training rows and then holds plain data, which `step_schemas` writes to files.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from separatrix.readers.columns import Columns
 
 
 class PreparationStep(Protocol):
-    """One part of a preparation.
+    """One step of a preparation.
 
-    - `kind`: the word for it in a file
-    - `names`: the names of its columns
-    - `transform(table, notes)`: (n, its columns), dense or CSR; what was odd is told in the notes
+    - `kind`: name of the step in a file
+    - `names`: names of the features it returns
+    - `transform(table, notes)`: features (n, len(names)), dense or CSR; irregularities are
+      reported in `notes`
     """
 
     kind: ClassVar[str]

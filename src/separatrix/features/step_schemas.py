@@ -1,7 +1,7 @@
-"""How the steps of a preparation are written to files, and read with checks.
+"""Write the steps of a preparation to files, and read and check them.
 
-In a file the arrays of all steps are apart from their other values, by the number of the step:
-"0.fill", "2.idf". What a step has not got is left out there.
+In a file the arrays of the steps are stored separately from the other values, under names such as
+"0.fill" and "2.idf" with the number of the step. Arrays that are None are omitted.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from separatrix.packing.schemas import (
 from separatrix.readers.columns import KINDS, Kind
 
 WORDS = validated(
-    "a list of words", lambda value: isinstance(value, list) and all(map(is_text, value))
+    "a list of strings", lambda value: isinstance(value, list) and all(map(is_text, value))
 )
 DIFFERENT_WORDS = WORDS.such_that(
-    lambda words: len(set(words)) == len(words), "be a list of different words"
+    lambda words: len(set(words)) == len(words), "be a list of different strings"
 )
 _VECTOR = optional(
     validated(
-        "finite numbers, float64",
+        "a vector of finite float64 numbers",
         lambda value: is_array(value, "f", 1, finite=True) and value.dtype == np.float64,
     )
 )
@@ -67,7 +67,7 @@ def _is_vectoriser(parts: Mapping[str, Any]) -> bool:
 
 
 _NGRAMS = list_of(integer(1, LONGEST_NGRAM)).such_that(lambda pair: len(pair) == 2, "be a pair")
-# The vectoriser is made of its parts when they are known to fit each other.
+# The parts of a vectoriser are checked together before it is made.
 _VECTORISER = record(
     dict,
     {
@@ -82,8 +82,8 @@ _VECTORISER = record(
     vars,
 ).such_that(
     _is_vectoriser,
-    "have words, with an idf each for tfidf, or a number of hashes for hashing, and ngrams from "
-    "the shortest to the longest",
+    "have a vocabulary, with one idf per word for tfidf, or a number of hashes for hashing, and "
+    "ngrams from the shortest to the longest",
 )
 
 SCHEMAS: dict[str, Schema] = {
@@ -91,13 +91,13 @@ SCHEMAS: dict[str, Schema] = {
     Numbers.kind: record(
         Numbers,
         {"columns": DIFFERENT_WORDS, "fill": _VECTOR, "shift": _VECTOR, "scale": _VECTOR},
-    ).such_that(_is_numbers, "have a number for every column, with scale > 0"),
+    ).such_that(_is_numbers, "have one number per column, with scale > 0"),
     Categories.kind: record(
         Categories,
         {"column": TEXT, "values": DIFFERENT_WORDS, "fill": optional(COUNT), "refuse": TRUTH},
     ).such_that(
         lambda step: step.fill is None or step.fill < len(step.values),
-        "be filled by one of its values",
+        "be filled with one of its values",
     ),
     Vectoriser.kind: Schema(
         _VECTORISER.pack, lambda value, where: Vectoriser(**_VECTORISER.unpack(value, where))
@@ -110,7 +110,7 @@ ARRAYS = {Numbers.kind: ("fill", "shift", "scale"), Vectoriser.kind: ("idf",)}
 
 
 def pack_steps(steps: Sequence[PreparationStep]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
-    """The steps as plain values, and their arrays by the number of the step."""
+    """Return the steps as plain values, and their arrays by number of the step and name."""
     packed = [{"kind": step.kind, **SCHEMAS[step.kind].pack(step)} for step in steps]
     arrays: dict[str, Array] = {}
     for place, parts in enumerate(packed):
@@ -122,7 +122,7 @@ def pack_steps(steps: Sequence[PreparationStep]) -> tuple[list[dict[str, Any]], 
 
 
 def unpack_steps(value: Any, arrays: Any) -> list[PreparationStep]:
-    """The steps that `pack_steps` was given."""
+    """Restore the steps from the result of `pack_steps`."""
     if not isinstance(arrays, Mapping):
         raise schema_error("its arrays", "be a dict", arrays)
     steps = []
@@ -140,12 +140,12 @@ def _unpack_columns(value: Any, where: str) -> dict[str, Kind]:
     columns: dict[str, Kind] = {}
     for pair in list_of(WORDS).unpack(value, where):
         if len(pair) != 2 or pair[1] not in KINDS or pair[0] in columns:
-            raise schema_error(where, "be pairs of a new name and a kind", pair)
+            raise schema_error(where, "be pairs of a different name each and a kind", pair)
         columns[pair[0]] = pair[1]
     return columns
 
 
-# Names and kinds as a list, since the order of columns matters.
+# Names and kinds are stored as a list because the order of the columns matters.
 COLUMNS = optional(
     Schema(lambda columns: [list(pair) for pair in columns.items()], _unpack_columns)
 )

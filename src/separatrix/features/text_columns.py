@@ -1,8 +1,7 @@
-"""Columns of text as tf-idf, counts or hashes, by the vectorisers of scikit-learn.
+"""Convert text columns to TF-IDF weights, counts or hashes with scikit-learn's vectorisers.
 
-A fitted vectoriser is kept as plain data: words, weights, options.
-The vectoriser is made anew from that data, also right after fitting, so that a model read from a
-file gives the same bits.
+A fitted vectoriser is stored as plain data: vocabulary, weights and options. The scikit-learn
+object is always rebuilt from this data, even after fitting, so a loaded model gives the same bits.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns, count_missing, to_words
+from separatrix.text import counted
 
 WAYS = ("tfidf", "counts", "hashing")
 MOST_HASHES = 1 << 24
@@ -25,7 +25,7 @@ _TOKENS = r"(?u)\b\w\w+\b"
 
 @dataclass(frozen=True)
 class Vectoriser:
-    """One column of text as tfidf, counts or hashing.
+    """Convert one text column to features: 'tfidf', 'counts' or 'hashing'.
 
     >>> table = Columns({"text": ["free money", "free lunch today"]}, text=["text"])
     >>> step = Vectoriser.fit(table, "text", "counts")
@@ -40,8 +40,8 @@ class Vectoriser:
     way: str
     ngrams: tuple[int, int]
     vocabulary: list[str]  # empty for hashing
-    idf: Array | None  # of tfidf
-    n_hashes: int  # of hashing, else 0
+    idf: Array | None  # only for tfidf
+    n_hashes: int  # 0 unless hashing
     prefix: str = "word"
     kind: ClassVar[str] = "text"
     _made: Any = field(init=False, repr=False, compare=False)
@@ -62,7 +62,7 @@ class Vectoriser:
         n_hashes: int = 1 << 18,
         prefix: str = "word",
     ) -> Self:
-        """Learn the words of the documents, and for tfidf how rare they are."""
+        """Learn the vocabulary of the documents, and the inverse document frequencies for tfidf."""
         if way == "hashing":
             return cls(column, way, ngrams, [], None, n_hashes, prefix)
         from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -75,8 +75,9 @@ class Vectoriser:
             learner.fit(_documents(table, column))
         except ValueError as error:
             raise ValueError(
-                f"Column {column!r} has no words of two letters or more in {min_documents} of "
-                "the training documents: choose another column of text, or lower min_documents."
+                f"Column {column!r} has no word of two or more letters that occurs in at least "
+                f"{min_documents} of the training documents. Choose another text column, or lower "
+                "min_documents."
             ) from error
         vocabulary = learner.get_feature_names_out().tolist()
         idf = learner.idf_ if way == "tfidf" else None
@@ -110,10 +111,10 @@ class Vectoriser:
 
 
 def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
-    """A missing document counts as an empty one, and is told."""
+    """Add a note if documents are missing. They are read as empty."""
     gaps = count_missing(table[column])
     if gaps:
-        notes.append(f"Column {column!r}: {gaps:,} missing texts were taken as empty.")
+        notes.append(f"Column {column!r}: read {counted(gaps, 'missing text')} as empty.")
 
 
 def _documents(table: Columns, column: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Values that no model can be trained on: infinity, and gaps where they are to be refused."""
+"""Check for values that cannot be used: infinity, and missing values if they are refused."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _ENTRIES_AT_ONCE = 1 << 20
 def require_values(
     table: Any, names: Sequence[str] | None = None, *, refuse: bool = False, where: str = ""
 ) -> None:
-    """Raise where a number is infinite; with `refuse`, also where a value is missing.
+    """Raise if a number is infinite; with `refuse`, also if a value is missing.
 
-    `names` are those of the columns of a matrix. Rows are counted from 1, in `where` if given; so
-    check the whole of a file, for its own row to be told. Gaps of sparse matrices are always
-    refused.
+    `names` are the names of the columns of a matrix, and `where` is the name of the source. The
+    message counts rows from 1, so check a whole file to get the row of the file. Missing values in
+    a sparse matrix always raise.
 
     >>> require_values(Columns({"age": [39, np.inf]}), where="people.csv")
     Traceback (most recent call last):
         ...
-    ValueError: people.csv, row 2: column 'age' is inf. Numbers must be finite: correct the value,
+    ValueError: people.csv, row 2: column 'age' is inf. Numbers must be finite. Correct the value,
     or remove the row.
     """
     if isinstance(table, Columns):
@@ -44,11 +44,11 @@ def require_values(
 
 
 def missing_value(row: int, name: str, where: str = "") -> ValueError:
-    """The error for a gap, in a row counted from 0."""
+    """Return the error for a missing value. `row` counts from 0."""
     return ValueError(
         Message(
-            "{place}: column {name!r} is missing, and missing values are refused. Remove the row, "
-            "fill the gap, or give {missing} to have it filled.",
+            "{place}: column {name!r} has no value, and missing values are refused. Remove the "
+            "row, fill in the value, or have it filled with {missing}.",
             place=_place(row, where),
             name=name,
             missing=Parameter("missing", "mean"),
@@ -77,14 +77,14 @@ def _require_sparse(X: Any, names: Sequence[str] | None, where: str) -> None:
     if not np.isnan(value):
         raise _infinite(row, name, value, where)
     raise ValueError(
-        f"{_place(row, where)}: column {name!r} is missing in a sparse matrix, where gaps are not "
-        "filled. Remove the row, or fill the gap."
+        f"{_place(row, where)}: column {name!r} has no value. Missing values in a sparse matrix "
+        "are not filled. Remove the row, or fill in the value."
     )
 
 
 def _infinite(row: int, name: str, value: float, where: str) -> ValueError:
     return ValueError(
-        f"{_place(row, where)}: column {name!r} is {value:g}. Numbers must be finite: correct the "
+        f"{_place(row, where)}: column {name!r} is {value:g}. Numbers must be finite. Correct the "
         "value, or remove the row."
     )
 

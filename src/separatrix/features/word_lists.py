@@ -1,4 +1,4 @@
-"""Columns of text: whether a document contains a word of a list."""
+"""Features of text columns: whether a document contains a word of a list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class WordLists:
-    """For a column of text, whether a document contains a word of each list.
+    """One feature per word list: 1 if the document contains a word of the list, else 0.
 
     >>> step = WordLists("text", {"positive": ["good", "great"], "negative": ["bad"]})
     >>> step.names
@@ -36,12 +36,14 @@ class WordLists:
         plain = {}
         for name, words in lists.items():
             if isinstance(words, str):
-                raise ValueError(f"The word list {name!r} must be a list. Got {words!r} instead.")
+                raise ValueError(
+                    f"The word list {name!r} must be a list of words. Got {words!r} instead."
+                )
             plain[str(name)] = sorted({str(word).lower() for word in words})
             for word in plain[str(name)]:
                 if not _TOKEN.fullmatch(word):
                     raise ValueError(
-                        f"The word list {name!r} must hold single words. Got {word!r} instead."
+                        f"The word list {name!r} must contain single words. Got {word!r} instead."
                     )
         return cls(column, plain, prefix)
 

@@ -1,4 +1,7 @@
-"""Models in files, and for other libraries: nothing that a file holds is ever executed."""
+"""Save and load models, and export them to other libraries.
+
+The contents of a file are never executed.
+"""
 
 from separatrix.model_files.bundle import Bundle, load_model, save
 from separatrix.model_files.export_onnx import to_onnx

@@ -1,4 +1,4 @@
-"""Schemas of the fitted attributes of estimators: how each is written, and read with checks."""
+"""Schemas that write, read and check the fitted attributes of estimators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _is_classes(value: Any) -> bool:
         return False
 
 
-CLASSES = validated("an array of two classes or more, in their order", _is_classes)
+CLASSES = validated("an array of two or more classes in sorted order", _is_classes)
 INTERCEPT = validated(
     "an array of finite numbers, float32 or float64",
     lambda value: is_array(value, "f", 1, finite=True) and value.dtype.name in WEIGHT_TYPES,
@@ -56,7 +56,7 @@ NAMES = validated(
 )
 
 
-# Weights: a matrix, or compressed rows in four parts.
+# Weights: a matrix, or the four parts of a CSR matrix.
 
 
 def _parts_of_rows(coef: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _parts_of_rows(coef: Any) -> dict[str, Any]:
 
 
 def _is_inside(rows: dict[str, Any]) -> bool:
-    """Whether the indices of compressed rows lead to their entries and columns only."""
+    """Return whether all indices of a CSR matrix are within its entries and columns."""
     data, indices, indptr = rows["data"], rows["indices"], rows["indptr"]
     if not len(indptr) or len(indices) != len(data):
         return False
@@ -83,7 +83,7 @@ _SPARSE = record(
     dict,
     {"data": array("f", 1), "indices": array("i", 1), "indptr": array("i", 1), "columns": COUNT},
     _parts_of_rows,
-).such_that(_is_inside, "be a sparse matrix whose indices do not lead out of it")
+).such_that(_is_inside, "be a sparse matrix whose indices are in range")
 
 
 def _unpack_weights(value: Any, where: str) -> Any:
@@ -105,7 +105,7 @@ WEIGHTS = Schema(
 )
 
 
-# Losses: a name and a margin; code is never in a file.
+# Losses: a name and a margin. A file contains no code.
 
 
 def _parts_of_loss(loss: Loss) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def _parts_of_loss(loss: Loss) -> dict[str, Any]:
     one_vs_rest = isinstance(loss, OneVsRest)
     if base.name not in LOSSES or _make_loss(base.name, base.margin, one_vs_rest) != loss:
         raise ValueError(
-            f"The loss '{loss.name}' is not one of this library, and a model file cannot hold its "
-            f"code. Losses that can be saved: {', '.join(LOSSES)}."
+            f"The loss '{loss.name}' is not part of this library, and a model file cannot contain "
+            f"its code. Losses that can be saved: {', '.join(LOSSES)}."
         )
     return {"name": base.name, "margin": float(base.margin), "one_vs_rest": one_vs_rest}
 
@@ -141,7 +141,7 @@ def _columns_are_alike(history: History) -> bool:
 
 HISTORY = record(
     lambda **columns: History(columns), dict.fromkeys(FIELDS, array("f", 1)), dict
-).such_that(_columns_are_alike, "have one number an epoch in every column")
+).such_that(_columns_are_alike, "have one number per epoch in every column")
 
 
 def _is_direction(value: Any) -> bool:
@@ -173,8 +173,8 @@ KERNEL = record(
 def _parts_of_factor(factor: LowRankFactor) -> dict[str, Any]:
     if callable(factor.kernel.name):
         raise ValueError(
-            "A model whose kernel is a function cannot be saved: a model file holds no code. Use a "
-            f"kernel with a name: {', '.join(map(repr, KERNELS))}."
+            "A model whose kernel is a function cannot be saved, because a model file contains no "
+            f"code. Use one of the named kernels: {', '.join(map(repr, KERNELS))}."
         )
     return vars(factor)
 
@@ -204,8 +204,8 @@ LOW_RANK_FACTOR = record(
     _parts_of_factor,
 ).such_that(
     _is_factor,
-    "have pivots among its rows, with a row for each, and a triangle for them without zeros on the "
-    "diagonal",
+    "have pivots within its rows, one row per pivot, and a triangle of that size without zeros on "
+    "the diagonal",
 )
 
 SIGMOIDS = optional(
@@ -217,9 +217,9 @@ SIGMOIDS = optional(
 
 
 def _pack_state(state: State) -> Any:
-    """Where a run stands; what a pass over the data finds again is left out."""
+    """Convert the state of a run, without the parts that a pass over the data recomputes."""
     if state.duals or state.memory:
-        raise ValueError("The state of the run holds more than weights: fit the model again.")
+        raise ValueError("The state of the run contains more than weights. Fit the model again.")
     return STATE_OF_WEIGHTS.pack(state)
 
 
@@ -236,6 +236,6 @@ def _is_of_one_run(state: State) -> bool:
 
 STATE = optional(
     Schema(_pack_state, STATE_OF_WEIGHTS.unpack).such_that(
-        _is_of_one_run, "be of one run, with finite weights of one shape and type"
+        _is_of_one_run, "belong to one run, with finite weights of the same shape and type"
     )
 )

@@ -1,4 +1,4 @@
-"""Models in files: alone, or with all that leads from raw data to their answers."""
+"""Save and load models, alone or together with the preparation of their raw data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from separatrix.model_files.model_state import from_state, require_known, to_sta
 from separatrix.packing import pack, unpack
 from separatrix.packing.schemas import fields_of
 
-# The classes that a file may name, and the modules they are in.
+# The classes that a file may name, and their modules.
 PREPARATIONS = {"Preparation": "separatrix.features.preparation"}
 
 
 class Preparation(Protocol):
-    """What turns raw data into the matrix that a model sees, and can be made of plain values."""
+    """A converter from raw data to the features of a model that can be stored as plain values."""
 
     def transform(self, table: Any, /, notes: list[str] | None = None) -> Any: ...
     def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]: ...
@@ -31,15 +31,15 @@ class Preparation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A model with the way from raw data to it, and what is known of it.
+    """A model with the preparation of its raw data, a fingerprint of the data, and metrics.
 
     Parameters
     ----------
-    estimator : a fitted classifier of this library
-    preparation : what was fitted to the training data to make numbers of it; None if the model
-        takes the data as they are
-    fingerprint : the sha256 of the data it was trained on, 64 hexadecimal digits, or None
-    metrics : what was measured of it: a dict of numbers, text, lists and dicts of such
+    estimator : fitted classifier of this library
+    preparation : fitted preparation that converts raw data to features; None if the model takes the
+        data unchanged
+    fingerprint : SHA-256 of the training data, 64 hexadecimal digits, or None
+    metrics : dict of measured values; it may contain numbers, text, lists and dicts
 
     >>> from separatrix import Bundle, LogisticRegression, load_model, save
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
@@ -56,32 +56,32 @@ class Bundle:
 
     @property
     def classes_(self) -> Array:
-        """The classes, in the order of the columns of `predict_proba`."""
+        """Classes, in the order of the columns of `predict_proba`."""
         return self.estimator.classes_
 
     def transform(self, source: Any, notes: list[str] | None = None) -> Any:
-        """The matrix that the model sees: of raw data, or of a `Source` of such.
+        """Return the feature matrix of raw data or of a `Source`.
 
-        What was filled in or left out is appended to `notes`; without them it is warned of.
+        Filled, unknown and dropped values are reported in `notes`, or in a warning if it is None.
         """
-        # A frame may have a column that is called "table".
+        # A data frame may have a column named "table".
         table = source if hasattr(source, "columns") else getattr(source, "table", source)
         return table if self.preparation is None else self.preparation.transform(table, notes)
 
     def predict(self, source: Any) -> Array:
-        """The class of every row of raw data."""
+        """Return the predicted class of every row of raw data."""
         return self.estimator.predict(self.transform(source))
 
     def predict_proba(self, source: Any) -> Array:
-        """The probability of every class, (n, C), for every row of raw data."""
+        """Return the probabilities of the classes, (n, C), for the rows of raw data."""
         return self.estimator.predict_proba(self.transform(source))
 
     def decision_function(self, source: Any) -> Array:
-        """The scores of every row of raw data."""
+        """Return the scores of the rows of raw data."""
         return self.estimator.decision_function(self.transform(source))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bundle to a file, from which `load_model` makes it again."""
+        """Write the bundle to a file that `load_model` can read."""
         model, arrays = to_state(self.estimator)
         _require_fingerprint(self.fingerprint)
         metrics = None if self.metrics is None else dict(self.metrics)
@@ -94,9 +94,10 @@ class Bundle:
 
 
 def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None:
-    """Write a fitted classifier, or a Bundle, to a file.
+    """Write a fitted classifier or a Bundle to a file.
 
-    The file is written beside its place and then moved there: an error leaves what was there.
+    The file is written under a temporary name and then renamed, so that after an error an existing
+    file is unchanged.
 
     >>> from separatrix import LogisticRegression, load_model, save
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
@@ -113,10 +114,10 @@ def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """What was saved: a fitted classifier, or a Bundle.
+    """Load a fitted classifier or a Bundle from a file.
 
-    Nothing of the file is executed. A file that is damaged, foreign or of a later format is refused
-    with a ValueError that says so.
+    The contents of the file are never executed. A file that is damaged, is not a model file or has
+    a newer format raises a ValueError.
     """
     content, arrays = read(path)
     try:
@@ -146,7 +147,8 @@ def _pack_preparation(preparation: Preparation | None, arrays: dict[str, Array])
     name = type(preparation).__name__
     if name not in PREPARATIONS:
         raise TypeError(
-            f"A Bundle's preparation is one of {', '.join(PREPARATIONS)}. Got {name} instead."
+            f"The preparation of a Bundle must be one of {', '.join(PREPARATIONS)}. Got {name} "
+            "instead."
         )
     state, own = preparation.to_state()
     return {
@@ -161,7 +163,7 @@ def _unpack_preparation(plain: Any, arrays: Mapping[str, Array]) -> Preparation 
         return None
     name, state, own = fields_of(plain, "preparation", "kind", "state", "arrays")
     if not isinstance(name, str) or name not in PREPARATIONS:
-        raise ValueError(f"its preparation is none of {', '.join(PREPARATIONS)}.")
+        raise ValueError(f"its preparation must be one of {', '.join(PREPARATIONS)}.")
     kind: type[Preparation] = getattr(importlib.import_module(PREPARATIONS[name]), name)
     state = unpack(state, "preparation", arrays)
     own = unpack(own, "preparation.arrays", arrays)
@@ -173,5 +175,6 @@ def _unpack_preparation(plain: Any, arrays: Mapping[str, Array]) -> Preparation 
 def _require_fingerprint(value: Any) -> None:
     if value is not None and not (isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value)):
         raise ValueError(
-            f"A fingerprint is 64 hexadecimal digits, or None. Got {str(value)[:80]!r}."
+            "A fingerprint must be 64 hexadecimal digits, or None. "
+            f"Got {str(value)[:80]!r} instead."
         )

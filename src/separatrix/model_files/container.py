@@ -1,12 +1,11 @@
-"""One file of named arrays and a document, written whole or not at all.
+"""Read and write the file format of models: a document and named arrays in a safetensors file.
 
-The file is a safetensors file: eight bytes, a header, the arrays. The header's metadata has one
-entry, "separatrix", a JSON text
+The metadata in the header of the file has one entry, "separatrix", a JSON text
 
     {"format": 1, "versions": {"separatrix": ..., "numpy": ...}, "sha256": ..., "content": ...}
 
-whose sum is over the content and the arrays, so that a damaged file is told from a good one.
-Nothing in it is ever executed, and nothing is allocated that is larger than the file.
+The checksum covers the content and the arrays, to detect damage. The contents of a file are never
+executed, and reading never allocates more memory than the size of the file.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ FORMAT = 1
 KEY = "separatrix"
 HEADER_LIMIT = 1 << 26  # bytes; safetensors itself reads up to 10^8
 AXES = 8
-REASON = 300  # characters
-# By the names that safetensors gives them.
+REASON = 300  # maximum length of a reason in a message
+# The types of arrays, by their names in safetensors.
 TYPES = frozenset(
     ["BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"]
 )
 
 Content = dict[str, Any]
 Upgrade = Callable[[Content, dict[str, Array]], tuple[Content, dict[str, Array]]]
-# UPGRADES[n] makes format n + 1 of format n: files of all older versions are read through these.
+# UPGRADES[n] converts format n to format n + 1. They are needed to read files of older versions.
 UPGRADES: Mapping[int, Upgrade] = {}
 
 
 def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, Array]) -> None:
-    """Write a file: on any error, what was there before is there still.
+    """Write a model file. After an error, an existing file is unchanged.
 
     >>> write("two.sx", {"name": "two"}, {"x": np.array([2.0])})
     >>> read("two.sx")
@@ -62,22 +61,23 @@ def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, A
         data = save(dict(arrays), metadata={KEY: to_json(document)})
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"The model has text that is not Unicode: {quoted(error.object[error.start :][:1])} is "
-            "half a character. Rename the class or feature that has it."
+            f"The model has text that is not valid Unicode: "
+            f"{quoted(error.object[error.start :][:1])} is half of a surrogate pair. Rename the "
+            "class or feature that contains it."
         ) from None
     header = int.from_bytes(data[:8], "little")
     if header > HEADER_LIMIT:
         raise ValueError(
-            f"The model needs a header of {header} bytes, and a file may have {HEADER_LIMIT}. Text "
-            "is what takes room there: use fewer words (min_df, max_features) or hashing."
+            f"The model needs a header of {header} bytes, but at most {HEADER_LIMIT} are allowed. "
+            "The header contains all text: use fewer words (min_df, max_features) or hashing."
         )
     replace_file(Path(path), data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:
-    """The content and the arrays of a file, in the newest format.
+    """Return the content and the arrays of a model file, converted to the newest format.
 
-    A file that is damaged, foreign or from a later version gives a ValueError that says which.
+    A file that is damaged, is not a model file or has a newer format raises a ValueError.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -90,9 +90,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Content, dict[str, Array]]:
         raise damaged_file_error(path, f"{_first_lower(str(error))}.") from None
     content = document["content"]
     if document.get("sha256") != _sum(content, arrays):
-        raise damaged_file_error(
-            path, "its contents do not have the sum that was written with them."
-        )
+        raise damaged_file_error(path, "its contents do not match their checksum.")
     return upgrade(content, arrays, document["format"], UPGRADES, FORMAT)
 
 
@@ -103,37 +101,37 @@ def upgrade(
     upgrades: Mapping[int, Upgrade],
     newest: int,
 ) -> tuple[Content, dict[str, Array]]:
-    """Bring what was found in an older format to the newest, one format after the other."""
+    """Convert content of an older format to the newest format, one step at a time."""
     for number in range(found, newest):
         content, arrays = upgrades[number](content, arrays)
     return content, arrays
 
 
 def damaged_file_error(path: str | os.PathLike[str], reason: str) -> ValueError:
-    """The error for a file that is no good model file; a reason may quote all that is in it."""
+    """Return the error for an invalid file. The reason is cut off, as it may quote the content."""
     if len(reason) > REASON:
         reason = f"{reason[:REASON]} ..."
     return ValueError(
-        f"{os.fspath(path)} is damaged, or no model file of Separatrix: {reason} Nothing was "
-        "loaded. Take another copy of the file, or save the model again."
+        f"{os.fspath(path)} is damaged or is not a Separatrix model file: {reason} Nothing was "
+        "loaded. Use another copy of the file, or save the model again."
     )
 
 
 def _require_plausible(path: str | os.PathLike[str]) -> None:
-    """Raise unless this is a file that begins with the length of a header that it can hold."""
+    """Raise unless this is a regular file that is as long as its first bytes declare."""
     status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):  # to open a pipe would be to wait
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would block
         raise damaged_file_error(path, "it is a folder, a pipe or a device.")
     with open(path, "rb") as file:
         start = file.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8:
-        raise damaged_file_error(path, f"it has {len(start)} bytes.")
+        raise damaged_file_error(path, f"it has only {len(start)} bytes.")
     if length > min(status.st_size - 8, HEADER_LIMIT):
         raise damaged_file_error(
             path,
-            f"it begins with the length of a header of {length} bytes, and has "
-            f"{status.st_size - 8} bytes after that.",
+            f"it declares a header of {length} bytes, but has only {status.st_size - 8} more "
+            "bytes.",
         )
 
 
@@ -146,18 +144,19 @@ def _document(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) 
     try:
         document = from_json(text)
     except ValueError as error:
-        raise damaged_file_error(path, f"its document is no JSON ({error}).") from None
+        raise damaged_file_error(path, f"its document is not valid JSON ({error}).") from None
     if not isinstance(document, dict):
-        raise damaged_file_error(path, "its document is no JSON object.")
+        raise damaged_file_error(path, "its document is not a JSON object.")
     number = document.get("format")
     if type(number) is not int or number < 1:
         raise damaged_file_error(
-            path, f"its format is {quoted(number)}, and should be a number from 1 on."
+            path, f"its format must be a whole number >= 1, but is {quoted(number)}."
         )
     if number > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} is a model file of format {number}, written by separatrix "
-            f"{_writer(document)}. This version reads formats up to {FORMAT}: install a newer one."
+            f"{_writer(document)}. This version reads formats up to {FORMAT}. Install a newer "
+            "version."
         )
     if not isinstance(document.get("content"), dict):
         raise damaged_file_error(path, "its document has no content.")
@@ -174,19 +173,21 @@ def _array(path: str | os.PathLike[str], file: Any, name: str) -> Array:
     kind, shape = part.get_dtype(), part.get_shape()
     if kind not in TYPES or len(shape) > AXES or max(shape, default=0) > np.iinfo(np.intp).max // 8:
         raise damaged_file_error(
-            path, f"the array {quoted(name)} is of type {kind} and shape {quoted(shape)}."
+            path,
+            f"the array {quoted(name)} has the type {kind} and the shape {quoted(shape)}, which "
+            "are not supported.",
         )
     try:
         array: Array = np.require(file.get_tensor(name), requirements=["C", "A", "W"])
-    except ValueError as error:  # a shape of no entries whose axes are too long
-        raise damaged_file_error(path, f"the array {quoted(name)} cannot be: {error}.") from None
+    except ValueError as error:  # an empty array with axes that are too long
+        raise damaged_file_error(path, f"the array {quoted(name)} is invalid: {error}.") from None
     if kind == "BOOL" and (array.view(np.uint8) > 1).any():
-        raise damaged_file_error(path, f"the array {quoted(name)} of truth values has others.")
+        raise damaged_file_error(path, f"the boolean array {quoted(name)} has other values.")
     return array
 
 
 def _sum(content: Content, arrays: Mapping[str, Array]) -> str:
-    """The sha256 of a content and its arrays, with names, types and shapes."""
+    """Return the SHA-256 of the content and of the names, types, shapes and bytes of the arrays."""
     out = hashlib.sha256(to_json(content).encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]

@@ -1,4 +1,4 @@
-"""Fitted models as ONNX graphs."""
+"""Export fitted models as ONNX graphs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.plain_model import PlainModel
 
-OPSET = 17  # of ONNX: read by all of onnxruntime since 1.12
-IR_VERSION = 8  # and the version of the file that goes with it
+OPSET = 17  # supported by onnxruntime since version 1.12
+IR_VERSION = 8  # the file version that belongs to this opset
 
 
 def to_onnx(model: LinearClassifier) -> Any:
-    """A fitted classifier as an ONNX model, with float64 arithmetic; needs the extra `onnx`.
+    """Convert a fitted classifier to an ONNX model. Needs the extra `onnx`.
 
-    Its input is "X" (n, d); its outputs are "label" (n,), "scores", what `decision_function` gives,
-    and, if the model has them, "probabilities" (n, C). `onnx.save` writes it to a file.
+    The arithmetic is float64. The input is "X" (n, d). The outputs are "label" (n,), "scores" (the
+    decision function) and, if the model has probabilities, "probabilities" (n, C). `onnx.save`
+    writes the model to a file.
 
     >>> from separatrix import LogisticRegression, to_onnx
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
@@ -29,13 +30,13 @@ def to_onnx(model: LinearClassifier) -> Any:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs the package onnx: pip install 'separatrix[onnx]'."
+            "to_onnx needs the package onnx. Install it with pip install 'separatrix[onnx]'."
         ) from error
     return _OnnxWriter(onnx, PlainModel.of(model), getattr(model, "_sigmoids", None)).model()
 
 
 class _OnnxWriter:
-    """The graph of one model, node by node."""
+    """Builds the ONNX graph of one model."""
 
     def __init__(self, onnx: Any, plain: PlainModel, sigmoids: Any) -> None:
         self.onnx, self.plain, self.sigmoids = onnx, plain, sigmoids
@@ -71,7 +72,7 @@ class _OnnxWriter:
         return out
 
     def add(self, kind: str, *inputs: str, name: str | None = None, **options: Any) -> str:
-        """One more node; the name of what it gives."""
+        """Add a node and return the name of its output."""
         name = name or f"{kind.lower()}{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **options))
         return name
@@ -91,7 +92,7 @@ class _OnnxWriter:
         self.add("Gather", self.constant(self.known_classes()), number, name="label")
 
     def known_classes(self) -> Array:
-        """The classes in a type that ONNX has: text, or numbers of 64 bits."""
+        """Return the classes in a type that ONNX supports: text or 64-bit numbers."""
         classes = self.plain.classes
         if classes.dtype.kind in "US" or isinstance(classes[0], str):
             return np.array([str(label) for label in classes], object)
@@ -113,7 +114,7 @@ class _OnnxWriter:
             return
         P = self.sigmoid(Z)
         if link == "sigmoid":
-            # Of -z and not 1 - p, which has no digits left where p is near 1.
+            # sigmoid(-z), because 1 - p loses all digits if p is close to 1.
             first = self.sigmoid(self.add("Neg", Z))
             self.add("Concat", first, P, axis=1, name="probabilities")
             return
@@ -125,6 +126,6 @@ class _OnnxWriter:
         self.add("Where", some, share, even, name="probabilities")
 
     def sigmoid(self, Z: str) -> str:
-        """1 / (1 + exp(-z)): onnxruntime's own is good to some seven digits only."""
+        """Add 1 / (1 + exp(-z)); the Sigmoid of onnxruntime has only about seven correct digits."""
         one = self.constant(np.array(1.0))
         return self.add("Div", one, self.add("Add", one, self.add("Exp", self.add("Neg", Z))))

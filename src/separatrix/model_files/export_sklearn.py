@@ -1,4 +1,4 @@
-"""Fitted models for other libraries: scikit-learn and ONNX."""
+"""Export fitted models to scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from separatrix.model_files.plain_model import PlainModel
 
 
 def to_sklearn(model: LinearClassifier) -> Any:
-    """A fitted scikit-learn classifier that predicts the same.
+    """Return a fitted scikit-learn classifier with the same predictions.
 
-    A LogisticRegression where there are probabilities by sigmoid or softmax, an SGDClassifier where
-    each class has its own, and a LinearSVC where there are none; within a FixedThresholdClassifier
-    where a threshold was chosen. Probabilities that were calibrated by folds are left out.
+    It is a LogisticRegression if the model has sigmoid or softmax probabilities, an SGDClassifier
+    for one-vs-rest probabilities, and a LinearSVC without probabilities. If a threshold was chosen,
+    it is wrapped in a FixedThresholdClassifier. Calibrated probabilities are not exported.
 
     >>> from separatrix import LogisticRegression, to_sklearn
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
@@ -32,13 +32,14 @@ def to_sklearn(model: LinearClassifier) -> Any:
     kinds = {"each": SGDClassifier(loss="log_loss"), "": LinearSVC()}
     out = kinds.get(plain.link, LogisticRegression())
     out.classes_, out.coef_, out.intercept_ = plain.classes, plain.coef.copy(), plain.intercept
-    if plain.ties:  # scikit-learn's are of the first class: the next larger bias breaks them
+    # scikit-learn assigns a score of 0 to the first class; the next larger bias changes that.
+    if plain.ties:
         out.intercept_ = np.nextafter(plain.intercept, np.inf)
     _name_features(model, out)
     out.n_iter_ = model.n_iter_
     if plain.threshold == 0.0:
         return out
-    # Theirs is at or above, ours above.
+    # scikit-learn predicts the second class at the threshold, Separatrix only above it.
     above = float(np.nextafter(plain.threshold, np.inf))
     fixed = FixedThresholdClassifier(
         FrozenEstimator(out), threshold=above, response_method="decision_function"

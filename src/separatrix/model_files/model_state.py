@@ -1,7 +1,7 @@
-"""What is state of each estimator: the one table by which models are written and read.
+"""Convert fitted estimators to JSON and arrays, and restore them.
 
-An attribute that is not in the table is not saved; a class that is not in it is neither written nor
-made, whatever a file says.
+One table lists the estimators and their saved attributes. Attributes that are not in the table are
+not saved, and a file cannot make an object of any other class.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from separatrix.packing import Schema, pack, unpack
 from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, fields_of, validated
 from separatrix.training.schemas import CERTIFICATE
 
-# How many slots the state of a run has, by solver and rule.
+# Number of slots in the state of a run, by solver and update rule.
 SLOTS = {
     ("gradient", "plain"): 0,
     ("gradient", "momentum"): 1,
@@ -66,7 +66,7 @@ LINEAR_CLASSIFIER: dict[str, Schema] = {
 }
 EPOCH_CLASSIFIER = LINEAR_CLASSIFIER | {
     "_state_of": validated(
-        "a solver, a rule and a number of outputs",
+        "a solver, an update rule and a number of outputs",
         lambda value: (
             isinstance(value, tuple)
             and [type(part) for part in value[2:]] == [int]
@@ -99,7 +99,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LogisticRegressionCV: CROSS_VALIDATED_CLASSIFIER,
     LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
-# What a fit may lack; and what the mean of the models of several folds lacks.
+# Attributes that not every fit has, and attributes that an average over folds does not have.
 OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})
 VERDICT = frozenset(
     [
@@ -118,17 +118,17 @@ BY_NAME = {cls.__name__: cls for cls in TABLE}
 
 
 def require_known(estimator: Any) -> None:
-    """Raise if an object is none of the estimators of the table; a subclass is none."""
+    """Raise unless the class of an estimator is in the table. Subclasses are not allowed."""
     if type(estimator) not in TABLE:
         raise TypeError(
-            f"A model file holds one of {', '.join(BY_NAME)}. Got {type(estimator).__name__} "
-            "instead: save the classifier inside it (best_estimator_ of a search, the last step of "
-            "a pipeline)."
+            f"Only these classifiers can be saved: {', '.join(BY_NAME)}. Got "
+            f"{type(estimator).__name__} instead. From a search, save best_estimator_; from a "
+            "pipeline, save its last step."
         )
 
 
 def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """A fitted estimator as JSON and arrays.
+    """Convert a fitted estimator to JSON and arrays.
 
     >>> model = Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
     >>> content, arrays = to_state(model)
@@ -143,7 +143,7 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     arrays: dict[str, Array] = {}
     params = estimator.get_params(deep=False)
     losses = [name for name, value in params.items() if isinstance(value, Loss)]
-    # What cannot be saved of the fit is said before what cannot be of the parameters.
+    # Fitted attributes come first, so that their errors are reported before those of parameters.
     fitted = {
         name: pack(part.pack(vars(estimator)[name]), name, arrays)
         for name, part in TABLE[kind].items()
@@ -163,7 +163,8 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         from_state(content, arrays)
     except ValueError as error:
         raise ValueError(
-            f"{kind.__name__} cannot be saved, for it could not be loaded: {error} Fit it again."
+            f"This {kind.__name__} cannot be saved, because it could not be loaded: {error} Fit it "
+            "again."
         ) from None
     return content, arrays
 
@@ -173,18 +174,18 @@ def _pack_parameter(kind: type, name: str, value: Any, arrays: dict[str, Array])
         return pack(value, f"parameters.{name}", arrays)
     except ValueError as error:
         raise ValueError(
-            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} What was learnt "
-            f"does not change by it: save after set_params({name}=...) with a plain one."
+            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} Replace it with "
+            f"set_params({name}=...) before saving. This does not change the fitted model."
         ) from None
 
 
 def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
-    """The estimator that `to_state` was given; a ValueError for what is none."""
+    """Restore the estimator that was given to `to_state`; raise a ValueError if it is invalid."""
     name, given, losses, fitted = fields_of(
         content, "model", "estimator", "parameters", "losses", "fitted"
     )
     if not isinstance(name, str) or name not in BY_NAME:
-        raise ValueError(f"it holds no estimator of this version: {', '.join(BY_NAME)}.")
+        raise ValueError(f"its estimator must be one of {', '.join(BY_NAME)}.")
     estimator = BY_NAME[name](**_parameters(name, given, losses, arrays))
     table = TABLE[type(estimator)]
     if not isinstance(fitted, dict):
@@ -192,8 +193,8 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
     may_lack = OPTIONAL | VERDICT if isinstance(estimator, PenaltyCV) else OPTIONAL
     wrong = (set(fitted) - set(table)) | (set(table) - set(fitted) - may_lack)
     if wrong:
-        has = "has" if min(wrong) in fitted else "lacks"
-        raise ValueError(f"it {has} the attribute {min(wrong)!r}, unlike a {name}.")
+        fault = "unknown" if min(wrong) in fitted else "missing"
+        raise ValueError(f"the attribute {min(wrong)!r} of {name} is {fault}.")
     for attribute, tree in fitted.items():
         value = unpack(tree, attribute, arrays)
         setattr(estimator, attribute, table[attribute].unpack(value, attribute))
@@ -205,7 +206,7 @@ def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
 
 def _parameters(name: str, given: Any, losses: Any, arrays: Mapping[str, Array]) -> dict[str, Any]:
     if not isinstance(given, dict) or not isinstance(losses, dict) or set(given) & set(losses):
-        raise ValueError("its parameters must be objects, each parameter in one.")
+        raise ValueError("its parameters and losses must be objects without common names.")
     unknown = (set(given) | set(losses)) - set(BY_NAME[name]._get_param_names())
     if unknown:
         raise ValueError(f"{name} has no parameter {min(unknown)!r}.")
@@ -214,7 +215,7 @@ def _parameters(name: str, given: Any, losses: Any, arrays: Mapping[str, Array])
 
 
 def _require_consistent(model: LinearClassifier) -> None:
-    """Raise unless all that has the shape of the weights has it."""
+    """Raise unless the shapes of all attributes are consistent."""
     n_classes, n_outputs, d = len(model.classes_), len(model.intercept_), model.n_features_in_
     factor = getattr(model, "factor_", None)
     width = d if factor is None else factor.rank
@@ -243,5 +244,6 @@ def _require_consistent(model: LinearClassifier) -> None:
     for name, holds in claims.items():
         if not holds:
             raise ValueError(
-                f"{name} does not fit {n_classes} classes, {n_outputs} outputs and {d} features."
+                f"{name} is not consistent with {n_classes} classes, {n_outputs} outputs and {d} "
+                "features."
             )

@@ -1,4 +1,4 @@
-"""What a fitted model computes, in the form that other libraries know."""
+"""The parameters of a fitted model in the form that other libraries use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True, eq=False)
 class PlainModel:
-    """What a model computes, in the form that other libraries know.
+    """The parameters of a fitted model in the form that other libraries use.
 
-    Scores X coef.T + intercept: one output for two classes, else one for every class. `link` makes
-    probabilities of them: "sigmoid", "softmax", "each" (a sigmoid of every score, divided by their
-    sum) or "" for none. Of two classes it is the second if the score is above `threshold`, or, with
-    `ties`, at it.
+    The scores are X coef.T + intercept, one output for two classes, else one per class. `link`
+    converts scores to probabilities: "sigmoid", "softmax", "each" (a sigmoid of every score,
+    divided by their sum) or "" for none. With two classes, the second is predicted if the score is
+    above `threshold`, and with `ties` also if it is equal to it.
     """
 
     classes: Array
@@ -36,13 +36,13 @@ class PlainModel:
     def of(cls, model: Any) -> PlainModel:
         if not isinstance(model, LinearClassifier):
             raise TypeError(
-                f"Classifiers of this library can be exported. Got {type(model).__name__} instead: "
-                "of a Bundle, export its estimator."
+                "Only classifiers of this library can be exported. Got "
+                f"{type(model).__name__} instead. From a Bundle, export its estimator."
             )
         if model._feature_map_key() is not None:
             raise TypeError(
-                f"A {type(model).__name__} cannot be exported: its weights are not those of "
-                "features. Keep it in a model file, by save."
+                f"A {type(model).__name__} cannot be exported, because its weights do not belong "
+                "to features. Use save to write it to a model file."
             )
         check_is_fitted(model)
         classes = model.classes_

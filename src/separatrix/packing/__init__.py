@@ -1,9 +1,9 @@
-"""What is put into files: objects as plain values and arrays, and back with every part checked.
+"""Convert objects to plain values and arrays for files, and restore them with every part checked.
 
     object  <- schemas.Schema ->  plain values  <- plain_values ->  JSON and named arrays
 
-Model files, checkpoints and studies are all written and read in these two steps. Nothing that a
-file holds is ever executed.
+Model files, checkpoints and studies are all written and read in these two steps. The contents of a
+file are never executed.
 """
 
 from separatrix.packing.plain_values import (

@@ -1,6 +1,6 @@
-"""The schema of messages: text, and the parameters that it names, as plain values.
+"""The schema of messages: their text and the parameters they name, as plain values.
 
-A message that names no parameter is its text. Any other is a list of its pieces:
+A message without parameters is stored as text. Any other message is stored as a list of pieces:
 
     ["Raise ", {"parameter": "max_iter"}, "."]
     ["stopped at ", {"parameter": "tol", "value": 0.001, "form": "g"}]
@@ -16,8 +16,8 @@ from typing import Any
 from separatrix.errors import NAMING_FORMS, Message, Parameter
 from separatrix.packing.schemas import Schema, is_number, is_text, schema_error
 
-# A template from a file must not be one that reads attributes or fills the memory, so a file holds
-# no template: only these forms of a value.
+# A format template from a file could read attributes or fill the memory. So files contain no
+# templates, and only these format specifications of a value.
 _FORM = re.compile(rf"{'|'.join(NAMING_FORMS)}|(\.\d{{1,2}})?[defg]?")
 
 
@@ -72,7 +72,7 @@ def _unpack(value: Any, where: str) -> str:
         return Message(template, **parameters)
     except (TypeError, ValueError) as error:
         raise schema_error(
-            where, f"name parameters in forms that their values have ({error})", value
+            where, f"name parameters with formats that fit their values ({error})", value
         ) from None
 
 
@@ -83,11 +83,11 @@ def _unpacked_parameter(piece: Any, where: str) -> tuple[Parameter, str]:
         "form",
         "of",
     }:
-        raise schema_error(where, "be text, or a parameter with its value and form", piece)
+        raise schema_error(where, "be text, or a parameter with its value and format", piece)
     rest = dict(piece)
     name, form, of = rest.pop("parameter"), rest.pop("form", ""), rest.pop("of", "")
     if not all(map(is_text, (name, form, of))) or not _FORM.fullmatch(form):
-        raise schema_error(where, "be a parameter with a name, and a form such as 'g'", piece)
+        raise schema_error(where, "be a parameter with a name, and a format such as 'g'", piece)
     value = rest.get("value")
     if value is not None and not (is_text(value) or is_number(value) or isinstance(value, bool)):
         raise schema_error(

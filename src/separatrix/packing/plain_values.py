@@ -1,18 +1,18 @@
-"""Plain Python values as JSON and arrays, and back, with nothing changed on the way.
+"""Convert plain Python values to JSON and arrays, and restore exactly the same values.
 
-None, bool, int, str, finite float, list, and dict with keys of text are themselves in JSON. What
-JSON does not know is an object with one key that begins with a dollar:
+None, bool, int, str, finite float, list, and dict with text keys are stored as they are. Other
+values are stored as an object whose first key begins with a dollar sign:
 
     {"$float": "inf"}                         also "-inf" and "nan"
     {"$tuple": [...]}
     {"$pairs": [[key, value], ...]}           a dict with other keys
-    {"$scalar": ["float32", 0.5]}             a scalar of numpy's
-    {"$array": "coef_"}                       an array of numbers, by its name among the arrays
-    {"$strings": ["no", "yes"], "width": 3}   an array of text, so many characters an entry
+    {"$scalar": ["float32", 0.5]}             a numpy scalar
+    {"$array": "coef_"}                       an array of numbers, by name
+    {"$strings": ["no", "yes"], "width": 3}   an array of text with `width` characters per entry
     {"$objects": ["no", "yes"]}               an array of Python values
 
-`pack` gives JSON and named arrays; `to_json` writes the JSON as text; `to_arrays` puts that text
-among the arrays, for files that hold arrays alone.
+`pack` returns JSON and named arrays, and `to_json` writes the JSON as text. For files that contain
+only arrays, `to_arrays` stores this text as one of the arrays.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-DEPTH = 32  # levels of lists in lists
-CHARACTERS = 1 << 25  # of all entries of an array of text: the padding is in no file's size
+DEPTH = 32  # levels of nested lists
+CHARACTERS = 1 << 25  # in an array of text with its padding, which a small file could declare
 NUMBERS = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 )
@@ -37,7 +37,7 @@ TREE = "values"  # the array that holds the JSON of `to_arrays`
 
 
 def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
-    """A value as JSON; its arrays are added to `arrays` under names that begin with `where`.
+    """Convert a value to JSON. Its arrays are added to `arrays`; their names begin with `where`.
 
     >>> arrays = {}
     >>> pack({"C": np.inf, "init": (np.zeros(2), 1)}, "parameters", arrays)
@@ -53,7 +53,7 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
 
     if value is None or type(value) in (bool, int):
         return value
-    if isinstance(value, str):  # a message is plain text, too
+    if isinstance(value, str):  # includes messages, which become plain text
         return str(value)
     if type(value) is float:
         return value if math.isfinite(value) else {"$float": str(value)}
@@ -76,8 +76,8 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
     if type(value) is np.ndarray:
         return _pack_array(value, where, arrays, inner)
     raise ValueError(
-        f"{where} is of type {type(value).__name__}: a file holds numbers, text and arrays, and "
-        "nothing else."
+        f"{where} is of type {type(value).__name__}, but a file can contain only numbers, text and "
+        "arrays."
     )
 
 
@@ -98,13 +98,13 @@ def _pack_array(
     if value.ndim == 1 and value.dtype == object:
         return {"$objects": [inner(part, k) for k, part in enumerate(value)]}
     raise ValueError(
-        f"{where} is an array of type {value.dtype} with {value.ndim} axes: a file holds arrays "
-        "of numbers, and lists of text."
+        f"{where} is an array of type {value.dtype} with {value.ndim} axes, but a file can contain "
+        "only arrays of numbers and one-dimensional arrays of text."
     )
 
 
 def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) -> Any:
-    """What `pack` was given; a ValueError in words for what it cannot have made.
+    """Restore the value that was given to `pack`; raise a ValueError for invalid JSON or arrays.
 
     >>> unpack({"C": {"$float": "inf"}, "folds": {"$tuple": [3, 5]}}, "parameters", {})
     {'C': inf, 'folds': (3, 5)}
@@ -122,25 +122,25 @@ def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) 
         if not tag.startswith("$"):
             return {key: inner(part, key) for key, part in value.items()}
         if tag not in _TAGS:
-            raise ValueError(f"{where} is a {tag!r}, which this version does not know.")
+            raise ValueError(f"{where} has the tag {tag!r}, which this version does not know.")
         return _TAGS[tag](value, where, arrays, inner)
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{where} is a number too large to be one.")
+        raise ValueError(f"{where} is a number that is too large for float64.")
     return value
 
 
 def to_json(tree: Any) -> str:
-    """The JSON text of what `pack` gave."""
+    """Return the JSON text of the result of `pack`."""
     return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 def from_json(text: str) -> Any:
-    """What a JSON text holds; a ValueError for any other text, however deep.
+    """Parse a JSON text; raise a ValueError if it is invalid or nested too deeply.
 
     >>> from_json("[NaN]")
     Traceback (most recent call last):
         ...
-    ValueError: NaN is no JSON
+    ValueError: NaN is not valid JSON
     """
     try:
         return json.loads(text, parse_constant=_refuse_constant)
@@ -149,13 +149,13 @@ def from_json(text: str) -> Any:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not valid JSON")
 
 
 def to_arrays(values: Mapping[str, Any]) -> dict[str, Array]:
-    """Named plain values as named arrays, of which one holds all that is no array, as JSON.
+    """Convert named plain values to named arrays (copies).
 
-    The arrays are copies.
+    One of the arrays, 'values', contains everything that is not an array, as JSON.
 
     >>> arrays = to_arrays({"epoch": 3, "model": {"W": np.zeros(2)}})
     >>> arrays["model.W"], arrays["values"].item()
@@ -170,13 +170,13 @@ def to_arrays(values: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def from_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """What `to_arrays` was given, as copies; a ValueError in words for what it cannot have made."""
+    """Restore copies of the values that were given to `to_arrays`; raise ValueError if invalid."""
     text = arrays.get(TREE)
     if text is None or text.dtype.kind != "U" or text.ndim:
-        raise ValueError(f"There is no text {TREE!r} among the arrays.")
+        raise ValueError(f"The arrays must contain the text {TREE!r}.")
     tree = from_json(str(text))
     if not isinstance(tree, dict):
-        raise ValueError(f"The text {TREE!r} is no JSON object.")
+        raise ValueError(f"The text {TREE!r} must be a JSON object.")
     copies = {name: np.array(array) for name, array in arrays.items()}
     return {name: unpack(value, name, copies) for name, value in tree.items()}
 
@@ -184,7 +184,7 @@ def from_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 def _float(value: Any, where: str, *_: Any) -> float:
     word = value["$float"]
     if not isinstance(word, str) or word not in NOT_FINITE:
-        raise ValueError(f"{where} is the number {word!r}; it can be inf, -inf or nan.")
+        raise ValueError(f"{where} must be inf, -inf or nan. Got {word!r} instead.")
     return NOT_FINITE[word]
 
 
@@ -201,7 +201,7 @@ def _pairs(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]
         try:
             out[key] = inner(part, n)
         except TypeError:
-            raise ValueError(f"{where} has a key that cannot be one.") from None
+            raise ValueError(f"{where} has a key that is not hashable.") from None
     return out
 
 
@@ -212,20 +212,20 @@ def _scalar(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any
         return np.str_(number)
     wanted = {"bool": bool, **dict.fromkeys(FLOATS, float)}.get(str(name), int)
     if str(name) not in NUMBERS | FLOATS or type(number) is not wanted:
-        raise ValueError(f"{where} is no scalar of type {name!r}.")
+        raise ValueError(f"{where} is not a scalar of type {name!r}.")
     try:
         with np.errstate(over="ignore"):
             out = np.dtype(name).type(number)
     except OverflowError:
         out = None
     if out is None or not (out.item() == number or number != number):
-        raise ValueError(f"{where} is {number!r}, which the type {name} cannot hold.")
+        raise ValueError(f"{where} is {number!r}, which the type {name} cannot represent.")
     return out
 
 
 def _array(value: Any, where: str, arrays: Mapping[str, Array], *_: Any) -> Array:
     name = value["$array"]
-    # Every array bears the name of its place, so that none can be in two.
+    # The name of an array is its place in the tree, so that no array is used twice.
     if name != where or where not in arrays:
         raise ValueError(f"{where} has no array.")
     return arrays[where]
@@ -234,13 +234,13 @@ def _array(value: Any, where: str, arrays: Mapping[str, Array], *_: Any) -> Arra
 def _strings(value: Any, where: str, *_: Any) -> Array:
     texts, width = _require_list(value["$strings"], where), value.get("width")
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{where} is a list of text, and some of it is not text.")
+        raise ValueError(f"{where} must be a list of text. Some entries are not text.")
     if type(width) is not int or width < 1:
-        raise ValueError(f"{where} is an array of text without a width.")
+        raise ValueError(f"{where} must be an array of text with a width >= 1.")
     _require_room(width, len(texts), where)
     out = np.array(texts, f"U{width}")
-    if out.tolist() != texts:  # longer than the width, or with zeros at the end, which are dropped
-        raise ValueError(f"{where} has text that an array of {width} characters cannot hold.")
+    if out.tolist() != texts:  # text is longer than the width, or ends in zeros, which numpy drops
+        raise ValueError(f"{where} has text that does not fit into {width} characters.")
     return out
 
 
@@ -266,8 +266,8 @@ _TAGS: dict[str, Callable[..., Any]] = {
 def _require_room(width: int, length: int, where: str) -> None:
     if width * max(length, 1) > CHARACTERS:
         raise ValueError(
-            f"{where} is an array of {length} texts, each padded to {width} characters: more than "
-            f"{CHARACTERS} in all. Use a list."
+            f"{where} is an array of {length} texts padded to {width} characters, more than "
+            f"{CHARACTERS} characters in total. Use a list."
         )
 
 

@@ -1,7 +1,7 @@
-"""Schemas: how an object becomes plain values, and is made of them again with every part checked.
+"""Schemas convert objects to plain values, and restore them with every part checked.
 
-Whoever reads a file must expect anything in it: `unpack` of a schema gives what `pack` was given,
-or a ValueError that names the part, what it must be and what it is.
+A file may contain anything. So `unpack` of a schema either restores the object that was given to
+`pack`, or raises a ValueError that names the part, what it must be and what it is.
 
     >>> from collections import namedtuple
     >>> Point = namedtuple("Point", "name x")
@@ -28,19 +28,20 @@ from separatrix.text import quoted
 
 @dataclass(frozen=True)
 class Schema:
-    """How one kind of object is written and read.
+    """How a type of object is written and read.
 
     Attributes
     ----------
-    pack : from the object to plain values
-    unpack : from anything, and the name of its place, to the object; or a ValueError
+    pack : function that converts the object to plain values
+    unpack : function that restores the object from a value, or raises a ValueError; its second
+        argument is the name of the value for the message
     """
 
     pack: Callable[[Any], Any]
     unpack: Callable[[Any, str], Any]
 
     def such_that(self, good: Callable[[Any], Any], demand: str) -> Schema:
-        """The same, refusing objects that are not `good`: "<place> must <demand>"."""
+        """Return the same schema with a check. Its error reads "<name> must <demand>"."""
 
         def unpack(value: Any, where: str) -> Any:
             found = self.unpack(value, where)
@@ -52,7 +53,7 @@ class Schema:
 
 
 def schema_error(where: str, demand: str, got: Any) -> ValueError:
-    """The error for a value that is not what it must be.
+    """Return the error for an invalid value.
 
     >>> schema_error("coef_", "be a matrix", np.zeros(3))
     ValueError('coef_ must be a matrix. Got an array of shape (3,) and type float64 instead.')
@@ -69,57 +70,55 @@ ANYTHING = Schema(lambda value: value, lambda value, where: value)
 
 
 def validated(what: str, good: Callable[[Any], bool]) -> Schema:
-    """A value that is written as it is, and must be `good`."""
+    """Return the schema of a value that is written as it is and must be `good`."""
     return ANYTHING.such_that(good, f"be {what}")
 
 
 def is_array(value: Any, kinds: str, ndim: int, *, finite: bool = False) -> bool:
-    """Whether a value is an array of so many axes whose type is of one of numpy's kinds."""
+    """Return whether a value is an array with `ndim` axes and one of numpy's type kinds."""
     good = isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == ndim
     return good and (not finite or bool(np.isfinite(value).all()))
 
 
 def is_integer(value: Any, low: int, high: int) -> bool:
-    """Whether a value is an integer, of Python or numpy, from `low` to `high`."""
+    """Return whether a value is an integer, of Python or numpy, from `low` to `high`."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return whole and bool(low <= value <= high)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is an integer or a float, of Python or numpy; NaN is one."""
+    """Return whether a value is an integer or a float (including NaN), of Python or numpy."""
     return isinstance(value, (float, np.floating, int)) and not isinstance(value, bool)
 
 
 def is_text(value: Any) -> bool:
-    """Whether a value is text."""
+    """Return whether a value is text."""
     return isinstance(value, str)
 
 
-# A subclass of str, such as a message that knows its parts, is written as its words.
+# Subclasses of str, such as messages, are written as plain text.
 TEXT = replace(validated("text", is_text), pack=lambda text: str(text) if is_text(text) else text)
 TRUTH = validated("true or false", lambda value: isinstance(value, bool))
-COUNT = validated(
-    "a whole number from 0 on", lambda value: is_integer(value, 0, np.iinfo(np.int64).max)
-)
+COUNT = validated("a whole number >= 0", lambda value: is_integer(value, 0, np.iinfo(np.int64).max))
 NUMBER = validated("a number", lambda value: is_number(value) and not math.isnan(value))
 FLOAT = validated("a number or NaN", is_number)
 
 
 def integer(low: int, high: int) -> Schema:
-    """An integer from `low` to `high`."""
+    """Return the schema of an integer from `low` to `high`."""
     return validated(f"an integer from {low} to {high}", lambda value: is_integer(value, low, high))
 
 
 def choice(*allowed: str) -> Schema:
-    """One of some words."""
+    """Return the schema of one of the allowed texts."""
     return validated(
         f"one of {', '.join(allowed)}", lambda value: is_text(value) and value in allowed
     )
 
 
 def array(kinds: str, ndim: int, *, finite: bool = False) -> Schema:
-    """An array of so many axes whose type is of one of numpy's kinds ("f", "i", "b", ...)."""
-    words = {"f": "numbers", "i": "whole numbers", "iu": "whole numbers", "b": "truth values"}
+    """Return the schema of an array with `ndim` axes and one of numpy's type kinds ("f", "i")."""
+    words = {"f": "numbers", "i": "whole numbers", "iu": "whole numbers", "b": "booleans"}
     what = f"{'finite ' if finite else ''}{words.get(kinds, 'numbers')}"
     axes = "axis" if ndim == 1 else "axes"
     return validated(
@@ -129,7 +128,7 @@ def array(kinds: str, ndim: int, *, finite: bool = False) -> Schema:
 
 
 def optional(schema: Schema) -> Schema:
-    """The same, or None."""
+    """Return the same schema, which also allows None."""
     return Schema(
         lambda value: None if value is None else schema.pack(value),
         lambda value, where: None if value is None else schema.unpack(value, where),
@@ -137,7 +136,7 @@ def optional(schema: Schema) -> Schema:
 
 
 def list_of(schema: Schema) -> Schema:
-    """A list of objects of one kind; a tuple is written as a list, too."""
+    """Return the schema of a list of objects of one type. Tuples are also written as lists."""
 
     def unpack(value: Any, where: str) -> list[Any]:
         if not isinstance(value, list):
@@ -148,11 +147,11 @@ def list_of(schema: Schema) -> Schema:
 
 
 def dict_of(schema: Schema) -> Schema:
-    """A dict from text to objects of one kind."""
+    """Return the schema of a dict from text to objects of one type."""
 
     def unpack(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict) or not all(map(is_text, value)):
-            raise schema_error(where, "be a dict with keys of text", value)
+            raise schema_error(where, "be a dict with text keys", value)
         return {name: schema.unpack(part, f"{where}.{name}") for name, part in value.items()}
 
     return Schema(lambda value: {name: schema.pack(part) for name, part in value.items()}, unpack)
@@ -163,10 +162,10 @@ def record(
     parts: Mapping[str, Schema],
     take: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> Schema:
-    """An object of named parts: a dict with exactly these keys.
+    """Return the schema of an object with named parts, stored as a dict with exactly these keys.
 
-    `take` gives the parts of an object; without it they are its attributes. `make` gets them as
-    keywords.
+    `take` returns the parts of an object; the default is its attributes. `make` makes the object
+    from the parts, given as keyword arguments.
     """
 
     def pack(value: Any) -> dict[str, Any]:
@@ -186,7 +185,7 @@ def record(
 
 
 def fields_of(value: Any, where: str, *names: str) -> list[Any]:
-    """The values of a dict that has these keys and no others."""
+    """Return the values of a dict that must have exactly these keys."""
     if not isinstance(value, dict) or set(value) != set(names):
-        raise schema_error(where, f"have the parts {', '.join(names)}, and no others", value)
+        raise schema_error(where, f"have exactly the parts {', '.join(names)}", value)
     return [value[name] for name in names]

@@ -1,4 +1,4 @@
-"""Data in: from files, folders and arrays to tables, and from tables to the matrix of a model."""
+"""Read files, folders, arrays and data frames as tables."""
 
 from separatrix.readers.columns import Columns
 from separatrix.readers.data_sets.registry import describe, fetch, names

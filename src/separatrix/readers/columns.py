@@ -1,10 +1,10 @@
-"""A table of named columns: numbers, categories and text.
+"""A table of named columns, which hold numbers, categories or text.
 
     numbers       float64, NaN where a value is missing
     categories    object array of str, None where a value is missing
-    text          the same, but every value is a document
+    text          object array of str, where every value is a document
 
-A table of one kind only needs no frame library, and a frame of any library becomes one of these.
+Data frames of any library are converted to this table, so no frame library is required.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ KINDS: tuple[str, ...] = get_args(Kind)
 MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
 
 _CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
-_WORDS_OF_TEXT = 4  # on average; names and addresses have fewer
-_LOOKED_AT = 2000  # values of a column, when it is asked whether it is text
+_WORDS_OF_TEXT = 4  # average per value; names and addresses have fewer
+_LOOKED_AT = 2000  # number of values that are examined to recognise text
 
 
 class Columns:
-    """Named columns of equal length, in order.
+    """An ordered table of named columns of equal length.
 
     >>> table = Columns({"age": [39, None], "job": ["clerk", "smith"]})
     >>> table["age"], table.kind("age"), table.kind("job")
@@ -41,8 +41,8 @@ class Columns:
     >>> table.take([1])["job"].tolist(), table.shape
     (['smith'], (2, 2))
 
-    `text` names the columns of documents. Without it, a column of words is text where most values
-    are different and have several words.
+    `text` names the columns that hold documents. Without it, a column of strings counts as text if
+    more than half of its values are different and they have four words or more on average.
 
     >>> Columns({"mail": ["win a free phone now", "are we still on for lunch"]}).kind("mail")
     'text'
@@ -59,44 +59,44 @@ class Columns:
         if text is None:
             text = [name for name in words if looks_like_text(self._columns[name])]
         for name in text:
-            require_column(name, self._columns, "a column of text")
+            require_column(name, self._columns, "to read as text")
             if name not in words:
                 self._columns[name] = to_words(self._columns[name])
         self._text = frozenset(text)
 
     @classmethod
     def of_frame(cls, frame: Any, *, text: Collection[str] | None = None) -> Columns:
-        """Make a table of a data frame of pandas, polars or any library with named columns."""
+        """Convert a data frame of pandas, polars or any other library with named columns."""
         return cls(named_columns("The data frame", frame), text=text)
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
         return list(self._columns)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of rows and of columns."""
+        """Number of rows and number of columns."""
         return len(self), len(self._columns)
 
     def kind(self, name: str) -> Kind:
-        """Say what a column holds: 'numbers', 'categories' or 'text'."""
+        """Return the kind of a column: 'numbers', 'categories' or 'text'."""
         if name in self._text:
             return "text"
         return "numbers" if self[name].dtype == np.float64 else "categories"
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """What every column holds."""
+        """Kind of every column, by name."""
         return {name: self.kind(name) for name in self._columns}
 
     def take(self, rows: Any) -> Columns:
-        """The table of these rows: numbers, a mask or a slice."""
+        """Return a table of the selected rows, given as row numbers, a mask or a slice."""
         rows = rows if isinstance(rows, slice) else np.asarray(rows)
         return self._same({name: values[rows] for name, values in self._columns.items()})
 
     def select(self, names: Iterable[str]) -> Columns:
-        """The table of these columns, in this order."""
+        """Return a table of the named columns, in the given order."""
         return self._same({name: self[name] for name in names})
 
     def _same(self, columns: dict[str, Array]) -> Columns:
@@ -105,7 +105,7 @@ class Columns:
         return part
 
     def __getitem__(self, name: str) -> Array:
-        require_column(name, self._columns, "a column")
+        require_column(name, self._columns)
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -119,15 +119,15 @@ class Columns:
         return f"Columns of {len(self):,} rows: {kinds}"
 
 
-def require_column(name: Any, names: Collection[str], what: str) -> None:
-    """Raise unless `name` is one of the columns; a dict of them is searched at once."""
+def require_column(name: Any, names: Collection[str], purpose: str = "") -> None:
+    """Raise unless `name` is a column. `purpose` ends the first sentence: "to read as text"."""
     if name not in names:
-        shown = listed(map(repr, names), 20)
-        raise ValueError(f"There is no column {name!r} to be {what}. The columns are: {shown}.")
+        shown, purpose = listed(map(repr, names), 20), f" {purpose}".rstrip()
+        raise ValueError(f"There is no column {name!r}{purpose}. The columns are: {shown}.")
 
 
 def to_column(name: str, values: Any) -> Array:
-    """Make a column of any sequence: float64 with NaN, or an object array of str with None.
+    """Convert any sequence to a column: float64 with NaN, or an object array of str with None.
 
     >>> to_column("x", [True, 2, None])
     array([ 1.,  2., nan])
@@ -158,8 +158,8 @@ def to_column(name: str, values: Any) -> Array:
     found = ", ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
         Message(
-            "Column {name!r} must hold numbers, words or dates. Got {found} instead: "
-            "turn the values into numbers or words, or leave the column out with {drop}.",
+            "Column {name!r} must hold numbers, strings or dates. Got {found} instead. "
+            "Convert the values to numbers or strings, or drop the column with {drop}.",
             name=name,
             found=found,
             drop=Parameter("drop", name),
@@ -179,7 +179,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def to_words(values: Array) -> Array:
-    """Write numbers as a file has them: 3.0 as '3'.
+    """Format numbers as they are written in a file: 3.0 becomes '3'.
 
     >>> to_words(np.array([3.0, 0.5, np.nan])).tolist()
     ['3', '0.5', None]
@@ -194,14 +194,14 @@ def to_words(values: Array) -> Array:
 
 
 def looks_like_text(values: Array) -> bool:
-    """Say whether a column of words holds documents: mostly different, of several words."""
+    """Return whether a column of strings holds documents: mostly different, with several words."""
     present = [text for text in values[:_LOOKED_AT] if text is not None and text not in MISSING]
     n_words = sum(len(text.split()) for text in present)
     return 2 * len(set(present)) > len(present) and n_words >= _WORDS_OF_TEXT * len(present)
 
 
 def count_missing(values: Array) -> int:
-    """The number of missing values of a column."""
+    """Return the number of missing values of a column."""
     if values.dtype == object:
         return sum(value is None for value in values)
     return int(np.isnan(values).sum())

@@ -1,7 +1,6 @@
-"""Fields of a CSV or TSV file: delimiter, quotation marks and header found, not asked for.
+"""Split a CSV or TSV file into fields, and detect its delimiter, quotation marks and header.
 
-A file is taken apart by the csv module of the standard library. What a file means is decided once,
-here, and every decision is a sentence in the notes.
+The csv module of the standard library does the parsing. Every decision is reported in the notes.
 """
 
 from __future__ import annotations
@@ -18,17 +17,19 @@ from typing import Any, Literal, NamedTuple
 
 from separatrix.errors import Message, Parameter
 from separatrix.readers.columns import MISSING
+from separatrix.text import counted
 
-DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}  # the rarest by accident come first
+# In order of preference: a tab is least likely to occur by accident.
+DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}
 LABEL_NAMES = ("label", "target", "class", "y")
 
 _USUAL_NAMES = frozenset([*LABEL_NAMES, "id", "text", "message", "document", "sentence"])
-_LOOKED_AT = 200  # rows, to find the delimiter and the header
+_LOOKED_AT = 200  # number of rows that are examined to detect the delimiter and the header
 _field_limit = threading.Lock()
 
 
 class Fields(NamedTuple):
-    """The fields of a file, column by column, as they are written."""
+    """The fields of a file by column, as strings."""
 
     names: list[str]
     columns: list[tuple[str, ...]]
@@ -45,22 +46,22 @@ def split_fields(
     delimiter: str | None = None,
     expected: Collection[str] = (),
 ) -> Fields:
-    """Take a text apart into columns.
+    """Split a text into columns.
 
-    `header` says whether the first line has the names of the columns; None looks for itself. With
-    `expected`, the names that a model was trained on, a first line with none of them is no header.
+    `header` says whether the first line holds the column names; None detects it. `expected` are
+    the column names of a trained model: a first line that contains none of them is not a header.
 
     >>> fields = split_fields(Path("a.csv"), "size;kind\\n1;x\\n2;y\\n")
     >>> fields.names, fields.columns
     (['size', 'kind'], [('1', '2'), ('x', 'y')])
     >>> fields.notes
-    ["The first line is the header: 'size' is a word above a column of numbers."]
+    ["The first line is the header: 'size' is above a column of numbers."]
     """
     with _fields_of_any_length(len(text)):
         delimiter = delimiter or _find_delimiter(text)
         rows, notes = _even_rows(path, text, delimiter)
     if not rows:
-        raise ValueError(f"{path} is empty: there is nothing to read.")
+        raise ValueError(f"{path} is empty.")
     first = [field.strip() for field in rows[0]]
     if header is None:
         header, note = _find_header(path, first, rows[1:], expected)
@@ -72,7 +73,7 @@ def split_fields(
         if not rows:
             raise ValueError(
                 Message(
-                    "{path} has a header and no rows. If its only line is data, give {header}.",
+                    "{path} has a header but no rows. If its only line is data, give {header}.",
                     path=path,
                     header=Parameter("header", False),
                 )
@@ -93,7 +94,7 @@ def split_fields(
 
 
 def is_number(field: str) -> bool:
-    """Say whether a field is a number as files write it: Python's 1_000 is a word.
+    """Return whether a field is a number. Python's notation 1_000 does not count as one.
 
     >>> is_number("-1.5e3"), is_number("1_000"), is_number("x")
     (True, False, False)
@@ -106,7 +107,7 @@ def is_number(field: str) -> bool:
 
 
 def _find_delimiter(text: str) -> str:
-    """The delimiter that cuts most of the first rows into equally many fields, two or more."""
+    """Return the delimiter that splits most of the first rows into the same number of fields."""
     best, best_share = ",", 0.0
     for delimiter in DELIMITERS:
         rows = _without_blanks(islice(_reader(text, delimiter), _LOOKED_AT))[0]
@@ -120,7 +121,10 @@ def _find_delimiter(text: str) -> str:
 
 
 def _even_rows(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], list[str]]:
-    """All rows, which must have equally many fields; quotation marks count if they add up."""
+    """Return all rows, which must have the same number of fields.
+
+    If quotation marks are not balanced, they are read as ordinary characters.
+    """
     try:
         rows, notes = _without_blanks(_reader(text, delimiter, strict=True))
         if _are_even(rows):
@@ -130,12 +134,13 @@ def _even_rows(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], 
     if '"' in text:
         rows, notes = _without_blanks(_reader(text, delimiter, quoting=csv.QUOTE_NONE))
         if _are_even(rows):
-            return rows, [*notes, "Quotation marks do not pair up: they were read as characters."]
+            note = "The quotation marks are not balanced; they were read as ordinary characters."
+            return rows, [*notes, note]
     raise _uneven_rows_error(path, _reader(text, delimiter, strict=True), delimiter)
 
 
 def _uneven_rows_error(path: Path, reader: Any, delimiter: str) -> ValueError:
-    """The words for the first row that differs, with the line that it begins at."""
+    """Return the error for the first row of a different length, with its line number."""
     begins, width, trouble = 1, 0, ""
     try:
         for row in reader:
@@ -143,14 +148,14 @@ def _uneven_rows_error(path: Path, reader: Any, delimiter: str) -> ValueError:
             if not _is_blank(row, width) and len(row) != width:
                 between = DELIMITERS.get(delimiter, repr(delimiter))
                 return ValueError(
-                    f"{path}, line {begins}: expected {width} fields with a {between} between "
-                    f"them, as in the first line, got {len(row)}. Nothing was read."
+                    f"{path}, line {begins}: expected {width} fields separated by a {between}, as "
+                    f"in the first line. Got {len(row)} instead. Nothing was read."
                 )
             begins = reader.line_num + 1
     except csv.Error as error:
         trouble = str(error)
     return ValueError(
-        f"{path}, line {begins}: {trouble}. Is a quotation mark left open? Nothing was read."
+        f"{path}, line {begins}: {trouble}. Is a closing quotation mark missing? Nothing was read."
     )
 
 
@@ -164,19 +169,21 @@ def _reader(
 
 
 def _without_blanks(reader: Any) -> tuple[list[list[str]], list[str]]:
-    """The rows without blank lines; those before the last row are counted in a note."""
+    """Return the rows that are not blank, and a note on the blank lines before the last row."""
     rows = list(reader)
     width = max(map(len, rows), default=0)
     while rows and _is_blank(rows[-1], width):
         rows.pop()
     kept = [row for row in rows if not _is_blank(row, width)]
     blank = len(rows) - len(kept)
-    what = "blank line was" if blank == 1 else "blank lines were"
-    return kept, [f"{blank:,} {what} skipped."] if blank else []
+    return kept, [f"Skipped {counted(blank, 'blank line')}."] if blank else []
 
 
 def _is_blank(row: list[str], width: int) -> bool:
-    """A row of nothing; in a file of one column, an empty field in quotes is a missing value."""
+    """Return whether a row is a blank line.
+
+    In a file of one column, an empty field in quotes is a missing value and not a blank line.
+    """
     return not row or (width > 1 and row in ([""], [" "]))
 
 
@@ -186,7 +193,7 @@ def _are_even(rows: list[list[str]]) -> bool:
 
 @contextmanager
 def _fields_of_any_length(length: int) -> Iterator[None]:
-    """The csv module has one limit for all its readers: lift it, and put it back."""
+    """Raise the field size limit, which the csv module shares among all readers, and restore it."""
     with _field_limit:
         before = csv.field_size_limit(max(length, csv.field_size_limit()))
         try:
@@ -198,17 +205,17 @@ def _fields_of_any_length(length: int) -> Iterator[None]:
 def _find_header(
     path: Path, first: list[str], rows: list[list[str]], expected: Collection[str]
 ) -> tuple[bool, str]:
-    """Say whether the first row has names, and by which sign."""
+    """Return whether the first row holds column names, and a note with the reason."""
     if expected:
         known = [name for name in first if name in expected]
         if known:
-            return True, f"The first line is the header: it has the name {known[0]!r}."
-        return False, "There is no header: the first line has none of the names of the model."
+            return True, f"The first line is the header: it contains the column name {known[0]!r}."
+        return False, "There is no header: the first line contains no column name of the model."
     if not rows and not any(field in MISSING or is_number(field) for field in first):
         raise ValueError(
             Message(
-                "{path} has one line, which reads like a header: there are no rows. "
-                "If it is data, give {header}.",
+                "{path} has only one line, which looks like a header, and no rows. "
+                "If the line is data, give {header}.",
                 path=path,
                 header=Parameter("header", False),
             )
@@ -225,22 +232,22 @@ def _find_header(
     values = [field for field in first if field and (field in MISSING or is_number(field))]
     if len(above_numbers) > len(values):
         name = above_numbers[0]
-        return True, f"The first line is the header: {name!r} is a word above a column of numbers."
+        return True, f"The first line is the header: {name!r} is above a column of numbers."
     if values:
-        return False, f"There is no header: the first line has the value {values[0]!r}."
+        return False, f"There is no header: the first line contains the value {values[0]!r}."
     return _find_header_of_words(first, below, min(len(rows), _LOOKED_AT))
 
 
 def _find_header_of_words(first: list[str], below: list[set[str]], n_rows: int) -> tuple[bool, str]:
-    """Tell a name from a value where all columns hold words: a value comes again."""
+    """Detect a header where all columns hold strings: values are repeated, names are not."""
     usual = [name for name in first if name.lower() in _USUAL_NAMES]
     if usual:
-        return True, f"The first line is the header: it has the name {usual[0]!r}."
+        return True, f"The first line is the header: {usual[0]!r} is a common column name."
     repeating = [(name, fields) for name, fields in zip(first, below) if 2 * len(fields) <= n_rows]
     again = [name for name, fields in repeating if name in fields]
     if again:
-        return False, f"There is no header: {again[0]!r} comes again below the first line."
+        return False, f"There is no header: {again[0]!r} also occurs below the first line."
     if repeating:
         name = repeating[0][0]
-        return True, f"The first line is the header: {name!r} never comes again below it."
-    return False, "There is no header: the first line is like the others."
+        return True, f"The first line is the header: {name!r} does not occur below it."
+    return False, "There is no header: the first line looks like the others."

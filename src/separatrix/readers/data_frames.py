@@ -1,6 +1,6 @@
-"""Data frames of pandas, polars and pyarrow as named columns, with dates and truth values as words.
+"""Convert data frames of pandas, polars and pyarrow to named columns.
 
-A date is the word that a CSV file has for it, so that a column means the same in every format.
+Dates become the strings that a CSV file has for them, so a column means the same in every format.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from separatrix.matrix import Array
 
 
 def is_frame(source: Any) -> bool:
-    """Say whether this is a table of named columns, of whatever library."""
+    """Return whether an object is a data frame, of any library."""
     return hasattr(source, "columns") and not isinstance(source, np.ndarray)
 
 
 def named_columns(where: str, frame: Any) -> dict[str, Any]:
-    """The columns of a frame, or of a table of pyarrow, by their names.
+    """Return the columns of a data frame or of a pyarrow table, by name.
 
     >>> import pandas as pd
     >>> list(named_columns("frame", pd.DataFrame({"size": [1, 2], 3: ["u", "v"]})))
     ['size', '3']
     """
-    arrow = hasattr(frame, "column_names")  # whose 'columns' are the values
+    arrow = hasattr(frame, "column_names")  # `columns` of a pyarrow table are its values
     keys = list(frame.column_names if arrow else frame.columns)
     for name, times in Counter(map(str, keys)).items():
         if times > 1:
@@ -35,7 +35,7 @@ def named_columns(where: str, frame: Any) -> dict[str, Any]:
 
 
 def dates_to_words(days: Array) -> Array:
-    """Dates as words, to the day where all are whole days; None for those that are missing.
+    """Format dates as strings, without a time if all are whole days; None if a date is missing.
 
     >>> dates_to_words(np.array(["2024-01-31T00:00", "NaT"], "datetime64[ns]")).tolist()
     ['2024-01-31', None]
@@ -55,7 +55,7 @@ def dates_to_words(days: Array) -> Array:
 
 
 def truths_to_words(values: Any) -> Array | None:
-    """Truth values as the words 'True' and 'False', as in a CSV file; None if they are not such.
+    """Format booleans as 'True' and 'False', as in a CSV file; return None for other values.
 
     >>> truths_to_words(np.array([True, False])).tolist(), truths_to_words([0, 1])
     (['True', 'False'], None)
@@ -71,12 +71,12 @@ def truths_to_words(values: Any) -> Array | None:
 
 
 def is_arrow(values: Any) -> bool:
-    """Say whether this is a column of pyarrow."""
+    """Return whether an object is a pyarrow column."""
     return type(values).__module__.partition(".")[0] == "pyarrow"
 
 
 def arrow_to_numpy(name: str, column: Any) -> Array:
-    """The values of a column of pyarrow."""
+    """Return the values of a pyarrow column as a numpy array."""
     import pyarrow as pa
 
     kind = column.type
@@ -98,8 +98,8 @@ def arrow_to_numpy(name: str, column: Any) -> Array:
     ):
         raise ValueError(
             Message(
-                "Column {name!r} must hold numbers, words or dates. Got {kind} instead: "
-                "convert it, or leave the column out with {drop}.",
+                "Column {name!r} must hold numbers, strings or dates. Got {kind} instead. "
+                "Convert it, or drop the column with {drop}.",
                 name=name,
                 kind=kind,
                 drop=Parameter("drop", name),

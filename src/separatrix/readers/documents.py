@@ -1,12 +1,12 @@
-"""Documents: one a line, a file of lines for every class, or a folder of files for every class.
+"""Read documents from lines of a file, from one file per class, or from one folder per class.
 
-    read_documents(path)        whatever of the following it is
-    read_lines(path)            one document a line, without labels
-    read_class_files(paths)     one document a line, one file a class: reviews.pos, reviews.neg
-    read_class_folders(path)    one file a document, one folder a class
+    read_documents(path)        detects which of the following applies
+    read_lines(path)            one document per line, without labels
+    read_class_files(paths)     one document per line, one file per class: reviews.pos, reviews.neg
+    read_class_folders(path)    one document per file, one folder per class
 
-The table has one column, 'text'. Documents in a column of a CSV or TSV file, also "label TAB text",
-are read by `tables.read_table`.
+The table has one column, 'text'. `tables.read_table` reads documents from a column of a CSV or TSV
+file, including files with lines of the form "label TAB text".
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from separatrix.readers.compression.text_encoding import read_text, stem_of
 from separatrix.readers.label_column import Label, Layout
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.tables import read_table
+from separatrix.text import counted
 
 COLUMN = "text"
 
@@ -33,10 +34,11 @@ def read_documents(
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
-    """Read documents from a file of lines, or from a folder of files or of folders.
+    """Read documents from a file, from a folder of files, or from a folder of folders.
 
-    `columns` and `layout` are those of a model, as in `read_table`; its column of text has its
-    name, and every line of a file of lines is a document, blank ones too.
+    `columns` and `layout` describe the columns of a trained model, as in `read_table`. If they are
+    given, the text column gets the name it has in the model, and every line of a file is a
+    document, even if it is blank.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -46,7 +48,7 @@ def read_documents(
     >>> table[COLUMN].tolist()
     ['are we on for lunch?', 'see you', 'win a free phone']
     >>> y.tolist(), notes
-    (['ham', 'ham', 'spam'], ['One document a line, one file a class: ham 2, spam 1.'])
+    (['ham', 'ham', 'spam'], ['Read one document per line, one file per class: ham 2, spam 1.'])
     """
     path = Path(path)
     if not path.is_dir():
@@ -64,36 +66,36 @@ def read_lines(
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
-    """Read a file of one document a line; where every line has one tab, of label TAB text."""
+    """Read one document per line. If every line has exactly one tab, read "label TAB text"."""
     path = Path(path)
-    # The answers of a model are to stand line by line beside its questions.
+    # Predictions must correspond line by line to the file, so blank lines are kept for a model.
     lines, notes = _lines(path, keep_blanks=columns is not None)
     if all(line.count("\t") == 1 for line in lines if line):
         return read_table(path, label=label, delimiter="\t", columns=columns, layout=layout)
-    notes.append("One document a line, without labels.")
+    notes.append("Read one document per line, without labels.")
     return _renamed(LoadedTable(_table(lines), None, [COLUMN], notes), columns)
 
 
 def read_class_files(paths: Iterable[Path | str]) -> LoadedTable:
-    """Read one file for every class, named by the file, or by its ending if only that differs."""
+    """Read one file per class, named after the file, or its extension if only that differs."""
     files = [Path(path) for path in paths]
     stems = [stem_of(path) for path in files]
     endings = [path.suffix.removeprefix(".") for path in files]
     classes = endings if len(set(stems)) == 1 and all(endings) else stems
     if len(set(classes)) < len(files) or len(files) < 2:
         raise ValueError(
-            "One file a class needs two files or more, of different names. "
+            "One file per class needs two or more files with different names. "
             f"Got {', '.join(path.name for path in files) or 'no file'} instead."
         )
     documents, notes = {}, []
     for name, path in zip(classes, files):
         documents[name], remarks = _lines(path)
         notes += remarks
-    return _labelled(documents, notes, "One document a line, one file a class")
+    return _labelled(documents, notes, "Read one document per line, one file per class")
 
 
 def read_class_folders(path: Path | str) -> LoadedTable:
-    """Read one folder for every class, with one file for every document."""
+    """Read one folder per class, with one document per file."""
     documents: dict[str, list[str]] = {}
     old = 0
     for name, files in class_folders(Path(path)).items():
@@ -102,44 +104,51 @@ def read_class_folders(path: Path | str) -> LoadedTable:
             text, remarks = read_text(file)
             documents[name].append(text.strip())
             old += bool(remarks)
-    notes = [f"{old:,} files are not UTF-8: they were read as latin-1 or UTF-16."] if old else []
-    return _labelled(documents, notes, "One file a document, one folder a class")
+    notes = [f"Read {counted(old, 'file')} as latin-1 or UTF-16 instead of UTF-8."] if old else []
+    return _labelled(documents, notes, "Read one document per file, one folder per class")
 
 
 def visible(folder: Path) -> list[Path]:
-    """What is in a folder, by name, without hidden files."""
+    """Return the contents of a folder, sorted by name, without hidden files."""
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     if not entries:
-        raise ValueError(f"{folder} is an empty folder: there is nothing to read.")
+        raise ValueError(f"{folder} is an empty folder.")
     return entries
 
 
 def class_folders(path: Path) -> dict[str, list[Path]]:
-    """The files of every folder in a folder; there must be two folders, and no file beside them."""
+    """Return the files of every class folder. There must be two or more folders and no files."""
     inside = visible(path)
     beside = [entry.name for entry in inside if not entry.is_dir()]
     if beside or len(inside) < 2:
-        found = f"the file {beside[0]!r}" if beside else f"one folder, {inside[0].name!r},"
+        found = f"the file {beside[0]!r}" if beside else f"only the folder {inside[0].name!r}"
         raise ValueError(
-            f"{path} must hold two folders or more, one for every class, and nothing else. "
+            f"{path} must contain two or more folders, one per class, and nothing else. "
             f"Got {found} instead."
         )
     return {folder.name: [file for file in visible(folder) if file.is_file()] for folder in inside}
 
 
 def _lines(path: Path, *, keep_blanks: bool = False) -> tuple[list[str], list[str]]:
-    """The lines of a file. Only line feeds end a line: latin-1 has others."""
+    """Return the lines of a file.
+
+    Only line feeds separate lines, because latin-1 text may contain other line separators.
+    """
     text, notes = read_text(path)
     lines = [line.strip() for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n")]
     if not any(lines):
-        raise ValueError(f"{path} is empty: there is nothing to read.")
+        raise ValueError(f"{path} is empty.")
     while not keep_blanks and not lines[-1]:
         lines.pop()
     blank = lines.count("")
     if blank:
-        what = "blank line was" if blank == 1 else "blank lines were"
-        done = "taken as empty documents" if keep_blanks else "skipped"
-        notes.append(f"{path.name}: {blank:,} {what} {done}.")
+        lines_of_note = counted(blank, "blank line")
+        as_what = "an empty document" if blank == 1 else "empty documents"
+        notes.append(
+            f"{path.name}: read {lines_of_note} as {as_what}."
+            if keep_blanks
+            else f"{path.name}: skipped {lines_of_note}."
+        )
     return [line for line in lines if line or keep_blanks], notes
 
 
@@ -151,7 +160,7 @@ def _labelled(documents: dict[str, list[str]], notes: list[str], found: str) -> 
 
 
 def _renamed(parts: LoadedTable, columns: Mapping[str, Kind] | None) -> LoadedTable:
-    """The documents under the name of the only column that a model knows."""
+    """Give the text column the name it has in a model whose only column is text."""
     if not columns or list(columns.values()) != ["text"]:
         return parts
     name = next(iter(columns))

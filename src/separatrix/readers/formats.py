@@ -1,6 +1,6 @@
-"""Which format a file or a folder has, and the reader for it.
+"""Detect the format of a file or folder, and call its reader.
 
-A known ending decides; otherwise the content does. `READERS` names all formats.
+The file extension decides if it is known; otherwise the content does. `READERS` lists all formats.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
 from separatrix.readers.tables import read_parquet, read_table
 
-_LOOKED_AT = 1 << 16  # bytes of a file of unknown ending
+_LOOKED_AT = 1 << 16  # number of bytes that are examined if the file extension is unknown
 _SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
 
 
@@ -40,8 +40,8 @@ def _svmlight(
     if label is not None and label is not False:
         raise ValueError(
             Message(
-                "{path}: the label of an svmlight file is the first word of a line. It can be left "
-                "out with {label}, and no more. Got {given!r} instead.",
+                "{path}: in an svmlight file the label is always the first field of a line. Only "
+                "{label} is allowed, to ignore the labels. Got {given!r} instead.",
                 path=path,
                 label=Parameter("label", False),
                 given=label,
@@ -86,12 +86,12 @@ _BY_ENDING = {
 }
 
 
-# Files that are not documents, though many of them are text.
+# Extensions of files that are not documents, although many of them contain text.
 _NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx", ".zip"])
 
 
 def read_path(path: Path, format: str | None, options: dict[str, Any]) -> LoadedTable:
-    """Read a file or a folder by the reader of its format."""
+    """Read a file or a folder with the reader of its format."""
     if format is None:
         format = format_of(path)
     elif format not in READERS:
@@ -109,8 +109,8 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Loaded
             others = ", ".join(other for other in READERS if name in options_of(other))
             raise ParameterError(
                 Message(
-                    "{path} is read as {format}, which has no option {name:quoted}. It has: "
-                    "{known}. Formats that have it: {others}.",
+                    "{path} is read as {format}, which has no option {name:quoted}. Its options "
+                    "are {known}. Formats with this option: {others}.",
                     path=path,
                     format=format,
                     name=Parameter(name),
@@ -122,7 +122,7 @@ def read_path(path: Path, format: str | None, options: dict[str, Any]) -> Loaded
 
 
 def options_of(format: str) -> tuple[str, ...]:
-    """The options of a format's reader.
+    """Return the names of the options of a format's reader.
 
     >>> options_of("svmlight")
     ('features', 'zero_based', 'label')
@@ -131,7 +131,7 @@ def options_of(format: str) -> tuple[str, ...]:
 
 
 def format_of(path: Path) -> str:
-    """Find out what a file or a folder holds.
+    """Detect the format of a file or a folder.
 
     >>> format_of(Path("rows.libsvm.gz"))
     'svmlight'
@@ -144,8 +144,8 @@ def format_of(path: Path) -> str:
     if path.exists() and not path.is_file():
         raise ParameterError(
             Message(
-                "{path} is a pipe: it can be read once, which leaves no look at what it holds. Say "
-                "it with {format} (or another format), or write it to a file first.",
+                "{path} is a pipe, which can be read only once, so its format cannot be detected. "
+                "Give {format} (or another format), or write the data to a file first.",
                 path=path,
                 format=Parameter("format", "svmlight"),
             )
@@ -166,7 +166,7 @@ def _format_of_folder(path: Path) -> str:
     if strange is not None:
         raise ValueError(
             Message(
-                "{path} is a folder with {strange}, which is no text of a class. Give the file "
+                "{path} is a folder with {strange}, which is not a text document. Give the file "
                 "itself, or {format} if all files in the folder are documents.",
                 path=path,
                 strange=strange.relative_to(path),
@@ -177,7 +177,7 @@ def _format_of_folder(path: Path) -> str:
 
 
 def _ending(path: Path) -> str:
-    """The last part of a file's name, as in .csv, whatever it was packed by."""
+    """Return the file extension, without the extension of a compression: .csv for a.csv.gz."""
     name = path.name.lower()
     for packed in PACKED:
         name = name.removesuffix(packed)
@@ -192,7 +192,7 @@ def _format_of_content(start: bytes, *, is_text: bool) -> str:
         return "idx"
     lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if len(start) == _LOOKED_AT and len(lines) > 1:
-        lines.pop()  # may be cut in two
+        lines.pop()  # may be incomplete
     lines = [line.strip() for line in lines if line.strip()]
     rows = [line for line in lines if not line.startswith(b"#")]
     if b":" in start and rows and all(map(_SVMLIGHT.match, rows)):
@@ -201,7 +201,7 @@ def _format_of_content(start: bytes, *, is_text: bool) -> str:
 
 
 def _looks_delimited(lines: list[bytes]) -> bool:
-    """Say whether nine lines of ten have equally many delimiters of one kind."""
+    """Return whether at least 90 % of the lines have the same number of one delimiter."""
     for delimiter in DELIMITERS:
         counts = Counter(line.count(delimiter.encode()) for line in lines)
         count, times = counts.most_common(1)[0] if counts else (0, 0)

@@ -1,6 +1,6 @@
-"""Files without a header that are read for a model: which column is which.
+"""Name the columns of a file without a header so that they match those of a trained model.
 
-A model knows its columns by name. Those of a file without names are told by their order and kinds.
+The columns are identified by their order and by the kinds of their values.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from separatrix.readers.csv_dialect import is_number
 from separatrix.readers.label_column import Label, Layout
 from separatrix.text import listed
 
-_NAMED = 5  # columns in a message
-_LOOKED_AT = 200  # rows, to tell columns apart
+_NAMED = 5  # number of columns in a message
+_LOOKED_AT = 200  # number of rows that are examined to identify columns
 
 
 def name_columns(
@@ -26,11 +26,11 @@ def name_columns(
     layout: Layout | None,
     label: Label,
 ) -> tuple[list[str], Label]:
-    """The names of the columns of a file without a header, for a model, and which is the label.
+    """Return the column names of a file without a header, and its label column.
 
-    They lie as in training, with the label or without it. Else, if there is one column more than
-    the model knows, the others must fit the kinds of its columns; without a `layout` that one is
-    the label.
+    The columns must have the same order as in training, with or without the label. If instead there
+    is one column more than the model knows, the other columns must match the model's kinds. Without
+    a `layout`, the additional column is the label.
     """
     known = list(columns)
     orders = [known]
@@ -59,24 +59,23 @@ def name_columns(
 def require_no_other_header(
     path: Path, names: list[str], values: Sequence[Sequence[str]], columns: Mapping[str, Kind]
 ) -> None:
-    """Raise if the first line looks like a header of other names than those of the model."""
+    """Raise if the first line looks like a header that contains no column name of the model."""
     first = [column[0].strip() for column in values]
     numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
     if not numbers or any(field in MISSING or is_number(field) for field in numbers):
         return
     given, known = (listed(map(repr, some), _NAMED) for some in (first, columns))
     raise ValueError(
-        f"{path}, line 1: none of {given} is a column of the model, whose columns are {known}. "
-        "Rename the columns to those of the model; or, if they are the same in the same order, "
-        "delete the line."
+        f"{path}, line 1: none of {given} is a column of the model. The columns of the model are "
+        f"{known}. Rename the columns, or delete the line if the columns are in the same order."
     )
 
 
 def _places_of_stranger(values: Sequence[Sequence[str]], kinds: Sequence[Kind]) -> list[int]:
-    """The places at which the one column too many may lie.
+    """Return the possible positions of the additional column.
 
-    Without it, numbers lie where the model has numbers, and as many words as can be where it has
-    text.
+    Without this column, every column of numbers must match the model, and the columns that the
+    model reads as text must contain as many words as possible.
     """
     before = [_likeness(column, kind) for column, kind in zip(values, kinds)]
     after = [_likeness(column, kind) for column, kind in zip(values[1:], kinds)]
@@ -88,7 +87,7 @@ def _places_of_stranger(values: Sequence[Sequence[str]], kinds: Sequence[Kind]) 
 
 
 def _likeness(values: Sequence[str], kind: Kind) -> float:
-    """How well a column fits a kind: the words of a text, minus infinity for what cannot be."""
+    """Rate how well a column matches a kind: the number of words for text, -inf for no match."""
     looked_at = [value.strip() for value in values[:_LOOKED_AT]]
     if kind == "numbers":
         fits = all(value in MISSING or is_number(value) for value in looked_at)

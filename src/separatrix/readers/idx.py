@@ -1,7 +1,7 @@
-"""IDX files, in which MNIST and its relatives come: images and labels, packed or not.
+"""Read IDX files, the format of MNIST and related data sets, plain or compressed.
 
 read_idx(path)           the array of one file
-read_idx_images(path)    images and, beside them, their labels
+read_idx_images(path)    the images of one file, and their labels from the file next to it
 read_idx_folder(path)    train-images, train-labels, t10k-images, t10k-labels
 """
 
@@ -33,44 +33,48 @@ def read_idx(path: Path | str) -> Array:
     content = read_bytes(path)
     if not looks_like_idx(content[:4].tobytes()):
         raise ValueError(
-            f"{path} is not an IDX file: its first four bytes are none of that format."
+            f"{path} is not an IDX file: it does not begin with the four bytes of that format."
         )
     kind, dimensions = np.dtype(_TYPES[int(content[2])]), int(content[3])
     start = 4 + 4 * dimensions
     shape = [int(size) for size in content[4:start].view(">u4")] if len(content) >= start else []
     expected = start + math.prod(shape) * kind.itemsize
     if len(shape) < dimensions or len(content) != expected:
-        said = " x ".join(map(str, shape)) or "a longer header"
+        size = f"an array of {' x '.join(map(str, shape))} numbers" if shape else "a longer header"
         raise ValueError(
-            f"{path} is damaged: its header says {said}, that is {expected:,} bytes, and it has "
-            f"{len(content):,}."
+            f"{path} is damaged: its header declares {size}, which needs {expected:,} bytes, but "
+            f"the file has {len(content):,}."
         )
     return content[start:].view(kind).reshape(shape).astype(kind.newbyteorder("="), copy=False)
 
 
 def looks_like_idx(start: bytes) -> bool:
-    """Say whether a file begins as an IDX file does: 0, 0, a known type, some dimensions."""
+    """Return whether a file begins like an IDX file: 0, 0, a known type, 1 to 8 dimensions."""
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _TYPES and 1 <= start[3] <= 8
 
 
 def read_idx_images(path: Path | str) -> LoadedTable:
-    """Read images of any size as rows, with the labels that lie beside them, if any."""
+    """Read images of any size as rows, and their labels if there is a file with labels beside."""
     path = Path(path)
     images = read_idx(path)
     if images.ndim < 2:
         raise ValueError(
-            f"{path} holds labels, one number a row: give the file of the images, or the folder."
+            f"{path} holds labels (one number per row). Give the file with the images, or the "
+            "folder."
         )
     X = images.reshape(len(images), -1)
     size = " x ".join(map(str, images.shape[1:]))
     beside = _labels_beside(path)
     if beside is None:
-        notes = [f"{len(X):,} images of {size}, without labels."]
+        notes = [f"Read {len(X):,} images of {size}, without labels."]
         return LoadedTable(X, None, _pixels(images), notes)
     y = read_idx(beside)
     if y.shape != (len(X),):
-        raise ValueError(f"{path} has {len(X):,} images and {beside} {len(y):,} labels.")
-    notes = [f"{len(X):,} images of {size}, labels in {beside.name}."]
+        raise ValueError(
+            f"{path} has {len(X):,} images, but {beside} has {len(y):,} labels. The numbers must "
+            "be equal."
+        )
+    notes = [f"Read {len(X):,} images of {size}, with labels from {beside.name}."]
     return LoadedTable(X, y, _pixels(images), notes)
 
 
@@ -80,9 +84,9 @@ def read_idx_folder(path: Path | str) -> LoadedTable:
     train, test = (_only(path, begins) for begins in (_TRAINING, _TESTING))
     first, second = read_idx_images(train), read_idx_images(test)
     if first.y is None or second.y is None:
-        raise ValueError(f"{path} must hold a file of labels beside each file of images.")
+        raise ValueError(f"{path} must contain a file with labels for each file with images.")
     if first.table.shape[1] != second.table.shape[1]:
-        raise ValueError(f"{train} and {test} hold images of different sizes.")
+        raise ValueError(f"{train} and {test} contain images of different sizes.")
     n, rows = len(first.y), range(len(first.y) + len(second.y))
     return LoadedTable(
         np.concatenate([first.table, second.table]),
@@ -94,7 +98,7 @@ def read_idx_folder(path: Path | str) -> LoadedTable:
 
 
 def is_idx_folder(path: Path) -> bool:
-    """Say whether a folder holds images in IDX files."""
+    """Return whether a folder contains images in IDX files."""
     return any(_is_images(file) for file in path.iterdir())
 
 
@@ -109,7 +113,7 @@ def _only(folder: Path, begins: tuple[str, ...]) -> Path:
     if len(found) != 1:
         names = ", ".join(file.name for file in found) or "none"
         raise ValueError(
-            f"{folder} must hold one IDX file of images whose name begins with "
+            f"{folder} must contain exactly one IDX file of images whose name begins with "
             f"{' or '.join(map(repr, begins))}. Got {names} instead."
         )
     return found[0]

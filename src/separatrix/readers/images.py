@@ -1,7 +1,7 @@
-"""Images: a folder of PNG or JPEG files for every class (needs Pillow, the extra 'images').
+"""Read PNG and JPEG images, one folder per class (needs Pillow, the extra 'images').
 
-An image of h x w pixels is a row of h w numbers from 0 to 255, or of 3 h w in colour, row by row:
-uint8, which `Preparation` divides by 255.
+A greyscale image of h x w pixels becomes a row of h w numbers from 0 to 255, a colour image a row
+of 3 h w. The pixels are in reading order, as uint8. `Preparation` divides them by 255.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def read_images(
     colour: bool | None = None,
     resize: bool = True,
 ) -> LoadedTable:
-    """Read a folder of images, with one folder for every class, or without labels.
+    """Read images from one folder per class, or from a single folder without labels.
 
-    All images must have one size, or are resized to `size`, (width, height); without `resize`, they
-    must have that size. `colour` keeps three numbers a pixel (True) or one (False); by default,
-    colour is kept where an image has it.
+    All images must have the same size, or are resized to `size`, (width, height). With
+    resize=False, they must already have that size. A pixel has three numbers with colour=True and
+    one with colour=False. By default it has three if any of the images has colour.
 
     >>> import tempfile
     >>> from PIL import Image
@@ -46,8 +46,10 @@ def read_images(
     >>> X, y, names, notes = read_images(folder)
     >>> X.tolist(), y.tolist()
     ([[10, 10, 10, 10], [250, 250, 250, 250]], ['dark', 'light'])
-    >>> names[1], notes
-    ('row 1, column 2', ['Greyscale images of 2 x 2 pixels, one folder a class: dark 1, light 1.'])
+    >>> names[1]
+    'row 1, column 2'
+    >>> notes
+    ['Read greyscale images of 2 x 2 pixels, one folder per class: dark 1, light 1.']
     """
     path = Path(path)
     folders = {"": visible(path)}
@@ -66,10 +68,10 @@ def read_images(
     for _, file in images:
         pixels.append(_pixels(file, size if resized else None, colour))
         held += pixels[-1].nbytes
-        require_room(path, 0, held)  # of all images together
+        require_room(path, 0, held)  # the limit is for all images together
     h, w = _one_shape([file for _, file in images], pixels, size)
     X = np.stack(pixels).reshape(len(pixels), -1)
-    found = f"{'Colour' if colour else 'Greyscale'} images of {w} x {h} pixels"
+    found = f"Read {'colour' if colour else 'greyscale'} images of {w} x {h} pixels"
     found += " (resized)" if resized else ""
     names = _names(h, w, colour)
     reading = {"size": [w, h], "resize": resized, "colour": colour}
@@ -77,13 +79,13 @@ def read_images(
         return LoadedTable(X, None, names, [f"{found}, without labels."], reading)
     y = np.array([name for name, _ in images])
     counts = ", ".join(f"{name} {int((y == name).sum()):,}" for name in folders)
-    return LoadedTable(X, y, names, [f"{found}, one folder a class: {counts}."], reading)
+    return LoadedTable(X, y, names, [f"{found}, one folder per class: {counts}."], reading)
 
 
 def _one_shape(
     files: Sequence[Path], pixels: Sequence[Array], size: tuple[int, int] | None
 ) -> tuple[int, int]:
-    """Height and width of all images, which must be the same, and those of `size` if given."""
+    """Return the height and width of the images, which must all be the same and equal `size`."""
     shapes = [array.shape[:2] for array in pixels]
     h, w = shapes[0] if size is None else (size[1], size[0])
     odd = next((i for i, shape in enumerate(shapes) if shape != (h, w)), None)
@@ -93,8 +95,8 @@ def _one_shape(
     other_h, other_w = shapes[odd]
     raise ValueError(
         Message(
-            "All images must have one size. {whose} {w} x {h} pixels and {file} has "
-            "{other_w} x {other_h}: give {size} to resize them.",
+            "All images must have the same size. {whose} {w} x {h} pixels, but {file} has "
+            "{other_w} x {other_h}. Give {size} to resize them.",
             whose=whose,
             w=w,
             h=h,
@@ -110,8 +112,8 @@ def _images_of(files: Sequence[Path]) -> list[Path]:
     for file in files:
         if file.suffix.lower() not in ENDINGS:
             raise ValueError(
-                f"{file} is not an image: a folder of images must hold files that end in "
-                f"{', '.join(ENDINGS)} and nothing else."
+                f"{file} is not an image. A folder of images must contain only files that end in "
+                f"{', '.join(ENDINGS)}."
             )
     return list(files)
 
@@ -129,14 +131,15 @@ def _open(file: Path) -> Any:
         from PIL.PngImagePlugin import PngImageFile
     except ImportError as error:
         raise ImportError(
-            f"{file}: reading images needs Pillow: pip install 'separatrix[images]'."
+            f"{file}: reading images needs Pillow. Install it with pip install "
+            "'separatrix[images]'."
         ) from error
     with file.open("rb") as opened:
         png = opened.read(4) == b"\x89PNG"
-    try:  # the classes themselves: Image.open has a limit of its own, which a variable cannot raise
+    try:  # not Image.open, which has a separate size limit that users cannot change
         image = PngImageFile(file) if png else JpegImageFile(file)
     except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} is not a PNG or JPEG file that can be read: {error}.") from error
+        raise ValueError(f"{file} is not a readable PNG or JPEG file: {error}.") from error
     try:
         require_room(file, file.stat().st_size, image.width * image.height * len(image.getbands()))
     except ValueError:
@@ -145,8 +148,8 @@ def _open(file: Path) -> Any:
     if image.mode not in _GREY | _COLOUR:
         image.close()
         raise ValueError(
-            f"{file} has pixels of the kind {image.mode!r}. Allowed are 8 bits a channel "
-            f"({', '.join(sorted(_GREY | _COLOUR))}): convert the image."
+            f"{file} has the pixel format {image.mode!r}. Allowed are formats with 8 bits per "
+            f"channel ({', '.join(sorted(_GREY | _COLOUR))}). Convert the image."
         )
     return image
 

@@ -1,4 +1,4 @@
-"""Which column is the label, and what the labels are."""
+"""Find the label column of a table and read the labels."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Label: TypeAlias = str | int | bool | None
 
 NO_LABELS = "There are no labels to compare with"
 
-_MOST_NUMBERS = 100  # that are not whole, to be names of classes
-_LONGEST = 256  # characters; longer ones are documents
-_EXACT = 2.0**53  # float64 holds every integer below
+_MOST_NUMBERS = 100  # number of different fractional labels that can still be class names
+_LONGEST = 256  # characters; longer values are documents
+_EXACT = 2.0**53  # float64 represents every integer below this exactly
 
 
 class Layout(TypedDict):
-    """The columns of the table that a model was trained on, in order, and which was the label."""
+    """The column names of the training data in order, and the name of its label column."""
 
     names: list[str]
     label: str | None
 
 
 class LabelError(ValueError):
-    """Labels that nothing can be learnt from: what is wrong with them, and the remedy."""
+    """Raised for labels that cannot be used for training: what is wrong, and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(Message("{what}. {remedy}", what=what, remedy=remedy))
@@ -44,42 +44,42 @@ def find_label(
     layout: Layout | None,
     notes: list[str],
 ) -> str | None:
-    """The name of the label's column, or None; a note says which it is and why.
+    """Return the name of the label column, or None; append a note on the choice to `notes`.
 
-    By default it is the one of `layout`, or a column named label, target, class or y, else the last
-    one, or the first that is not text where the last one is. Beside `trained`, the columns of a
-    model, there need be none.
+    The default is the label column of `layout`, then a column named label, target, class or y, then
+    the last column (if that is text, the first column that is not). `trained` are the feature
+    columns of a model; with them, the label column may be missing.
     """
     names = table.names
     if label is False:
         return None
     if trained and isinstance(label, str) and label not in names:
-        notes.append(f"There is no column {label!r}, and so no labels.")
+        notes.append(f"There is no column {label!r}, so there are no labels.")
         return None
     if label is not None:
         chosen = _given(where, names, label)
-        notes.append(f"The label is the column {chosen!r}.")
+        notes.append(f"The label is column {chosen!r}.")
         return chosen
     free = {name: None for name in names if name not in (trained or ())}
     before = layout["label"] if layout else None
     if before in free:
-        notes.append(f"The label is the column {before!r}, as in training.")
+        notes.append(f"The label is column {before!r}, as in training.")
         return before
     usual = sorted(
         (name for name in free if name.lower() in LABEL_NAMES),
         key=lambda name: LABEL_NAMES.index(name.lower()),
     )
     if usual:
-        notes.append(f"The label is the column {usual[0]!r}, by its name.")
+        notes.append(f"The label is column {usual[0]!r}, chosen by its name.")
         return usual[0]
     if trained:
         return None
     if len(names) == 1:
-        notes.append("There is one column, and no label.")
+        notes.append("There is only one column, so there are no labels.")
         return None
     short = [name for name in names if table.kind(name) != "text"]
     if table.kind(names[-1]) == "text" and short:
-        notes.append(f"The label is the column {short[0]!r}, the first that is not text.")
+        notes.append(f"The label is column {short[0]!r}, the first that is not text.")
         return short[0]
     notes.append(f"The label is the last column, {names[-1]!r}.")
     return names[-1]
@@ -87,30 +87,30 @@ def find_label(
 
 def _given(where: str, names: list[str], label: str | int) -> str:
     if isinstance(label, str):
-        require_column(label, names, f"the label of {where}")
+        require_column(label, names, f"to use as the label of {where}")
         return label
     if isinstance(label, bool) or not -len(names) <= label < len(names):
         raise ValueError(
-            f"The label of {where} must be a column's name, False, or a position from "
-            f"{-len(names)} to {len(names) - 1}. Got {label!r} instead."
+            f"The label of {where} must be the name of a column, a position from "
+            f"{-len(names)} to {len(names) - 1}, or False. Got {label!r} instead."
         )
     return names[label]
 
 
 def rivals_of(table: Columns, label: str, notes: list[str]) -> list[str]:
-    """Columns that are named as labels are, and hold the same as the label: not to learn from.
+    """Return the columns that are copies of the label: named like a label, with the same values.
 
-    Those of such a name that hold something else stay, and are told.
+    Columns with such a name and other values are kept as features. Both are reported in `notes`.
     """
     named = [name for name in table if name != label and name.lower() in LABEL_NAMES]
     copies = [name for name in named if to_words(table[name]).tolist() == _words(table, label)]
     others = [name for name in named if name not in copies]
     if copies:
         shown = ", ".join(map(repr, copies))
-        notes.append(f"Left out, as a copy of the label {label!r}: {shown}.")
+        notes.append(f"Dropped {shown}: same values as the label {label!r}.")
     if others:
         shown = ", ".join(map(repr, others))
-        notes.append(f"Learnt from, though named like a label: {shown}. Drop what is none.")
+        notes.append(f"Kept as features although named like a label: {shown}.")
     return copies
 
 
@@ -120,20 +120,20 @@ def _words(table: Columns, name: str) -> list[str | None]:
 
 
 def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
-    """Labels of a column: integers, numbers or words, none of them missing.
+    """Convert a column to labels: integers, numbers or strings, none of them missing.
 
     >>> notes = []
     >>> to_labels("adult.csv", "income", np.array(["<=50K.", ">50K."], dtype=object), notes)
     array(['<=50K', '>50K'], dtype='<U5')
     >>> notes
-    ['All labels end in a full stop, which was taken off.']
+    ['Removed the full stop at the end of every label.']
     """
     if count_missing(values):
         gaps = [value is None or value != value for value in values]
         raise LabelError(
             f"{where}, row {gaps.index(True) + 1}: the label (column {name!r}) is missing",
             Message(
-                "Remove the row, fill it in, or name the column of the labels with {label:=}.",
+                "Remove the row, add its label, or name the label column with {label:=}.",
                 label=Parameter("label"),
             ),
         )
@@ -142,21 +142,21 @@ def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
     longest = max(values, key=len)
     if len(longest) > _LONGEST:
         raise LabelError(
-            f"{where}: column {name!r} was taken for the label and has a value of {len(longest):,} "
+            f"{where}: column {name!r} was used as the label, but has a value of {len(longest):,} "
             "characters",
             Message(
-                "Name the column of the labels with {label:=}, or give {label}.",
+                "Name the label column with {label:=}, or give {label} if there is none.",
                 label=Parameter("label", False),
             ),
         )
     if all(value.endswith(".") for value in set(values)):
-        notes.append("All labels end in a full stop, which was taken off.")
+        notes.append("Removed the full stop at the end of every label.")
         return np.array([value.removesuffix(".") for value in values])
     return values.astype(str)
 
 
 def class_labels(y: Array, notes: list[str]) -> Array:
-    """Labels as classes: some few numbers that are not whole are words, since they only name.
+    """Convert fractional labels to strings if there are few different ones: they are class names.
 
     >>> class_labels(np.array([0.5, 1.5, 0.5, 0.5]), [])
     array(['0.5', '1.5', '0.5', '0.5'], dtype='<U3')
@@ -165,19 +165,19 @@ def class_labels(y: Array, notes: list[str]) -> Array:
         return y
     if len(np.unique(y)) > min(_MOST_NUMBERS, len(y) / 2):
         return y
-    notes.append("The labels are numbers that are not whole: they were taken as words.")
+    notes.append("The labels are not whole numbers; they were read as class names.")
     return to_words(y.astype(np.float64)).astype(str)
 
 
 def is_quantity(y: Array) -> bool:
-    """Say whether these are numbers of which some are not whole."""
+    """Return whether the labels are numbers and some of them are not whole."""
     return y.dtype.kind == "f" and bool((y != np.floor(y)).any())
 
 
 def _numbers(where: str, name: str, values: Array) -> Array:
     if np.isinf(values).any() or (abs(values) >= _EXACT).any():
         raise LabelError(
-            f"{where}: the labels (column {name!r}) must be words, or numbers below {_EXACT:.0f}",
+            f"{where}: the labels (column {name!r}) must be strings or numbers below {_EXACT:.0f}",
             f"Got {values[np.argmax(abs(values))]} instead.",
         )
     whole = (values == np.floor(values)).all()

@@ -1,4 +1,4 @@
-"""One function for every source of data: a name, a path, arrays or a frame."""
+"""Load data from any source: a name, a path, arrays or a data frame."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def load(
     ----------
     source : one of
 
-        - a registered name (`separatrix.readers.names()`): "iris", "a9a", "mnist", ...
-        - a file: svmlight, CSV, TSV, Parquet, npy, npz, IDX, or one document a line; plain or, for
-          text and IDX, packed
-        - a folder: images or documents in a folder for every class, IDX files, npy files
+        - the name of a data set (see `separatrix.readers.names()`): "iris", "a9a", "mnist", ...
+        - a file: svmlight, CSV, TSV, Parquet, npy, npz, IDX, or one document per line. Text and
+          IDX files may be compressed.
+        - a folder: one folder of images or documents per class, IDX files, or npy files
         - a pair (X, y), X alone, or a data frame
-    label : of tables and frames, the column of the labels: its name, or its position from 0; False
-        if there is none. By default a column named label, target, class or y, else the last.
-    text : of tables and frames, the columns that hold documents
-    drop : of tables and frames, the columns that are left out
-    features : of svmlight files, the number of features
-    format : what the file is, if neither its ending nor its content says it: one of
-        `separatrix.readers.READERS`
-    seed : for the rows that are drawn for validation and for testing
-    split : three shares, or row numbers for "train", "validation" and "test". By default the data
-        set's own, or else 80/10/10, stratified.
+    label : label column of a table or data frame: its name, its position from 0, or False if there
+        are no labels. The default is a column named label, target, class or y, else the last one.
+    text : columns of a table or data frame that hold documents
+    drop : columns of a table or data frame to leave out
+    features : number of features of an svmlight file
+    format : format of the file, one of `separatrix.readers.READERS`. By default it is detected from
+        the file extension or the content.
+    seed : random seed for the choice of validation and test rows
+    split : three fractions, or row numbers for "train", "validation" and "test". The default is
+        the split that comes with the data set, else 80/10/10, stratified.
     **options : other options of the format's reader, such as `header` or `zero_based`
 
-    A registered name goes before a file of the same name: write "./a9a" for the file.
+    The name of a data set takes precedence over a file of that name. Write "./a9a" for the file.
 
     >>> source = load("iris")
     >>> source
@@ -78,23 +78,25 @@ def _existing(source: str | os.PathLike[str]) -> Path:
     path = Path(source).expanduser()
     if not path.exists():
         raise FileNotFoundError(
-            f"There is no file or folder {str(source)!r}, and no data set of this name."
-            f"{registry.suggestion(str(source))} Names: {', '.join(registry.names())}."
+            f"There is no file, folder or data set {str(source)!r}."
+            f"{registry.suggestion(str(source))} Data sets: {', '.join(registry.names())}."
         )
     return path
 
 
 def _from_memory(source: Any, options: dict[str, Any]) -> tuple[LoadedTable, str]:
     if source is None:
-        raise ValueError("There is nothing to load: give a name, a path, arrays or a frame.")
+        raise ValueError(
+            "The source must be a name, a path, arrays or a data frame. Got None instead."
+        )
     if is_frame(source):
         unknown = {name: value for name, value in options.items() if name not in _OF_FRAMES}
-        _refuse(unknown, "A data frame takes label, text and drop, and")
+        _refuse(unknown, "A data frame takes label, text and drop, but")
         return read_frame(source, **options), "data frame"
     _refuse(options, "Arrays in memory take")
     if isinstance(source, tuple):
         if len(source) != 2:
-            raise ValueError(f"A tuple must be (X, y). Got {len(source)} parts instead.")
+            raise ValueError(f"A tuple must be (X, y). Got {len(source)} elements instead.")
         return read_memory(*source), "arrays"
     return read_memory(source), "array"
 

@@ -1,7 +1,7 @@
-"""Arrays: in memory, in npy and npz files, and in folders of npy files. Nothing is unpickled.
+"""Read arrays from memory, from npy and npz files, and from folders of npy files.
 
-An npz file, or a folder of npy files, holds X and y, or both for each part: X_train, y_train,
-X_test, y_test, or train_x, val_x, tst_x and so on.
+An npz file or a folder of npy files holds X and y, or X and y for every part: X_train, y_train,
+X_test, y_test, or train_x, val_x, tst_x and so on. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -33,25 +33,28 @@ _PART = {
 
 
 def read_npy(path: Path | str, *, label: Label = None) -> LoadedTable:
-    """Read one array; `label` is the column of the labels, if there is one in it."""
+    """Read one array. `label` is the position of the label column, if the array contains one."""
     path = Path(path)
     X = _matrix(str(path), _open(path))
     if label is None or label is False:
         note = Message(
-            "The file has no labels: give {label} if the last column holds them.",
+            "Read without labels. Give {label} if the last column holds them.",
             label=Parameter("label", -1),
         )
         return LoadedTable(X, None, [], [note] if label is None else [])
     d = X.shape[1]
     if isinstance(label, str | bool) or not -d <= label < d or d < 2:
-        raise ValueError(f"{path}: label must be a column from {-d} to {d - 1}. Got {label!r}.")
+        raise ValueError(
+            f"{path}: the label must be a column from {-d} to {d - 1}, and not the only column. "
+            f"Got {label!r} instead."
+        )
     y = np.ascontiguousarray(X[:, label])
     table = np.delete(X, label, axis=1)
     return LoadedTable(table, y, [], [f"The label is column {label % d + 1} of {d}."])
 
 
 def read_npz(path: Path | str) -> LoadedTable:
-    """Read X and y, or those of every part, from an npz file; also one of scipy's save_npz.
+    """Read X and y, or X and y for every part, from an npz file; also a file of scipy's save_npz.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.npz"
@@ -64,7 +67,7 @@ def read_npz(path: Path | str) -> LoadedTable:
     if "format" in found and "indptr" in found:
         X = _attempt(path, lambda: sp.load_npz(path).tocsr())
         _attempt(path, lambda: X.check_format(full_check=True))
-        return LoadedTable(X, None, [], ["A sparse matrix without labels."])
+        return LoadedTable(X, None, [], ["Read a sparse matrix without labels."])
     return _assembled(str(path), found)
 
 
@@ -75,12 +78,12 @@ def read_npy_folder(path: Path | str) -> LoadedTable:
 
 
 def is_npy_folder(path: Path) -> bool:
-    """Say whether a folder holds arrays, of which one is an X."""
+    """Return whether a folder contains npy files, at least one of them an X."""
     return any(_meaning(file.stem)[1] == "x" for file in _arrays_in(path))
 
 
 def read_memory(X: Any, y: Any = None) -> LoadedTable:
-    """Take X, a matrix, a frame or a list of documents, and y as they are.
+    """Wrap arrays in memory: X is a matrix, a data frame or a list of documents.
 
     >>> read_memory(["a film", "a bad film"], [1, 0]).table
     Columns of 2 rows: text (text)
@@ -109,7 +112,7 @@ def _arrays_in(folder: Path) -> list[Path]:
 
 
 def _meaning(name: str) -> tuple[str, str]:
-    """The part ('' for all rows) and the role ('x', 'y' or '') that a name stands for."""
+    """Return the part ('' for all rows) and the role ('x', 'y' or '') that a name stands for."""
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
     role = next((r for r, known in (("x", _X), ("y", _Y)) if known & set(words)), "")
     part = next((p for p in PARTS if set(_PART[p]) & set(words)), "")
@@ -117,17 +120,21 @@ def _meaning(name: str) -> tuple[str, str]:
 
 
 def _assembled(where: str, found: Mapping[str, Any]) -> LoadedTable:
-    """Put the X and the y of all parts together."""
+    """Concatenate the X and the y of all parts."""
     roles = {_meaning(name): name for name in found}
     parts = [part for part in ("", *PARTS) if (part, "x") in roles]
     if not parts or (parts[0] == "" and len(parts) > 1):
         names = ", ".join(found) or "nothing"
         raise ValueError(
-            f"{where} must hold X and y, or X_train, y_train, X_test, y_test. Got {names} instead."
+            f"{where} must contain X and y, or X_train, y_train, X_test and y_test. Got {names} "
+            "instead."
         )
     tables = [_matrix(f"{where}, {roles[p, 'x']}", found[roles[p, "x"]]) for p in parts]
     if len({table.shape[1] for table in tables}) > 1:
-        raise ValueError(f"{where}: the parts have {[table.shape[1] for table in tables]} columns.")
+        raise ValueError(
+            f"{where}: all parts must have the same number of columns. "
+            f"Got {[table.shape[1] for table in tables]} instead."
+        )
     sizes = [len(table) for table in tables]
     labels = [
         _labels(f"{where}, {roles[p, 'y']}", found[roles[p, "y"]])
@@ -135,7 +142,10 @@ def _assembled(where: str, found: Mapping[str, Any]) -> LoadedTable:
         if (p, "y") in roles
     ]
     if labels and [len(y) for y in labels] != sizes:
-        raise ValueError(f"{where}: rows {sizes} and labels {[len(y) for y in labels]} differ.")
+        raise ValueError(
+            f"{where}: every part must have one label per row. Got {sizes} rows and "
+            f"{[len(y) for y in labels]} labels instead."
+        )
     y = np.concatenate(labels) if labels else None
     ends = np.cumsum([0, *sizes])
     own = {part: np.arange(a, b) for part, a, b in zip(parts, ends[:-1], ends[1:])}
@@ -162,24 +172,24 @@ def _attempt(path: Path, read: Any) -> Any:
         return read()
     except (FileNotFoundError, PermissionError, IsADirectoryError, UnpackLimitError):
         raise
-    except Exception as error:  # numpy, zipfile and tokenize have many for a damaged header
-        said = str(error).rstrip(".") or type(error).__name__
-        raise ValueError(f"{path} is not a file of arrays that can be read: {said}.") from error
+    except Exception as error:  # numpy, zipfile and tokenize raise many types for damaged headers
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise ValueError(f"{path} is not a readable npy or npz file: {reason}.") from error
 
 
 def _matrix(where: str, X: Any) -> Any:
-    """Rows of numbers; images and other blocks are laid out flat."""
+    """Return X as a matrix of numbers with one row per sample; images are flattened."""
     if isinstance(X, Mapping):
-        raise ValueError(f"{where} holds several arrays: name it .npz.")
+        raise ValueError(f"{where} contains several arrays. Rename it to end in .npz.")
     if X.ndim > 2:
         X = X.reshape(len(X), -1)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
-            f"{where} must be a matrix of real numbers, one row a sample. "
+            f"{where} must be a matrix of real numbers with one row per sample. "
             f"Got shape {X.shape} of type {X.dtype} instead."
         )
     if 0 in X.shape:
-        raise ValueError(f"{where} is empty: its shape is {X.shape}.")
+        raise ValueError(f"{where} is empty (shape {X.shape}).")
     return X.tocsr() if sp.issparse(X) else X
 
 
@@ -188,7 +198,7 @@ def _labels(where: str, y: Any) -> Array:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"{where} must have one label a row. Got shape {y.shape} instead.")
+        raise ValueError(f"{where} must have one label per row. Got shape {y.shape} instead.")
     if y.dtype.kind == "O":
         return y if all(isinstance(label, str) for label in y) else np.array(y.tolist())
     return y

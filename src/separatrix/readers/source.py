@@ -1,4 +1,4 @@
-"""Data as it came in: a raw table, labels, names, splits, and a fingerprint of the content."""
+"""Loaded data: the raw table, its labels, names and splits, and a fingerprint of the content."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ENTRIES_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class LoadedTable:
-    """What a reader found, before it is split.
+    """The result of a reader, before it is split into parts.
 
     Attributes
     ----------
     table, y, feature_names, notes, reading : as in `Source`
-    own_splits : the row numbers of "train" and other parts, where the data come split
+    own_splits : row numbers of "train" and other parts, if the data set comes with a split
 
     >>> table, y, names, notes = LoadedTable(np.eye(2), None, ["a", "b"], [])
     """
@@ -52,17 +52,17 @@ class LoadedTable:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table with its labels, before anything was learnt from it.
+    """A raw table with its labels and splits.
 
     Attributes
     ----------
-    name : of the file, the folder or the registered data set
-    table : (n, d) numpy array, scipy CSR, or `Columns`
-    y : (n,) labels as they were given, numbers or words; None if there are none
-    feature_names : d names, or None where the source has none
-    notes : sentences about what was decided when it was read
+    name : name of the file, folder or data set
+    table : (n, d) numpy array, scipy CSR matrix, or `Columns`
+    y : (n,) labels as given, numbers or strings; None if there are none
+    feature_names : d names, or None if the source has no names
+    notes : sentences about the decisions of the reader
     splits : row numbers for "train", "validation" and "test"
-    reading : options of the reader with which new rows are read in the same way, as plain values
+    reading : options, as plain values, with which the reader reads new rows in the same way
 
     >>> source = Source.of(np.eye(10), np.arange(10) % 2, name="ten rows")
     >>> source
@@ -93,13 +93,16 @@ class Source:
         seed: int = 0,
         reading: dict[str, Any] | None = None,
     ) -> Source:
-        """Make one whose rows are split as the caller says, or as the data set has it, or 80/10/10.
+        """Make a source and split its rows.
 
-        `splits` is the data set's own; `split` the caller's: three shares, or row numbers by part.
+        `split` is the request of the caller: three fractions, or row numbers by part. Without it
+        the source gets `splits`, which come with the data set, or else an 80/10/10 split.
         """
         n = _n_rows(table)
         if y is not None and len(y) != n:
-            raise ValueError(f"{name} has {n:,} rows and {len(y):,} labels.")
+            raise ValueError(
+                f"{name} must have one label per row. Got {n:,} rows and {len(y):,} labels instead."
+            )
         notes = list(notes or [])
         y = y if y is None else class_labels(y, notes)
         if isinstance(split, Mapping):
@@ -114,7 +117,7 @@ class Source:
     def of_loaded(
         cls, loaded: LoadedTable, *, name: str, split: Split = None, seed: int = 0
     ) -> Source:
-        """Make one of what a reader found, with its own splits unless the caller gives others."""
+        """Make a source from the result of a reader. `split` overrides its own splits."""
         notes, own, splits = list(loaded.notes), loaded.own_splits, None
         if own is not None and split is None:
             splits = own_splits(own, loaded.y, seed, notes)
@@ -139,7 +142,7 @@ class Source:
         return f"Source {self.name!r}: {shape}" + (f"; {parts}" if parts else "")
 
     def rows(self, numbers: Any) -> Source:
-        """The source of these rows: numbers, a mask or a slice. It has no splits of its own."""
+        """Return a source of the selected rows (numbers, a mask or a slice), without splits."""
         numbers = np.arange(len(self))[numbers]
         by_name = isinstance(self.table, Columns)
         table = self.table.take(numbers) if by_name else self.table[numbers]
@@ -147,14 +150,15 @@ class Source:
         return Source(self.name, table, y, self.feature_names, self.notes)
 
     def part(self, part: str) -> Source:
-        """The rows for "train", "validation" or "test"."""
+        """Return the rows of one part: "train", "validation" or "test"."""
         if part not in self.splits:
-            raise ValueError(f"{self.name} has no part {part!r}. Got: {', '.join(self.splits)}.")
+            parts = ", ".join(self.splits) or "none"
+            raise ValueError(f"{self.name} has no part {part!r}. Its parts are: {parts}.")
         return self.rows(self.splits[part])
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256 of values and labels, whatever file, packing or number type they came in.
+        """SHA-256 of values and labels, independent of file name, compression and number type.
 
         >>> dense = Source.of(np.eye(3), name="a").fingerprint
         >>> dense == Source.of(np.eye(3, dtype=np.uint8), name="b").fingerprint
@@ -173,7 +177,7 @@ def _n_rows(table: Any) -> int:
 
 
 def _content(table: Any) -> Iterator[bytes]:
-    """The bytes that stand for a table: a sparse matrix is not the same as a dense one."""
+    """Yield the bytes to hash for a table. A sparse and a dense matrix have different bytes."""
     if isinstance(table, Columns):
         yield f"columns {table.shape} ".encode()
         for name in table:
@@ -205,7 +209,7 @@ def _labels(y: Array | None) -> Iterator[bytes]:
 def _floats(a: Array) -> Iterator[bytes]:
     for start in range(0, len(a), _ENTRIES_AT_ONCE):
         piece = a[start : start + _ENTRIES_AT_ONCE].astype("<f8")
-        piece[np.isnan(piece)] = np.nan  # there are many NaNs
+        piece[np.isnan(piece)] = np.nan  # NaN has many bit patterns
         yield piece.tobytes()
 
 
@@ -215,7 +219,7 @@ def _whole(a: Array) -> Iterator[bytes]:
 
 
 def _words(words: list[Any]) -> Iterator[bytes]:
-    """The lengths first, -1 for what is missing: then no two lists give the same bytes."""
+    """Yield the lengths (-1 if missing), then the text: different lists give different bytes."""
     texts = [None if word is None else str(word).encode("utf-8", "surrogatepass") for word in words]
     yield np.array([-1 if text is None else len(text) for text in texts], "<i8").tobytes()
     yield b"".join(text for text in texts if text is not None)

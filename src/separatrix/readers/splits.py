@@ -1,4 +1,4 @@
-"""Which rows are for training, for validation and for testing."""
+"""Split rows into training, validation and test rows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from separatrix.matrix import Array
 
 PARTS = ("train", "validation", "test")
 SHARES = (0.8, 0.1, 0.1)
+SPLIT_NOTE = "Split the rows"  # every note on a random split begins with this
+_WORDS = {"train": "training", "validation": "validation", "test": "test"}
 
 Split: TypeAlias = Sequence[float] | Mapping[str, Any] | None
-Splits: TypeAlias = dict[str, Array]  # row numbers by the names above
+Splits: TypeAlias = dict[str, Array]  # row numbers by part
 
 
 def split_rows(y: Array | None, n: int, seed: int, shares: Sequence[float] = SHARES) -> Splits:
-    """Draw rows for training, validation and testing, every class in about the same shares.
+    """Draw training, validation and test rows, stratified by label.
 
-    A class is never without a training row. The numbers of rows are rounded down for the test and
-    validation rows of all classes together.
+    Every class has at least one training row. The total numbers of test and validation rows are
+    rounded down.
 
     >>> y = np.repeat(["a", "b"], [30, 70])
     >>> splits = split_rows(y, 100, seed=0)
@@ -33,7 +35,7 @@ def split_rows(y: Array | None, n: int, seed: int, shares: Sequence[float] = SHA
     shares = _checked_shares(shares)
     codes = np.zeros(n, int) if y is None else np.unique(y, return_inverse=True)[1].ravel()
     shuffled = np.random.default_rng(seed).permutation(n)
-    rows = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by class, at random within it
+    rows = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by class, random within a class
     is_test = _every(len(rows), shares[2])
     rest = rows[~is_test]
     is_validation = _every(len(rest), shares[1] / (shares[0] + shares[1]))
@@ -46,13 +48,13 @@ def split_rows(y: Array | None, n: int, seed: int, shares: Sequence[float] = SHA
 
 
 def split_training(y: Array | None, train: Array, test: Array, seed: int) -> Splits:
-    """Keep the test rows of the data set; draw a tenth of its training rows for validation."""
+    """Keep the test rows of a data set, and draw 10 % of its training rows for validation."""
     part = split_rows(None if y is None else y[train], len(train), seed, (0.9, 0.1, 0.0))
     return {"train": train[part["train"]], "validation": train[part["validation"]], "test": test}
 
 
 def own_splits(own: Mapping[str, Any], y: Array | None, seed: int, notes: list[str]) -> Splits:
-    """Take the parts that a data set has of its own; add the validation rows to train and test.
+    """Use the split that comes with a data set. If it has no validation rows, draw them.
 
     >>> notes = []
     >>> splits = own_splits({"train": range(20), "test": range(20, 25)}, None, 0, notes)
@@ -62,16 +64,17 @@ def own_splits(own: Mapping[str, Any], y: Array | None, seed: int, notes: list[s
     rows = {part: np.asarray(own.get(part, ()), dtype=np.int64) for part in PARTS}
     if set(own) == {"train", "test"}:
         notes.append(
-            "Training and test rows are the data set's own; validation rows are 10 % of the "
-            f"training rows, drawn with seed {seed}."
+            "The data set comes with its own training and test rows. The validation rows are 10 % "
+            f"of the training rows (random seed {seed})."
         )
         return split_training(y, rows["train"], rows["test"], seed)
-    notes.append(f"The split is the data set's own: {', '.join(own)}.")
+    parts = _joined([_WORDS[part] for part in PARTS if part in own])
+    notes.append(f"The data set comes with its own {parts} rows.")
     return rows
 
 
 def given_rows(split: Mapping[str, Any], n: int) -> Splits:
-    """Check row numbers that a caller has given by part; parts left out have no rows.
+    """Check the row numbers of every part that a caller has given. Missing parts have no rows.
 
     >>> given_rows({"train": [0, 1], "test": [2]}, 3)["test"]
     array([2])
@@ -79,7 +82,7 @@ def given_rows(split: Mapping[str, Any], n: int) -> Splits:
     strange = sorted(set(split) - set(PARTS))
     if strange or "train" not in split:
         raise ValueError(
-            f"A split names the parts {', '.join(PARTS)}, of which 'train' is needed. "
+            f"A split must contain the part 'train', and no parts other than {', '.join(PARTS)}. "
             f"Got {', '.join(map(str, split)) or 'no part'} instead."
         )
     rows = {part: np.asarray(split.get(part, []), dtype=np.int64).ravel() for part in PARTS}
@@ -87,19 +90,19 @@ def given_rows(split: Mapping[str, Any], n: int) -> Splits:
         bad = chosen[(chosen < 0) | (chosen >= n)]
         if len(bad):
             raise ValueError(
-                f"The rows of the part {part!r} must lie between 0 and {n - 1}. "
+                f"The rows of the part {part!r} must be between 0 and {n - 1}. "
                 f"Got {bad[0]} instead."
             )
     every = np.concatenate(list(rows.values()))
     values, counts = np.unique(every, return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"Row {values[counts > 1][0]} is in a split twice: once is allowed.")
+        raise ValueError(f"Row {values[counts > 1][0]} occurs more than once in the split.")
     return rows
 
 
 def _every(n: int, share: float) -> Array:
-    """A mask of `share` of n places, evenly spread."""
-    # The small amount keeps 10 * 0.1 from being rounded to 0.99...
+    """Return a mask that selects the fraction `share` of n positions, evenly spread."""
+    # Without 1e-9, 10 * 0.1 could be rounded down to 0.
     return np.diff(np.floor(np.arange(n + 1) * share + 1e-9)) > 0
 
 
@@ -108,27 +111,35 @@ def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
         found = tuple(float(share) for share in shares)
     except (TypeError, ValueError):
         found = ()
-    good = len(found) == 3 and all(0 <= share <= 1 for share in found)  # so NaN is not
+    good = len(found) == 3 and all(0 <= share <= 1 for share in found)  # False for NaN
     if not good or found[0] == 0 or abs(sum(found) - 1) > 1e-6:
         got = shares if isinstance(shares, str) else tuple(shares)
         raise ParameterError(
-            "The shares of training, validation and test rows must be three numbers >= 0 that add "
-            f"up to 1, the first above 0, as in (0.8, 0.1, 0.1). Got {got!r} instead.",
+            "The fractions of training, validation and test rows must be three numbers >= 0 that "
+            "add up to 1, and the first must be above 0, as in (0.8, 0.1, 0.1). "
+            f"Got {got!r} instead.",
             parameter="split",
         )
     return found
 
 
 def split_in_words(splits: Splits, shares: Sequence[float], seed: int, by_label: bool) -> str:
-    """Say how rows were drawn, and which part got none though it was to have some.
+    """Describe a random split, and name the parts that got no rows because there were too few.
 
-    >>> splits = {"train": np.arange(8), "validation": np.arange(0), "test": np.arange(0)}
-    >>> split_in_words(splits, (0.8, 0.1, 0.1), 0, by_label=False)[-72:]
-    'train 8, validation 0, test 0. None is left for validation and for test.'
+    >>> splits = {"train": np.arange(8), "validation": np.arange(1), "test": np.arange(0)}
+    >>> print(split_in_words(splits, (0.8, 0.1, 0.1), 0, by_label=False))
+    Split the rows 80/10/10 (random seed 0): 8 training, 1 validation and 0 test rows. There are
+    too few rows for a test part.
     """
-    given = "/".join(f"{100 * share:.6g}" for share in shares)
-    by = "stratified by the label" if by_label else "at random"
-    counts = ", ".join(f"{part} {len(rows):,}" for part, rows in splits.items())
-    sentence = f"Rows were split {given}, {by}, with seed {seed}: {counts}."
+    fractions = "/".join(f"{100 * share:.6g}" for share in shares)
+    how = f"{fractions}, stratified by label" if by_label else fractions
+    counts = _joined([f"{len(splits[part]):,} {_WORDS[part]}" for part in PARTS])
+    sentence = f"{SPLIT_NOTE} {how} (random seed {seed}): {counts} rows."
     empty = [part for part, share in zip(PARTS, shares) if share and not len(splits[part])]
-    return sentence + (f" None is left for {' and for '.join(empty)}." if empty else "")
+    parts = [f"a {part} part" for part in empty]
+    return sentence + (f" There are too few rows for {_joined(parts)}." if empty else "")
+
+
+def _joined(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

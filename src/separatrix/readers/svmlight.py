@@ -1,6 +1,7 @@
-"""Files in the svmlight format, which LIBSVM and LIBLINEAR use too.
+"""Read files in the svmlight format, which LIBSVM and LIBLINEAR also use.
 
-One row a line, `label [qid:number] index:value index:value ...  # comment`, with rising indices.
+Every line is a row `label [qid:number] index:value index:value ...  # comment` with increasing
+indices.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from separatrix.readers.compression.decompression import read_bytes
 from separatrix.readers.compression.text_encoding import UTF16
 
 _INT32 = np.iinfo(np.int32).max
-_FORM = "A line is 'label index:value index:value ...'"
+_FORM = "A line has the form 'label index:value index:value ...'"
 
 
 class Svmlight(NamedTuple):
-    """What a file holds: X (n, d) in CSR, y (n,), and the query of each row if asked for."""
+    """The contents of a file: X (n, d) as CSR, y (n,), and the query ids if requested."""
 
     X: Any
     y: Array
     query_ids: Array | None
-    first_index: int  # which the file gives to the first feature: 0 or 1
+    first_index: int  # index of the first feature in the file: 0 or 1
 
 
 def read_svmlight(
@@ -39,17 +40,17 @@ def read_svmlight(
     zero_based: bool | Literal["auto"] = "auto",
     query_ids: bool = False,
 ) -> Svmlight:
-    """Read a file in the svmlight format, plain or packed by gzip, bzip2 or zstd.
+    """Read a file in the svmlight format, plain or compressed with gzip, bzip2 or zstd.
 
-    The matrix is the one of scikit-learn's `load_svmlight_file`: zeros that are written are kept,
-    infinity and NaN are read. Numbers are rounded as Python's float() does.
+    The matrix equals that of scikit-learn's `load_svmlight_file`: explicit zeros are kept, and
+    infinity and NaN are read. Numbers are rounded like Python's float().
 
     Parameters
     ----------
-    features : number of columns; by default as many as the largest index says. A file of some of
-        the rows may lack the last features: give the number of the whole.
-    zero_based : does the first feature have index 0? "auto" says no if index 0 does not occur.
-    query_ids : return the number after `qid:` of every row, otherwise it is passed over
+    features : number of features; by default the largest index in the file determines it. Give it
+        if the last features may not occur in the file.
+    zero_based : whether the first feature has index 0. "auto" is False if index 0 does not occur.
+    query_ids : whether to return the number after `qid:` of every row; otherwise it is ignored
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.svm"
@@ -66,15 +67,15 @@ def read_svmlight(
     content = read_bytes(path)
     if content[:2].tobytes() in UTF16:
         raise ValueError(
-            f"{path} is UTF-16 text, and svmlight files are read as ASCII. Save it as UTF-8."
+            f"{path} is UTF-16 text, but svmlight files are read as ASCII. Save it as UTF-8."
         )
     text = _core.Svmlight(content)
     try:
         rows = _read(path, text, zero_based, query_ids)
     except MemoryError as error:
         raise MemoryError(
-            f"{path} has {text.lines:,} lines and {text.colons:,} colons: there is no memory for "
-            "as many rows and entries. Read it in parts."
+            f"{path} has {text.lines:,} lines and {text.colons:,} entries, which do not fit into "
+            "memory. Read it in parts."
         ) from error
     first_index = _first_index(rows, zero_based)
     if first_index != rows.base:
@@ -84,23 +85,23 @@ def read_svmlight(
         _refuse_features(path, text, rows, features)
     shape = len(rows.labels), features or width
     X = sp.csr_array((rows.values, rows.indices, rows.starts), shape=shape)
-    X.has_canonical_format = True  # the parser takes rising indices only
+    X.has_canonical_format = True  # the parser accepts only increasing indices
     return Svmlight(X, rows.labels, rows.qids, first_index)
 
 
 class _Rows(NamedTuple):
     labels: Array
     starts: Array
-    indices: Array  # less base
+    indices: Array  # minus base
     values: Array
     qids: Array | None
     base: int
-    smallest: int  # index as written
-    largest: int  # -1 in a file without entries
+    smallest: int  # smallest index, as written in the file
+    largest: int  # largest index; -1 in a file without entries
 
 
 def _read(path: Path, text: Any, zero_based: bool | str, query_ids: bool) -> _Rows:
-    base = 0 if zero_based is True else 1  # "auto" bets on 1, since a later shift costs a pass
+    base = 0 if zero_based is True else 1  # "auto" tries 1 first: shifting later costs a pass
     wide = text.colons > _INT32
     while True:
         index_type = np.int64 if wide else np.int32
@@ -117,11 +118,11 @@ def _read(path: Path, text: Any, zero_based: bool | str, query_ids: bool) -> _Ro
         what = _sentence(problem, word)
         raise ValueError(Message("{path}, line {line}: {what}", path=path, line=line, what=what))
     if not n:
-        raise ValueError(f"{path} has no rows. {_FORM}, one for each row.")
+        raise ValueError(f"{path} has no rows. {_FORM}.")
     sizes = ((labels, n), (starts, n + 1), (indices, entries), (values, entries), (qids, n))
     for array, size in sizes:
         if array is not None and len(array) > size:
-            array.resize(size, refcheck=False)  # comments and blank lines got room, too
+            array.resize(size, refcheck=False)  # remove the space for comments and blank lines
     return _Rows(labels, starts, indices, values, qids, base, smallest, largest)
 
 
@@ -137,29 +138,29 @@ def _refuse_features(path: Path, text: Any, rows: _Rows, features: int) -> None:
     feature = int(rows.indices[at]) + 1
     raise ValueError(
         Message(
-            "{path}, line {line}: feature {feature:,} of a file that was said to have {number:,}. "
-            "Raise {features}, or leave it out.",
+            "{path}, line {line}: found feature {feature:,}, but {given} was given. Raise "
+            "{features}, or leave it out.",
             path=path,
             line=line,
             feature=feature,
-            number=features,
+            given=Parameter("features", features),
             features=Parameter("features"),
         )
     )
 
 
 def _sentence(problem: int, word: bytes) -> str:
-    """What is wrong with a word, by the parser's number for it."""
+    """Return the message for an error number of the parser."""
     text = word.decode("utf-8", "backslashreplace")
     index, colon, value = text.partition(":")
     match problem:
         case 1 if "," in text:
             return (
-                f"one label is expected, got {text!r}. Rows with several labels cannot be learnt: "
-                "write a file for each label."
+                f"expected one label, got {text!r}. Several labels per row are not supported: "
+                "write one file for each label."
             )
         case 1 if colon:
-            return f"the label is missing before {text!r}. {_FORM}; where it is unknown, write 0."
+            return f"the label before {text!r} is missing. {_FORM}. Write 0 for an unknown label."
         case 1:
             return f"expected a number as the label, got {text!r}. {_FORM}."
         case 2 if colon and index.isascii() and index.isdigit():
@@ -167,16 +168,16 @@ def _sentence(problem: int, word: bytes) -> str:
         case 2:
             return f"expected index:value, got {text!r}. {_FORM}."
         case 3:
-            return f"the indices of a line must rise, and {text!r} comes too late or twice."
+            return f"the indices of a line must increase, but {text!r} is out of order or repeated."
         case 4:
             return Message(
-                "index 0 in {text!r}, but the first feature was said to be 1 ({one_based}).",
+                "found index 0 in {text!r}, but the indices begin at 1 ({one_based}).",
                 text=text,
                 one_based=Parameter("zero_based", False),
             )
         case 5:
-            return f"the index in {text!r} is too large: indices have at most 18 digits."
+            return f"the index in {text!r} is too large: an index has at most 18 digits."
         case 6:
             return f"expected qid:number, got {text!r}."
         case _:
-            return f"the qid is missing before {text!r}, and query_ids were asked for."
+            return f"the qid before {text!r} is missing, but query_ids=True needs one in every row."

@@ -1,14 +1,18 @@
-"""Tables with one row per sample: CSV, TSV and Parquet.
+"""Read tables with one row per sample: CSV, TSV and Parquet.
 
-    read_table(path)      text, plain or packed
+    read_table(path)      text, plain or compressed
     read_parquet(path)    Parquet (needs pyarrow, the extra 'parquet')
 
-Both take `label` (a name, or a position counted from 0, from the end if negative; False: there is
-none), `text` and `drop` (the name of a column, or several: of documents, and to be left out).
-`columns` is what a model was trained on (`Preparation.columns`: names and kinds); a file to be
-predicted is read with it, so that a column has the kind it had then, and the label may be there or
-not, whole or in part. `layout` says in which order the columns of the training data lay: so those
-of a file without a header are known.
+Both have these options:
+
+    label      label column: a name, a position from 0 (-1 is the last), or False for none
+    text       names of the columns that hold documents
+    drop       names of the columns to leave out
+    columns    names and kinds of the columns of a trained model (`Preparation.columns`)
+    layout     order of the columns in the training data
+
+With `columns`, every column keeps the kind it had in training, and the labels may be missing or
+incomplete. With `layout`, the columns of a file without a header can be identified.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ from separatrix.readers.source import LoadedTable
 
 Names: TypeAlias = str | Collection[str] | None
 
-_NAMED = 5  # columns in a note
+_NAMED = 5  # number of columns in a note
 _TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0"}
 
 
@@ -67,8 +71,8 @@ def read_table(
 ) -> LoadedTable:
     """Read a CSV or TSV file.
 
-    Spaces around a field do not count. Missing are empty fields, ?, NA, N/A, NaN and NULL; in a
-    column of text, empty ones only.
+    Spaces around a field are removed. Empty fields, ?, NA, N/A, NaN and NULL are missing values; in
+    a text column only empty fields are.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "adults.csv"
@@ -80,7 +84,7 @@ def read_table(
     array(['low', 'high', 'low'], dtype='<U4')
     >>> for note in notes:
     ...     print(note)
-    There is no header: the first line has the value '39'.
+    There is no header: the first line contains the value '39'.
     The label is the last column, 'column 3'.
     1 value is missing: 'column 2' 1.
     """
@@ -102,7 +106,7 @@ def read_table(
         str(path), named, label=label, text=text, drop=drop, columns=columns, layout=layout
     )
     reading = parts.reading
-    if fields.delimiter not in DELIMITERS:  # which are found
+    if fields.delimiter not in DELIMITERS:  # these are detected
         reading = {**reading, "delimiter": fields.delimiter}
     return replace(parts, notes=[*notes, *fields.notes, *parts.notes], reading=reading)
 
@@ -116,33 +120,34 @@ def read_parquet(
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
-    """Read a Parquet file: numbers, booleans, dates, words and dictionaries of words."""
+    """Read a Parquet file with numbers, booleans, dates, strings and dictionaries of strings."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ImportError(
-            f"{path}: reading Parquet needs pyarrow: pip install 'separatrix[parquet]'."
+            f"{path}: reading Parquet needs pyarrow. Install it with pip install "
+            "'separatrix[parquet]'."
         ) from error
     try:
         _require_room(Path(path), pq.read_metadata(path))
         table = pq.read_table(path)
     except pa.ArrowException as error:
-        raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from error
+        raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     return read_frame(
         table, str(path), label=label, text=text, drop=drop, columns=columns, layout=layout
     )
 
 
 def _require_room(path: Path, metadata: Any) -> None:
-    """Raise if a Parquet file says that it holds too much: by its bytes, or by its cells of 8."""
+    """Raise if a Parquet file exceeds the limits, by its declared size or at 8 bytes per value."""
     groups = (metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
     cells = metadata.num_rows * metadata.num_columns
     require_room(path, path.stat().st_size, max(sum(groups), 8 * cells))
 
 
 def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> LoadedTable:
-    """Part a frame of pandas, polars or pyarrow into features and labels; options as above."""
+    """Separate a data frame into features and labels. The options are those of `read_parquet`."""
     return split_label(where, named_columns(where, frame), **options)
 
 
@@ -156,7 +161,7 @@ def split_label(
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
-    """Part named columns, of a file or a frame, into features and labels.
+    """Separate the named columns of a file or data frame into features and labels.
 
     >>> parts = split_label("frame", {"size": [1, 2], "y": ["a", "b"], "kind": ["u", None]})
     >>> parts.table, parts.y.tolist()
@@ -166,7 +171,7 @@ def split_label(
     dropped = _dropped(where, named, drop, columns, notes)
     found = {name: _converted(where, name, named[name]) for name in named if name not in dropped}
     if not found or not len(next(iter(found.values()))):
-        raise ValueError(f"{where} has no rows: there is nothing to read.")
+        raise ValueError(f"{where} has no rows.")
     for name, kind in (columns or {}).items():
         if kind == "categories" and name in found:
             found[name] = _as_words(named[name], found[name])
@@ -182,8 +187,8 @@ def split_label(
         table = table.select(name for name in found if name != chosen and name not in copies)
     if not table.names:
         raise ValueError(
-            f"{where} has one column, {chosen!r}, which is the label: there is nothing to learn "
-            "from. Give a table with more columns, or name another label."
+            f"{where} has only one column, {chosen!r}, which is the label, and so no features. "
+            "Give a table with more columns, or choose another label."
         )
     _note_text(table, texts, notes)
     _note_missing(table, notes)
@@ -200,14 +205,15 @@ def _dropped(
     columns: Mapping[str, Kind] | None,
     notes: list[str],
 ) -> dict[str, None]:
-    """The columns to be left out; those that a model was trained without may be lacking."""
+    """Return the columns to leave out. When reading for a trained model, they may be missing."""
     wanted = dict.fromkeys(_names(drop))
     if not columns:
         for name in wanted:
-            require_column(name, named, f"left out of {where}")
+            require_column(name, named, f"to drop from {where}")
     dropped = {name: None for name in wanted if name in named}
     if dropped and not columns:
-        notes.append(f"Left out, as asked: {', '.join(map(repr, dropped))}.")
+        columns_of_note = "column" if len(dropped) == 1 else "columns"
+        notes.append(f"Dropped the {columns_of_note} {', '.join(map(repr, dropped))}.")
     return dropped
 
 
@@ -219,7 +225,7 @@ def _converted(where: str, name: str, values: Any) -> Array:
 
 
 def _as_words(values: Any, column: Array) -> Array:
-    """A column, but with the words of a CSV file where it holds truth values."""
+    """Return a column, with booleans as the strings that a CSV file has for them."""
     words = truths_to_words(values)
     return column if words is None else words
 
@@ -231,7 +237,7 @@ def _labels(
     columns: Mapping[str, Kind] | None,
     notes: list[str],
 ) -> Array | None:
-    """The labels; of rows for a model, which needs none, they may be of no use."""
+    """Return the labels. Unusable labels raise an error, or add a note if a trained model reads."""
     try:
         return to_labels(where, name, values, notes)
     except LabelError as error:
@@ -246,12 +252,12 @@ def _names(text: Names) -> list[str]:
 
 
 def _column(where: str, name: str, values: Sequence[str], kind: Kind | None, point: str) -> Array:
-    """A column of the fields of a file; `point` parts the digits of numbers, besides '.'."""
+    """Convert the fields of a column. `point` is a decimal separator in addition to '.'."""
     missing = frozenset([""]) if kind == "text" else MISSING
     words = {raw: word for raw in set(values) if (word := raw.strip()) not in missing}
     if kind in (None, "numbers"):
         numbers = {raw: word.replace(point, ".") for raw, word in words.items()}
-        if kind == "numbers":  # truth values of a frame are numbers
+        if kind == "numbers":  # in training, booleans of a data frame were numbers
             numbers = {raw: _TRUTH.get(word, word) for raw, word in numbers.items()}
         if all(map(is_number, numbers.values())):
             parsed = {raw: float(word) for raw, word in numbers.items()}
@@ -261,21 +267,21 @@ def _column(where: str, name: str, values: Sequence[str], kind: Kind | None, poi
                 row for row, raw in enumerate(values) if not is_number(numbers.get(raw, "0"))
             )
             raise ValueError(
-                f"{where}, row {row + 1}: column {name!r} held numbers when the model was trained. "
+                f"{where}, row {row + 1}: column {name!r} must hold numbers, as in training. "
                 f"Got {words[values[row]]!r} instead."
             )
     column = np.fromiter(map(words.get, values), dtype=object, count=len(values))
     if kind is None and looks_like_text(column):
-        return _column(where, name, values, "text", point)  # a document may well be 'null'
+        return _column(where, name, values, "text", point)  # a document may be the word 'null'
     return column
 
 
 def _note_text(table: Columns, given: list[str], notes: list[str]) -> None:
     found = [name for name in table if table.kind(name) == "text" and name not in given]
     if found:
-        more = f" and {len(found) - _NAMED} columns more" if len(found) > _NAMED else ""
+        more = f" and {len(found) - _NAMED} more columns" if len(found) > _NAMED else ""
         shown = ", ".join(map(repr, found[:_NAMED]))
-        notes.append(f"Read as text, by many words and few repetitions: {shown}{more}.")
+        notes.append(f"Read as text (many words, few repeated values): {shown}{more}.")
 
 
 def _note_missing(table: Columns, notes: list[str]) -> None:
@@ -283,5 +289,5 @@ def _note_missing(table: Columns, notes: list[str]) -> None:
     total = counts.total()
     if total:
         shown = ", ".join(f"{name!r} {count:,}" for name, count in counts.most_common(_NAMED))
-        more = f" and {len(counts) - _NAMED} columns more" if len(counts) > _NAMED else ""
+        more = f" and {len(counts) - _NAMED} more columns" if len(counts) > _NAMED else ""
         notes.append(f"{total:,} value{'s are' if total > 1 else ' is'} missing: {shown}{more}.")

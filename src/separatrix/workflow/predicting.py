@@ -9,6 +9,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
 from separatrix.readers.label_column import NO_LABELS
+from separatrix.readers.splits import SPLIT_NOTE
 from separatrix.workflow.facts import measure_model
 
 
@@ -54,4 +55,4 @@ def _unknown_label(bundle: Bundle, y: Array | None) -> Any:
 
 def notes_without_split(source: Source) -> list[str]:
     """What was told of a source, but for the split, which is not used."""
-    return [note for note in source.notes if not note.startswith("Rows were split")]
+    return [note for note in source.notes if not note.startswith(SPLIT_NOTE)]

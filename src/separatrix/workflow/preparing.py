@@ -22,7 +22,7 @@ from separatrix.readers import Columns, Source
 from separatrix.readers.compression.size_limits import most_bytes
 from separatrix.readers.label_column import NO_LABELS, is_quantity
 
-_FILLED = re.compile(r"(Column '.*'): [\d,]+ values? missing, filled")
+_FILLED = re.compile(r"(Column '.*'): filled [\d,]+ missing values?")
 
 _BYTES_OF_FEATURE = 80  # measured, with its name
 _BYTES_OF_WEIGHT = 48  # and its copies while it is fitted

@@ -1,1 +1,1 @@
-"""Compressed and encoded files, read within limits."""
+"""Read compressed files within size limits, and decode text."""

@@ -1,4 +1,4 @@
-"""The bytes of a file: mapped into memory where it is plain, unpacked where it is not."""
+"""Read the bytes of a file: memory-map a plain file, decompress a compressed one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ZSTD_PIECE = 1 << 10
 
 
 def read_bytes(path: Path) -> Array:
-    """Return the bytes of a file as a read-only array, unpacked if gzip, bzip2 or zstd packed it.
+    """Return the bytes of a file as a read-only array; gzip, bzip2 and zstd are decompressed.
 
-    The first bytes say how it is packed, not its name. A plain file is mapped and not read: it must
-    not be cut short while the array is in use.
+    The compression is recognised by the first bytes of the file, not by its name. A plain file is
+    memory-mapped, so it must not be truncated while the array is in use.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "two-lines"
@@ -47,7 +47,7 @@ def read_bytes(path: Path) -> Array:
 
 
 def read_start(path: Path, size: int) -> bytes:
-    """Return the first bytes of a file, unpacked: at most `size`."""
+    """Return the first `size` bytes of a file, decompressed; fewer if the file is shorter."""
     with _opened(path) as (file, unpacked):
         stream = file if unpacked is None else unpacked
         content = b""
@@ -58,21 +58,24 @@ def read_start(path: Path, size: int) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """The file, and a stream of the unpacked bytes if it is packed; damage is a ValueError."""
+    """Open a file, and a stream of its decompressed bytes if it is compressed.
+
+    A damaged file raises a ValueError.
+    """
     with path.open("rb") as file, ExitStack() as open_streams:
         try:
             unpacked = _unpacking(path, file, file.peek(4)[:4])
             yield file, unpacked and open_streams.enter_context(unpacked)
         except (EOFError, zlib.error) as error:
-            raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+            raise ValueError(f"{path} is compressed and damaged: {error}.") from error
         except OSError as error:
-            if error.errno is not None:  # of the system; those of the unpackers have none
+            if error.errno is not None:  # a system error; gzip and bz2 raise OSError without errno
                 raise
-            raise ValueError(f"{path} is packed, and damaged: {error}.") from error
+            raise ValueError(f"{path} is compressed and damaged: {error}.") from error
 
 
 def _unpacking(path: Path, file: IO[bytes], start: bytes) -> Any:
-    """A stream of the unpacked bytes, or None for a plain file."""
+    """Return a stream of the decompressed bytes, or None for a plain file."""
     if start.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=file)
     if start.startswith(b"BZh"):
@@ -82,17 +85,17 @@ def _unpacking(path: Path, file: IO[bytes], start: bytes) -> Any:
             import zstandard
         except ImportError as error:
             raise ValueError(
-                f"{path} is packed by zstd, which needs the package zstandard: "
-                "pip install 'separatrix[zstd]', or unpack the file with 'zstd -d'."
+                f"{path} is compressed with zstd, which needs the package zstandard. Install it "
+                "with pip install 'separatrix[zstd]', or decompress the file with 'zstd -d'."
             ) from error
         return _Zstd(zstandard, file)
     return None
 
 
 class _Zstd:
-    """All frames of a zstd file; damage is an EOFError, as gzip has it.
+    """Read all frames of a zstd file. Damage raises an EOFError, as in gzip.
 
-    The package's own stream ends without a word where a file was cut short.
+    The stream reader of the package is not used, because it does not report a truncated file.
     """
 
     def __init__(self, zstandard: Any, file: IO[bytes]) -> None:
@@ -103,7 +106,10 @@ class _Zstd:
         self._rest = b""
 
     def read(self, _: int) -> bytes:
-        """The next piece, of any size: few bytes go in at a time, since many may come out."""
+        """Return the next piece, of any size.
+
+        Only a few bytes are decompressed at a time, because they may expand to very many.
+        """
         while packed := self._rest or self._file.read(_ZSTD_PIECE):
             try:
                 self._frame = self._frame or self._decompressor.decompressobj()
@@ -127,7 +133,7 @@ class _Zstd:
 
 
 def _bounded(path: Path, file: Any, stream: Any) -> bytearray:
-    """Read a stream to its end, within the limits: some hundred bytes can unpack to a terabyte."""
+    """Read a stream to its end, and raise as soon as its content exceeds the size limits."""
     content = bytearray()
     state = os.fstat(file.fileno())
     packed = state.st_size if stat.S_ISREG(state.st_mode) else 0

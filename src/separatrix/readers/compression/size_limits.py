@@ -1,8 +1,8 @@
-"""How much a file may hold when it is unpacked: what stops a decompression bomb.
+"""Limits on the decompressed size of a file, as a protection against decompression bombs.
 
-A packed file may unpack to half of this machine's memory, and to 8 GiB at most. One that unpacks to
-more than 256 MiB may be at most 200 times as large as its packed form. Tables of real data are ten
-to fifty times as large. SEPARATRIX_MAX_UNPACKED sets another limit and lifts the one on the ratio.
+A compressed file may expand to half of this machine's memory, but not to more than 8 GiB. Above
+256 MiB it may expand to 200 times its compressed size at most; tables of real data expand by a
+factor of 10 to 50. SEPARATRIX_MAX_UNPACKED sets another limit and removes the limit on the ratio.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 VARIABLE = "SEPARATRIX_MAX_UNPACKED"
 MOST_BYTES = 8 << 30
 MOST_RATIO = 200
-FREE_BYTES = 256 << 20  # any ratio is allowed up to here
+FREE_BYTES = 256 << 20  # up to this size, any ratio is allowed
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d{1,18})\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 class UnpackLimitError(ValueError):
-    """A file holds more than may be unpacked."""
+    """Raised for a file that exceeds a limit on its decompressed size."""
 
 
 def require_room(path: Path | str, packed: int, unpacked: int) -> None:
-    """Raise if `unpacked` bytes, from `packed` ones (0 if not known), are above the limits.
+    """Raise if `unpacked` bytes, from `packed` bytes (0 if unknown), exceed the limits.
 
     >>> require_room("big.csv.gz", 1 << 20, 1 << 30)
     Traceback (most recent call last):
@@ -44,29 +44,29 @@ def require_room(path: Path | str, packed: int, unpacked: int) -> None:
         )
         raise UnpackLimitError(
             f"{path} unpacks to more than {in_units(most)}, {why}. If you trust the file, set "
-            f"{VARIABLE} to a larger size, such as 32G, or unpack it first."
+            f"{VARIABLE} to a larger size such as 32G, or decompress the file first."
         )
     if own is None and packed and unpacked > max(FREE_BYTES, MOST_RATIO * packed):
         raise UnpackLimitError(
-            f"{path} unpacks to more than {in_units(FREE_BYTES)}, and to more than {MOST_RATIO} "
-            f"times its size of {in_units(packed)}, as a decompression bomb does. If you trust the "
-            f"file, set {VARIABLE} to the size to allow, such as 4G, or unpack it first."
+            f"{path} unpacks to more than {in_units(FREE_BYTES)} and to more than {MOST_RATIO} "
+            f"times its size of {in_units(packed)}. It may be a decompression bomb. If you trust "
+            f"the file, set {VARIABLE} to the size to allow, such as 4G, or decompress it first."
         )
 
 
 def most_bytes() -> int:
-    """Half of the memory of this machine, or of the container that this runs in."""
+    """Return half of the memory of this machine, or of the container the process runs in."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told by this system
+    except (AttributeError, ValueError, OSError):  # not available on this system
         memory = 1 << 33
-    with contextlib.suppress(ValueError, OSError):  # "max", or no such limit
+    with contextlib.suppress(ValueError, OSError):  # the file says "max" or does not exist
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return memory // 2
 
 
 def in_units(size: int) -> str:
-    """A number of bytes as people read it.
+    """Format a number of bytes for people.
 
     >>> in_units(3 << 29), in_units(1000)
     ('1.5 GiB', '1000 bytes')
@@ -78,7 +78,7 @@ def in_units(size: int) -> str:
 
 
 def _own_limit() -> int | None:
-    """The bytes that the variable allows; None if it is not set."""
+    """Return the limit set by the environment variable in bytes, or None if it is not set."""
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""The text of a file: unpacked, decoded, and known to be text."""
+"""Read and decode text files, plain or compressed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_text(path: Path) -> tuple[str, list[str]]:
-    """Read a file, plain or packed, in UTF-8 or else latin-1; say what was chosen.
+    """Return the text of a file, and notes on its encoding: UTF-8, UTF-16, or else latin-1.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "cafe.txt"
     >>> _ = path.write_bytes("café".encode("latin-1"))
     >>> text, notes = read_text(path)
     >>> text, notes[0]
-    ('café', 'cafe.txt is not UTF-8 (line 1): it was read as latin-1.')
+    ('café', 'cafe.txt is not valid UTF-8 (line 1) and was read as latin-1.')
     """
     content = read_bytes(path).tobytes()
     if content.startswith(UTF16):
@@ -27,14 +27,14 @@ def read_text(path: Path) -> tuple[str, list[str]]:
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise ValueError(
-            f"{path}, line {line}: a NUL byte, so this is not a text file. "
-            "Save the table as UTF-8 text, or name a reader for what it is."
+            f"{path}, line {line}: found a NUL byte, so this is not a text file. "
+            "Save it as UTF-8 text, or choose the reader for its format."
         )
     return text, notes
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without the endings of its packing and its format.
+    """Return the name of a file without the extensions of its compression and its format.
 
     >>> stem_of(Path("data/adult.csv.gz")), stem_of(Path("v1.2.csv"))
     ('adult', 'v1.2')
@@ -50,7 +50,7 @@ def _decode(path: Path, content: bytes) -> tuple[str, list[str]]:
         return content.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        note = f"{path.name} is not UTF-8 (line {line}): it was read as latin-1."
+        note = f"{path.name} is not valid UTF-8 (line {line}) and was read as latin-1."
         return content.decode("latin-1"), [note]
 
 
@@ -58,4 +58,7 @@ def _decode_utf16(path: Path, content: bytes) -> str:
     try:
         return content.decode("utf-16")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} begins as UTF-16 and is not: {error.reason}.") from error
+        raise ValueError(
+            f"{path} begins with the byte order mark of UTF-16 but is not valid UTF-16: "
+            f"{error.reason}."
+        ) from error

@@ -1,1 +1,1 @@
-"""Data sets that are known by name."""
+"""Data sets that can be loaded by name."""

@@ -1,4 +1,4 @@
-"""The registered data sets: what they are, their files and checksums, and how they are read."""
+"""The registered data sets: descriptions, files, checksums and readers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _ADULT_COLUMNS = [
     "hours-per-week",
     "native-country",
 ]
-_A5A_FEATURES = 123  # a5a itself lacks the last one
+_A5A_FEATURES = 123  # the last feature does not occur in the file a5a
 
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """A registered data set: what it is, its files, and how they are read."""
+    """A registered data set: its description, its files, and their reader."""
 
     name: str
     about: str
@@ -72,7 +72,7 @@ def _from_scikit_learn(
 
 
 def _svmlight_pair(paths: list[Path]) -> LoadedTable:
-    """A training file and a test file."""
+    """Read a training file and a test file."""
     train, test = (read_svmlight(p, features=_A5A_FEATURES, zero_based=False) for p in paths)
     X = sp.vstack([train.X, test.X], format="csr")
     y, splits = np.concatenate([train.y, test.y]), _in_order(train.y, test.y)
@@ -119,8 +119,8 @@ def _folder_of(paths: list[Path]) -> Path:
     folders = {path.parent for path in paths}
     if len(folders) > 1:
         raise ValueError(
-            f"The files must lie in one folder. Got {', '.join(map(str, sorted(folders)))} "
-            "instead: move them together."
+            f"All files must be in the same folder. Got {', '.join(map(str, sorted(folders)))} "
+            "instead. Move them to one folder."
         )
     return folders.pop()
 
@@ -138,25 +138,25 @@ def _course(name: str, sums: str) -> tuple[File, ...]:
     return tuple(File(f"cs725/{name}/{f}", sha256) for f, sha256 in zip(files, sums.split()))
 
 
-_OWN = "training and test files of its own; validation is 10 % of training"
-_DRAWN = "80/10/10, stratified"
-_COURSE = "the course's own files"
+_OWN = "separate training and test files; validation is 10 % of the training rows"
+_DRAWN = "80/10/10, stratified by label"
+_COURSE = "separate training, validation and test files"
 
 DATA_SETS = {
     data.name: data
     for data in [
         CatalogueEntry(
             "iris",
-            "Three kinds of iris by four lengths (Fisher 1936), from scikit-learn.",
+            "Iris flowers of three species, four measurements (Fisher 1936), from scikit-learn.",
             150,
             4,
             3,
-            "the course's 100/25/25",
+            "100/25/25 rows, as in the course",
             _from_scikit_learn("load_iris", own=iris_split),
         ),
         CatalogueEntry(
             "wine",
-            "Three growers of wine by thirteen measurements, from scikit-learn.",
+            "Wines of three growers, thirteen measurements, from scikit-learn.",
             178,
             13,
             3,
@@ -165,7 +165,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "breast-cancer",
-            "Benign and malignant tumours by thirty measurements, from scikit-learn.",
+            "Benign and malignant tumours, thirty measurements, from scikit-learn.",
             569,
             30,
             2,
@@ -183,7 +183,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "a5a",
-            "Income above 50,000 dollars a year, from the census of 1994 in 123 binary features.",
+            "Annual income above $50,000 or not, US census of 1994, 123 binary features.",
             32561,
             123,
             2,
@@ -198,7 +198,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "a9a",
-            "The same as a5a, with more rows for training.",
+            "The data of a5a with more training rows.",
             48842,
             123,
             2,
@@ -240,7 +240,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "sms-spam",
-            "Short messages, spam or ham (Almeida and Hidalgo 2011).",
+            "SMS messages, spam or ham (Almeida and Hidalgo 2011).",
             5574,
             1,
             2,
@@ -263,7 +263,7 @@ DATA_SETS = {
             2,
             _DRAWN,
             _reviews,
-            (  # the archive at their public home has other line ends and tokens
+            (  # no address: the public archive has other line endings and tokens
                 File(
                     "text/rt-polarity.pos",
                     "2da124ec187a9d5a29c9f04e91c540e02baed5af8868f550a26bd6fd4dbf8bf0",
@@ -276,7 +276,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "adult",
-            "Income above 50,000 dollars a year, from the census of 1994 in 14 mixed columns.",
+            "Annual income above $50,000 or not, US census of 1994, 14 mixed columns.",
             48842,
             14,
             2,
@@ -298,7 +298,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "cs725/iris",
-            "Iris as a course hands it out; 'iris' has the same rows and needs no file.",
+            "The iris files of the course. The data set 'iris' has the same rows and no files.",
             150,
             4,
             3,
@@ -316,7 +316,7 @@ DATA_SETS = {
         ),
         CatalogueEntry(
             "cs725/binary",
-            "Two classes in the plane, from a course's homework.",
+            "Two classes, two features, from a homework of the course.",
             300,
             2,
             2,

@@ -1,7 +1,7 @@
-"""Files of the registered data sets: found on this machine, or fetched and checked.
+"""Find the files of the registered data sets on this machine, or download them, and check them.
 
-Looked for in the folder SEPARATRIX_DATA, then in the cache (SEPARATRIX_CACHE, or separatrix in
-XDG_CACHE_HOME, or ~/.cache/separatrix), then at their public home.
+A file is searched in the folder SEPARATRIX_DATA, then in the cache (SEPARATRIX_CACHE, or separatrix
+in XDG_CACHE_HOME, or ~/.cache/separatrix), and then downloaded from its public address.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from separatrix.files import replace_file
 from separatrix.readers.compression.decompression import read_bytes
 from separatrix.readers.compression.size_limits import require_room
 
-# Called with the file's name, the bytes that have come, and the bytes to come (0: not known).
+# Called with the name of the file, the bytes received, and the total bytes (0 if unknown).
 OnDownload: TypeAlias = Callable[[str, int, int], None]
 
 _PIECE = 1 << 18
-_MOST_BYTES = 1 << 28  # no file here is as large
-_SECONDS = 30.0  # without a byte
+_MOST_BYTES = 1 << 28  # larger than all files in the catalogue
+_SECONDS = 30.0  # timeout of a connection that sends nothing
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class File:
 
     Attributes
     ----------
-    path : in the data folder and in the cache
-    sha256 : of its content, unpacked if it is packed
-    address : of its public home; "" if there is none that gives these very bytes
-    member : of the archive at the address that is the file; "" if the address is the file's own
-    skip_lines : at the top of what is at the address
+    path : path in the data folder and in the cache
+    sha256 : SHA-256 of its content after decompression
+    address : public address; "" if no address serves exactly this content
+    member : name of the file in the archive at the address; "" if there is no archive
+    skip_lines : number of lines to remove from the top of the downloaded file
     """
 
     path: str
@@ -49,7 +49,7 @@ class File:
 
 
 def cache_folder() -> Path:
-    """The folder in which fetched files are kept."""
+    """Return the folder for downloaded files."""
     own = os.environ.get("SEPARATRIX_CACHE")
     if own:
         return Path(own).expanduser()
@@ -58,14 +58,14 @@ def cache_folder() -> Path:
 
 
 def places(file: File) -> list[Path]:
-    """Where a file is looked for, in this order."""
+    """Return the paths at which a file is searched, in order."""
     given = os.environ.get("SEPARATRIX_DATA")
     folders = [Path(given).expanduser()] if given else []
     return [folder / file.path for folder in [*folders, cache_folder()]]
 
 
 def find(file: File) -> Path | None:
-    """The file on this machine, checked; None if it is not there."""
+    """Return the checked path of a file on this machine, or None if there is no such file."""
     path = next((path for path in places(file) if path.exists()), None)
     if path is not None:
         _check(file, path)
@@ -73,37 +73,40 @@ def find(file: File) -> Path | None:
 
 
 def obtain(file: File, progress: OnDownload | None = None) -> Path:
-    """The file on this machine, fetched if need be."""
+    """Return the path of a file, which is downloaded if necessary."""
     return obtain_all([file], progress)[0]
 
 
 def obtain_all(files: Sequence[File], progress: OnDownload | None = None) -> list[Path]:
-    """The files on this machine, fetched if need be; all that cannot be are told at once."""
+    """Return the paths of files, which are downloaded if necessary.
+
+    If some files cannot be downloaded, the error names all of them.
+    """
     lacking = [file for file in files if find(file) is None]
     for_hand = [file for file in lacking if not file.address]
     if for_hand:
-        these = "is not here and has" if len(for_hand) == 1 else "are not here and have"
+        verbs = "was not found and has" if len(for_hand) == 1 else "were not found and have"
         names = ", ".join(file.path for file in for_hand)
-        raise FileNotFoundError(f"{names} {these} no public address. {_advice(for_hand)}")
+        raise FileNotFoundError(f"{names} {verbs} no public address. {_advice(for_hand)}")
     return [find(file) or _obtained(file, progress, lacking) for file in files]
 
 
 def _advice(files: Sequence[File]) -> str:
     what = "the file" if len(files) == 1 else "each file"
     where = "; ".join(
-        f"at {places(file)[0]} (sha256 of its content: {file.sha256})" for file in files
+        f"at {places(file)[0]} (SHA-256 of its content: {file.sha256})" for file in files
     )
     return f"Put {what} {where}."
 
 
 def _obtained(file: File, progress: OnDownload | None, lacking: Sequence[File]) -> Path:
-    """A file from its public home; where that cannot be reached, all that are lacking are told."""
+    """Download a file. If that fails, the error names all missing files."""
     advice = _advice([other for other in lacking if find(other) is None])
     try:
         content = _fetched(file, progress)
     except OSError as error:
         raise FileNotFoundError(
-            f"{file.path} is not here, and {file.address} cannot be reached: "
+            f"{file.path} was not found, and {file.address} cannot be reached: "
             f"{getattr(error, 'reason', error)}. {advice}"
         ) from error
     target = cache_folder() / file.path
@@ -113,7 +116,7 @@ def _obtained(file: File, progress: OnDownload | None, lacking: Sequence[File]) 
     except ValueError as error:
         target.unlink()
         raise ValueError(
-            f"What came from {file.address} is another file. {_advice([file])}"
+            f"{file.address} now serves a different file. {_advice([file])}"
         ) from error
     return target
 
@@ -123,8 +126,8 @@ def _check(file: File, path: Path) -> None:
     found = _sha256(path, state.st_mtime_ns, state.st_size)
     if found != file.sha256:
         raise ValueError(
-            f"{path} is not the file that is known by this name: the sha256 of its content is "
-            f"{found} and should be {file.sha256}. Remove it, or load it by its path."
+            f"{path} is not the file of this data set: the SHA-256 of its content is {found} and "
+            f"should be {file.sha256}. Remove the file, or load it by its path."
         )
 
 
@@ -134,7 +137,7 @@ def _sha256(path: Path, _changed: int, _size: int) -> str:
 
 
 def _fetched(file: File, progress: OnDownload | None) -> bytes:
-    """The bytes at a file's address; every way to fail is an OSError."""
+    """Return the bytes at the address of a file. Every failure raises an OSError."""
     import http.client
     import urllib.request
 
@@ -147,16 +150,16 @@ def _fetched(file: File, progress: OnDownload | None) -> bytes:
                 if progress is not None:
                     progress(file.path, len(content), total)
                 if len(content) > _MOST_BYTES:
-                    raise OSError(f"it sends more than {_MOST_BYTES >> 20} MiB")
+                    raise OSError(f"the server sends more than {_MOST_BYTES >> 20} MiB")
     except (http.client.HTTPException, ValueError) as error:
         raise OSError(str(error) or type(error).__name__) from error
     if len(content) < total:
-        raise OSError(f"it sent {len(content):,} bytes of {total:,}")
+        raise OSError(f"the server sent {len(content):,} of {total:,} bytes")
     return bytes(content)
 
 
 def _extracted(file: File, content: bytes) -> bytes:
-    """The file in what came: a member of an archive, its line ends those of the file known."""
+    """Extract the file from the downloaded bytes, with the line endings of the registered file."""
     if file.member:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -165,7 +168,7 @@ def _extracted(file: File, content: bytes) -> bytes:
                 content = archive.read(file.member)
         except (zipfile.BadZipFile, KeyError) as error:
             raise ValueError(
-                f"{file.address} is no archive with {file.member}: {error}."
+                f"{file.address} is not an archive that contains {file.member}: {error}."
             ) from error
         if hashlib.sha256(content).hexdigest() != file.sha256:
             content = content.replace(b"\r\n", b"\n")
@@ -175,6 +178,6 @@ def _extracted(file: File, content: bytes) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write a file of the cache, whole or not at all."""
+    """Write a file to the cache. After an error there is no partial file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_file(target, content)

@@ -1,7 +1,7 @@
-"""The split of Iris that a course hands out, as row numbers of scikit-learn's 150 rows.
+"""The course's split of the iris data, as row numbers of scikit-learn's 150 rows.
 
-Rows come in the order of the course's files. Rows 101 and 142 are equal; one is for training and
-one for testing, so either may be either.
+The rows have the order of the course's files. Rows 101 and 142 are equal: one is a training row and
+one a test row, and it does not matter which.
 """
 
 TRAIN = """
@@ -19,7 +19,7 @@ TEST = """
 
 
 def iris_split() -> dict[str, list[int]]:
-    """The rows of each part.
+    """Return the row numbers of every part.
 
     >>> {part: len(rows) for part, rows in iris_split().items()}
     {'train': 100, 'validation': 25, 'test': 25}

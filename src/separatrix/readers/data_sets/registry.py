@@ -1,8 +1,8 @@
-"""Data sets that are known by name.
+"""List, describe and download the registered data sets.
 
-names()           all names
-describe(name)    what it is, how large, and where its files are
-fetch(name)       its files on this machine, downloaded if need be
+names()           the names of all data sets
+describe(name)    description, size and files of a data set
+fetch(name)       the paths of its files, which are downloaded if necessary
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from separatrix.readers.splits import Split
 
 
 def names() -> list[str]:
-    """The names of all registered data sets.
+    """Return the names of all registered data sets.
 
     >>> names()[:4]
     ['iris', 'wine', 'breast-cancer', 'digits']
@@ -28,7 +28,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Say what a data set is and where its files are, as plain values.
+    """Return the description, size and files of a data set as plain values.
 
     >>> about = describe("digits")
     >>> about["rows"], about["features"], about["classes"], about["files"]
@@ -60,9 +60,9 @@ def _state(file: File) -> dict[str, str | None]:
 
 
 def fetch(name: str, progress: OnDownload | None = None) -> list[Path]:
-    """Return the paths of a data set's files; those that are not here are downloaded.
+    """Return the paths of the files of a data set. Missing files are downloaded.
 
-    `progress(file, bytes, total)` is called while a file comes; total is 0 where it is not known.
+    `progress(file, bytes, total)` is called during a download; total is 0 if it is unknown.
     """
     return obtain_all(_known(name).files, progress)
 
@@ -70,7 +70,7 @@ def fetch(name: str, progress: OnDownload | None = None) -> list[Path]:
 def read(
     name: str, *, seed: int = 0, split: Split = None, progress: OnDownload | None = None
 ) -> Source:
-    """Read a data set, with its own split where it has one."""
+    """Read a data set, with its own split if it has one."""
     data = _known(name)
     found = data.read(fetch(name, progress))
     loaded = replace(found, notes=[data.about, *found.notes])
@@ -78,7 +78,7 @@ def read(
 
 
 def suggestion(name: str) -> str:
-    """A sentence with the name that is closest to a wrong one, or nothing."""
+    """Return a sentence that suggests the closest name to an unknown name, or ""."""
     close = difflib.get_close_matches(name, names(), 1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -86,6 +86,6 @@ def suggestion(name: str) -> str:
 def _known(name: str) -> CatalogueEntry:
     if name not in DATA_SETS:
         raise ValueError(
-            f"There is no data set {name!r}.{suggestion(name)} Names: {', '.join(names())}."
+            f"There is no data set {name!r}.{suggestion(name)} Data sets: {', '.join(names())}."
         )
     return DATA_SETS[name]
