@@ -51,7 +51,7 @@ class Categories:
         places: dict[str | None, int] = {value: k for k, value in enumerate(self.values)}
         gaps = sum(value is None for value in words)
         if gaps:
-            self._tell_gaps(words, gaps, notes)
+            self._handle_missing(words, gaps, notes)
             places[None] = -1 if self.fill is None else self.fill
         codes = np.array([places.get(value, -1) for value in words], dtype=np.int32)
         unseen = Counter(value for value in words[codes < 0] if value is not None)
@@ -66,7 +66,7 @@ class Categories:
         shape = (len(words), len(self.values))
         return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 
-    def _tell_gaps(self, words: Array, gaps: int, notes: list[str]) -> None:
+    def _handle_missing(self, words: Array, gaps: int, notes: list[str]) -> None:
         if self.refuse:
             raise missing_value([value is None for value in words].index(True), self.column)
         missing = counted(gaps, "missing value")

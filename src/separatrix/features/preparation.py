@@ -24,7 +24,7 @@ from separatrix.features.numeric_columns import Numbers
 from separatrix.features.settings import Settings
 from separatrix.features.step import Constant, PreparationStep
 from separatrix.features.step_schemas import COLUMNS, WORDS, pack_steps, unpack_steps
-from separatrix.features.text_columns import Vectoriser, tell_missing
+from separatrix.features.text_columns import Vectoriser, note_missing_texts
 from separatrix.features.value_checks import require_values
 from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
@@ -92,7 +92,7 @@ class Preparation:
         steps = _steps_of(table, kinds, settings, notes)
         for name, kind in kinds.items():
             if kind == "text":
-                tell_missing(table, name, notes)
+                note_missing_texts(table, name, notes)
         return cls(dict(kinds), steps, _sparse_pays(steps), refuse, notes)
 
     @classmethod
@@ -130,14 +130,14 @@ class Preparation:
 
         Filled, unknown and dropped values are reported in `notes`, or in a warning if it is None.
         """
-        told: list[str] = []
-        table = self._known(_table(table), told)
+        new_notes: list[str] = []
+        table = self._known(_table(table), new_notes)
         require_values(table, self.matrix_names, refuse=self.refuse)
-        parts = [step.transform(table, told) for step in self.steps]
+        parts = [step.transform(table, new_notes) for step in self.steps]
         if notes is not None:
-            notes += told
-        elif told:
-            warnings.warn(" ".join(told), stacklevel=2)
+            notes += new_notes
+        elif new_notes:
+            warnings.warn(" ".join(new_notes), stacklevel=2)
         if len(parts) == 1 and sp.issparse(parts[0]) == self.sparse:
             return parts[0]
         if self.sparse:
@@ -176,7 +176,7 @@ class Preparation:
             notes.append(f"Ignored {columns} unknown to the model: {', '.join(extra[:9])}.")
         for name, kind in (self.columns or {}).items():
             if kind == "text":
-                tell_missing(table, name, notes)
+                note_missing_texts(table, name, notes)
         return table if self.columns is not None else table.select(wanted)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:

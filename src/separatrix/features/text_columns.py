@@ -110,7 +110,7 @@ class Vectoriser:
         return sp.csr_array(self._made.transform(_documents(table, self.column)))
 
 
-def tell_missing(table: Columns, column: str, notes: list[str]) -> None:
+def note_missing_texts(table: Columns, column: str, notes: list[str]) -> None:
     """Add a note if documents are missing. They are read as empty."""
     gaps = count_missing(table[column])
     if gaps:

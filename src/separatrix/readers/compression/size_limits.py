@@ -32,21 +32,21 @@ def require_room(path: Path | str, packed: int, unpacked: int) -> None:
         ...
     separatrix.readers.compression.size_limits.UnpackLimitError: big.csv.gz unpacks to more than ...
     """
-    own = _own_limit()
-    most = min(most_bytes(), MOST_BYTES) if own is None else own
+    user_limit = _user_limit()
+    most = min(most_bytes(), MOST_BYTES) if user_limit is None else user_limit
     if unpacked > most:
         why = (
             f"set by {VARIABLE}"
-            if own is not None
+            if user_limit is not None
             else "which is half of this machine's memory"
             if most < MOST_BYTES
-            else "the limit for packed files"
+            else "the limit for compressed files"
         )
         raise UnpackLimitError(
             f"{path} unpacks to more than {in_units(most)}, {why}. If you trust the file, set "
             f"{VARIABLE} to a larger size such as 32G, or decompress the file first."
         )
-    if own is None and packed and unpacked > max(FREE_BYTES, MOST_RATIO * packed):
+    if user_limit is None and packed and unpacked > max(FREE_BYTES, MOST_RATIO * packed):
         raise UnpackLimitError(
             f"{path} unpacks to more than {in_units(FREE_BYTES)} and to more than {MOST_RATIO} "
             f"times its size of {in_units(packed)}. It may be a decompression bomb. If you trust "
@@ -77,7 +77,7 @@ def in_units(size: int) -> str:
     return f"{size} bytes"
 
 
-def _own_limit() -> int | None:
+def _user_limit() -> int | None:
     """Return the limit set by the environment variable in bytes, or None if it is not set."""
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
