@@ -1,4 +1,4 @@
-"""The charts of studies, and charts as files: they show what was computed elsewhere."""
+"""The charts of studies show the stored numbers, and charts are saved as files."""
 
 import io
 import re
@@ -27,7 +27,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """A study with rates, momenta and numbers of epochs, of which some runs diverge."""
+    """A study of learning rates, momenta and numbers of epochs, with some diverged runs."""
     grid = {"learning_rate": [0.1, 0.01, 60.0], "momentum": [0.0, 0.9], "epochs": [50, 120]}
     store = tmp_path_factory.mktemp("studies") / "study.db"
     study = Study("charts", GradientDescentClassifier(), grid, store=store)
@@ -36,7 +36,7 @@ def facts(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def extreme(tmp_path_factory):
-    """A study whose losses span many powers of ten, and of which some runs diverge."""
+    """A study whose losses span many powers of ten, with some diverged runs."""
     grid = {"learning_rate": [1e-6, 0.1, 3.0, 60.0], "loss": ["squared_hinge", "logistic"]}
     store = tmp_path_factory.mktemp("studies") / "extreme.db"
     study = Study("extreme", GradientDescentClassifier(epochs=200), grid, store=store)
@@ -63,11 +63,11 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-# The epochs
+# Training curves
 
 
 @pytest.mark.slow
-# Every two of the options meet.
+# Every pair of option values occurs.
 @pytest.mark.parametrize(
     ("measured", "layout", "log"),
     [
@@ -113,19 +113,19 @@ def test_the_best_epoch_is_marked(facts):
         panels,
         layer="ring",
         part="validation",
-        panel=f"● 0.1 · 0.9  (best epoch {best.best_epoch})",
+        panel=f"● learning rate 0.1, momentum 0.9\nbest run, best epoch {best.best_epoch}",
     )
     assert [ring["epoch"] for ring in rings] == [[best.best_epoch]]
 
 
-def test_diverged_runs_are_red_and_said(facts):
+def test_diverged_runs_are_red_and_counted_in_the_subtitle(facts):
     chart = charts.curves(facts, layout="overlaid")
     gone = {row["words"] for row in of(chart, layer="line", colour="diverged")}
     diverged = [row for row in facts.rows if row.diverged]
     assert gone == {"learning rate 60, momentum 0", "learning rate 60, momentum 0.9"}
     assert len(diverged) == 4
-    assert "2 of 6 runs diverged" in chart.to_dict()["title"]["subtitle"][0]
-    assert chart.to_dict()["description"].endswith("2 diverged.")
+    assert "2 of 6 runs diverged" in " ".join(chart.to_dict()["title"]["subtitle"])
+    assert chart.to_dict()["description"].endswith("2 runs diverged.")
     headings = {row["panel"] for row in rows_of(charts.curves(facts, layout="multiples"))}
     assert sum("diverged at epoch" in heading for heading in headings) == 2
 
@@ -142,17 +142,17 @@ def test_lines_and_marks_are_inside_the_axes(extreme, measured, log, layout):
     assert crosses
     for row in [*crosses, *of(chart, layer="ring"), *of(chart, layer="label")]:
         assert low <= row["value"][0] <= high
-    sane = [row for row in of(chart, layer="line") if row["colour"] != "diverged"]
-    if measured == "loss":  # of which runs that are far off may leave the picture
+    inside = [row for row in of(chart, layer="line") if row["colour"] != "diverged"]
+    if measured == "loss":  # runs with very large losses may leave the chart
         (best,) = (row for row in extreme.rows if row.mark == "best")
-        sane = [row for row in sane if row["run"].split()[0] == str(best.number)]
-    assert sane
-    for row in sane:
+        inside = [row for row in inside if row["run"].split()[0] == str(best.number)]
+    assert inside
+    for row in inside:
         assert low <= min(row["value"])
         assert max(row["value"]) <= high
 
 
-def test_one_far_run_does_not_squeeze_all_others(iris):
+def test_one_run_with_a_large_loss_does_not_compress_the_others(iris):
     X, y = iris
     model = GradientDescentClassifier(learning_rate=0.1, epochs=30).fit(X, y)
     history = model.history_
@@ -185,7 +185,7 @@ def test_histories_by_name_are_drawn_without_a_study(iris, tmp_path):
     chart = charts.curves({name: model.history_ for name, model in models.items()})
     drawn(chart, tmp_path)
     assert "Best: fast" in chart.to_dict()["description"]
-    with pytest.raises(TypeError, match="facts of a study, of a history, or of histories by name"):
+    with pytest.raises(TypeError, match="facts of a study, a history, or a dictionary of hist"):
         charts.curves([models["slow"]])
     with pytest.raises(ValueError, match="'objective', 'gradient norm'"):
         charts.curves(models["slow"].history_, "speed")
@@ -203,7 +203,7 @@ def test_several_seeds_are_several_lines(tmp_path):
     st.integers(2, 50),
     st.booleans(),
 )
-def test_thinned_lines_keep_ends_lows_and_highs(values, points, log):
+def test_thinned_lines_keep_their_ends_minima_and_maxima(values, points, log):
     values = np.array(values)
     at = thinned(values, points, log=log, keep=[len(values) // 2])
     assert at[0] == 0
@@ -225,7 +225,7 @@ def test_labels_do_not_overlap(heights):
 
 
 @pytest.mark.slow
-def test_rates_are_the_measures_of_the_table(facts, tmp_path):
+def test_heatmaps_show_the_measures_of_the_table(facts, tmp_path):
     chart = charts.rates(facts)
     drawn(chart, tmp_path)
     cells = {(row["x"], row["y"]): row for row in of(chart, configurations=2) if "kind" not in row}
@@ -243,7 +243,7 @@ def test_rates_are_the_measures_of_the_table(facts, tmp_path):
         assert cell["best"] == any(r.mark == "best" for r in same)
 
 
-def test_the_limit_lies_after_the_last_stable_rate(facts):
+def test_the_limit_is_drawn_after_the_last_stable_rate(facts):
     corners = [row for row in rows_of(charts.rates(facts)) if "corner" in row]
     rates = sorted({row.parameters["learning_rate"] for row in facts.rows})
     for line, momentum in enumerate((0.0, 0.9)):
@@ -258,7 +258,9 @@ def test_the_limit_lies_after_the_last_stable_rate(facts):
 
 
 @pytest.mark.slow
-def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_path):
+def test_heatmaps_of_many_configurations_and_other_parameters_are_drawn(
+    many, facts, iris, tmp_path
+):
     grid = {"learning_rate": [0.1, 0.01]}
     study = Study("u", GradientDescentClassifier(epochs=5), grid, store=tmp_path / "u.db")
     unvalidated = study.run(*iris).facts()
@@ -271,7 +273,7 @@ def test_rates_of_many_configurations_and_of_other_axes(many, facts, iris, tmp_p
         charts.rates(facts, x="l2")
     with pytest.raises(ValueError, match=r"one of 'momentum', 'epochs'.*Got y='nosuch' instead"):
         charts.rates(facts, y="nosuch")
-    with pytest.raises(ValueError, match="has not measured val_loss"):
+    with pytest.raises(ValueError, match="did not measure val_loss"):
         charts.rates(unvalidated, "val_loss")
 
 
@@ -296,8 +298,8 @@ def test_batches_are_drawn_by_epochs_rows_and_updates(tmp_path):
         charts.batches({None: history})
 
 
-def test_batches_need_a_study_that_varies_them(facts):
-    with pytest.raises(ValueError, match="does not vary batch_size"):
+def test_a_chart_of_batch_sizes_needs_a_study_that_varies_them(facts):
+    with pytest.raises(ValueError, match="needs a study that varies batch_size"):
         charts.batches(facts)
 
 
@@ -305,7 +307,7 @@ def test_batches_need_a_study_that_varies_them(facts):
 
 
 class Addresses(HTMLParser):
-    """The addresses that a page would fetch."""
+    """The addresses that a page would load."""
 
     def __init__(self):
         super().__init__()
@@ -315,7 +317,7 @@ class Addresses(HTMLParser):
         self.found += [v for k, v in attributes if k in ("src", "href")]
 
 
-def test_the_page_fetches_nothing(iris, tmp_path):
+def test_the_page_loads_nothing(iris, tmp_path):
     page = charts.save(charts.scatter_matrix(*iris), tmp_path / "page.html").read_text()
     reader = Addresses()
     reader.feed(page)
@@ -340,7 +342,7 @@ def test_a_png_has_the_pixels_of_the_svg(facts, theme, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_theme_changes_the_configuration_alone(iris, tmp_path):
+def test_a_theme_changes_only_the_configuration(iris, tmp_path):
     chart = charts.scatter_matrix(*iris)
     light = chart.to_dict()
     charts.set_theme("dark")
@@ -359,16 +361,16 @@ def test_a_theme_changes_the_configuration_alone(iris, tmp_path):
         charts.set_theme("blue")
 
 
-def test_other_suffixes_and_still_pictures_are_refused(iris, tmp_path):
+def test_unknown_suffixes_and_gifs_without_frames_are_refused(iris, tmp_path):
     chart = charts.scatter_matrix(*iris)
     with pytest.raises(ValueError, match=r"\.png, \.svg, \.html or \.gif.*Got 'chart.pdf'"):
         charts.save(chart, tmp_path / "chart.pdf")
-    with pytest.raises(ValueError, match="for a chart that has frames"):
+    with pytest.raises(ValueError, match="chart with frames"):
         charts.save(chart, tmp_path / "chart.gif")
 
 
 @pytest.mark.slow
-def test_the_library_does_not_load_the_drawing_programs():
+def test_importing_the_library_does_not_import_the_drawing_libraries():
     code = (
         "import sys, separatrix, separatrix.cli.app; from separatrix import Study, fit_many\n"
         "assert not {'altair', 'vl_convert'} & set(sys.modules)"
@@ -394,22 +396,22 @@ def test_a_page_shows_what_its_code_saves(name):
         assert (DOCS / "_static" / "charts" / picture).stat().st_size < 100_000
 
 
-def test_the_page_on_charts_has_all_of_them():
+def test_the_page_on_charts_shows_all_charts():
     page = (DOCS / "howto" / "charts.md").read_text(encoding="utf-8")
     functions = set(charts.__all__) - {"config", "save", "set_theme", "to_svg"}
     assert functions == {name for name in functions if f"charts.{name}(" in page}
 
 
-def test_a_curve_and_its_caption_are_of_the_best_configuration_and_not_of_a_longer_one(tmp_path):
+def test_a_curve_and_its_summary_belong_to_the_best_configuration_not_to_a_longer_one(tmp_path):
     grid = {"learning_rate": [1.0], "momentum": [0.99], "epochs": [100, 1000]}
     study = Study("x", GradientDescentClassifier(), grid, store=tmp_path / "a.db")
     facts = study.run("iris", standardise=False).facts()
     best = facts.rows[facts.verdict.best]
     described = charts.curves(facts).to_dict()["description"]
-    assert f"after {best.epochs:,} epochs training {best.last['train_loss']:.3g}" in described
+    assert f"After {best.epochs:,} epochs: training {best.last['train_loss']:.3g}" in described
 
 
-def test_a_caption_over_several_seeds_tells_the_means_that_the_table_has(tmp_path):
+def test_the_summary_of_several_seeds_gives_the_means_of_the_table(tmp_path):
     estimator = GradientDescentClassifier(init="random", epochs=20)
     grid = {"learning_rate": [0.05, 1000.0]}
     study = Study("s", estimator, grid, seeds=3, store=tmp_path / "s.db")
@@ -419,4 +421,4 @@ def test_a_caption_over_several_seeds_tells_the_means_that_the_table_has(tmp_pat
     losses = f"training {best['train_loss']:.3f} and validation {best['val_loss']:.3f}"
     assert f"{losses} (means over 3 seeds)" in told
     assert "Loss of 6 runs" in told
-    assert "3 diverged" in told
+    assert "3 runs diverged" in told

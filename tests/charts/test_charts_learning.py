@@ -1,4 +1,4 @@
-"""Learning curves show the scores that they were given."""
+"""Learning curves show the given scores."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def rows(name="a", shift=0.0):
     ]
 
 
-def test_lines_are_means_and_bands_hold_most_repeats(tmp_path):
+def test_lines_are_means_and_bands_are_quantiles_of_the_repeats(tmp_path):
     chart = charts.learning_curves([*rows(), *rows("b", -0.1)])
     drawn(chart, tmp_path)
     point = of(chart, model="a", samples=10)[0]
@@ -24,11 +24,11 @@ def test_lines_are_means_and_bands_hold_most_repeats(tmp_path):
     assert [point["low"], point["high"]] == pytest.approx(np.quantile(REPEATS[10], [0.1, 0.9]))
     assert point["repeats"] == 3
     words = chart.to_dict()["description"]
-    assert words.startswith("Accuracy by training samples, 10 to 100: a 0.7 to 0.9, b 0.6 to 0.8.")
-    assert words.endswith("The highest is a with 10 samples and a with 100 samples.")
+    assert "for 10 to 100 training samples: a from 0.7 to 0.9, b from 0.6 to 0.8." in words
+    assert words.endswith("Highest: a with 10 samples, a with 100 samples.")
 
 
-def test_repeats_may_be_rows_of_their_own():
+def test_repeats_can_be_separate_rows():
     apart = [{**row, "score": score} for row in rows() for score in row["score"]]
     assert charts.learning_curves(apart).to_dict() == charts.learning_curves(rows()).to_dict()
 

@@ -1,4 +1,4 @@
-"""The charts of data and of classifiers show what was computed elsewhere."""
+"""The charts of data and of classifiers show the computed numbers."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-# The data
+# Data
 
 
 @pytest.mark.slow
@@ -41,27 +41,27 @@ def test_a_scatter_matrix_has_the_rows(iris, tmp_path):
     points = [row for row in rows_of(chart) if "class" in row]
     assert len(points) == 150
     assert [points[3][f"f{j}"] for j in range(4)] == X[3].tolist()
-    with pytest.raises(ValueError, match="4 features, and there are 1 names"):
+    with pytest.raises(ValueError, match="4 features, so 4 names are needed"):
         charts.scatter_matrix(X, y, ["a"])
 
 
 @pytest.mark.slow
-def test_a_scatter_matrix_of_much_data_stays_small(tmp_path):
+def test_a_scatter_matrix_of_many_rows_and_features_stays_small(tmp_path):
     X, y = load_digits(return_X_y=True)
     chart = charts.scatter_matrix(X, y)
     drawn(chart, tmp_path)
     assert len(rows_of(chart)) < 650
-    assert chart.to_dict()["title"]["subtitle"][0].startswith("6 of 64 features.")
+    assert "6 of 64 features" in chart.to_dict()["title"]["subtitle"][0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(5, 7), (1000, 300), (40_000, 200)])
-def test_spy_shows_where_the_entries_are(shape, tmp_path):
+def test_spy_counts_the_non_zero_entries(shape, tmp_path):
     X = sp.random(*shape, density=0.01, format="csr", random_state=0)
-    X.data[:1] = 0.0  # stored, and no entry
+    X.data[:1] = 0.0  # a stored zero does not count
     chart = charts.spy(X)
     drawn(chart, tmp_path)
-    assert f"{np.count_nonzero(X.data):,} entr" in chart.to_dict()["description"]
+    assert f"{np.count_nonzero(X.data):,} non-zero entr" in chart.to_dict()["description"]
 
 
 def test_the_pixels_of_spy_are_the_entries():
@@ -70,10 +70,10 @@ def test_the_pixels_of_spy_are_the_entries():
     np.testing.assert_array_equal(pixels_of(row)[..., 3] / 255, X)
 
 
-# The answers
+# Predictions
 
 
-def test_confusions_are_those_of_the_metrics(iris, tmp_path):
+def test_the_confusion_matrix_has_the_counts_of_the_metrics(iris, tmp_path):
     X, y = iris
     predicted = LogisticRegression(C=0.01).fit(X, y).predict(X)
     chart = charts.confusion(y, predicted)
@@ -85,7 +85,7 @@ def test_confusions_are_those_of_the_metrics(iris, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("picture", [charts.roc, charts.precision_recall, charts.calibration])
-def test_rankings_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path):
+def test_curves_of_predictions_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path):
     X, y = iris
     model = LogisticRegression().fit(X, y)
     drawn(picture(y, model.predict_proba(X)), tmp_path)
@@ -95,13 +95,13 @@ def test_rankings_are_drawn_for_two_and_for_many_classes(picture, iris, tmp_path
     drawn(picture(two, {"this": P, "other": P[:, ::-1]}), tmp_path)
     with pytest.raises(ValueError, match="150 labels and 149 rows"):
         picture(two, P[1:])
-    with pytest.raises(ValueError, match="3 classes, and there is one score"):
+    with pytest.raises(ValueError, match="3 classes, but there is one score"):
         picture(y, P[:, 1])
     with pytest.raises(ValueError, match="All rows are of one class"):
         picture(np.ones(150, int), P[:, 1], classes=[0, 1])
 
 
-def test_the_points_of_roc_are_those_of_the_metrics(iris):
+def test_the_points_of_the_roc_curve_come_from_the_metrics(iris):
     X, y = iris
     scores = LinearSVC().fit(X, y == 1).decision_function(X)
     found = curve_points(y == 1, scores)
@@ -110,14 +110,14 @@ def test_the_points_of_roc_are_those_of_the_metrics(iris):
     np.testing.assert_allclose(line["y"], found["roc"]["true_positive_rate"], rtol=1e-5)
 
 
-# The plane
-
-
-def test_scores_that_do_not_fit_the_classes_are_counted():
-    with pytest.raises(ValueError, match="y has 1 class, and there is one score for each row"):
+def test_scores_that_do_not_match_the_classes_are_refused():
+    with pytest.raises(ValueError, match="y has 1 class, but there is one score per row"):
         charts.roc([0, 0], [0.1, 0.2])
-    with pytest.raises(ValueError, match="y has 2 classes, and a row has 3 scores"):
+    with pytest.raises(ValueError, match="y has 2 classes, but a row has 3 scores"):
         charts.roc([0, 1], np.zeros((2, 3)))
+
+
+# Decision boundaries
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_the_boundary_is_where_the_scores_are_equal(iris, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_margins_and_support_vectors_of_a_machine(iris, loss, tmp_path):
+def test_margins_and_support_vectors_are_drawn(iris, loss, tmp_path):
     X, y = iris[0][50:, 2:], iris[1][50:]
     model = LinearSVC(loss=loss, tol=1e-6).fit(X, y)
     chart = charts.boundary(model, X, y)
@@ -164,22 +164,22 @@ def test_a_curved_boundary_is_where_two_classes_tie(iris, classes, tmp_path):
         Z = model.decision_function(ends)
         scores = np.sort(np.stack([0 * Z, Z], axis=1) if classes == 2 else Z, axis=1)
         scale = np.abs(model.decision_function(X)).max()
-        # Where three classes meet within a cell of the grid, one may be a little higher.
+        # If three classes meet within a cell of the grid, one may be slightly higher.
         assert np.quantile(scores[:, -1] - scores[:, -2], 0.9) < 0.02 * scale
         margins = [s for s in lines if s["kind"] == "margin"]
         assert bool(margins) == (classes == 2 and model is not curved)
 
 
 @pytest.mark.slow
-def test_boundaries_of_pipelines_and_refusals(iris, tmp_path):
+def test_boundaries_of_pipelines_are_drawn_and_other_estimators_are_refused(iris, tmp_path):
     X, y = iris[0][:, :2], iris[1]
     scaled = make_pipeline(StandardScaler(), LinearSVC(loss="hinge")).fit(X, y)
     drawn(charts.boundary(scaled, X, y), tmp_path)
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="must have two features"):
         charts.boundary(scaled, iris[0], y)
     with pytest.raises(NotFittedError, match="LogisticRegression instance is not fitted yet"):
         charts.boundary(LogisticRegression(), X, y)
-    with pytest.raises(TypeError, match="The boundary is that of a fitted classifier"):
+    with pytest.raises(TypeError, match="must be a fitted classifier"):
         charts.boundary(3, X, y)
     with pytest.raises(TypeError, match="KernelRidge has no classes_ or no decision_function"):
         charts.boundary(KernelRidge().fit(X, y == y[0]), X, y)
@@ -201,7 +201,7 @@ def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
     path = charts.save(chart, tmp_path / "moves.gif", scale=1)
     with Image.open(path) as picture:
         assert picture.n_frames == 3
-    with pytest.raises(ValueError, match="trained by epochs"):
+    with pytest.raises(ValueError, match="with the parameter 'epochs'"):
         charts.boundary_frames(LogisticRegression(), X, y)
 
 
@@ -209,13 +209,13 @@ def test_frames_are_the_models_of_their_epochs(iris, tmp_path):
 
 
 def surface(chart):
-    """The rows of a path, and its formula."""
+    """Return the rows of a path, and the subtitle with its formula."""
     return [row for row in rows_of(chart) if "order" in row], chart.to_dict()["title"]["subtitle"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "sigmoid_mse"])
-def test_a_path_goes_over_the_objective(iris, loss, tmp_path):
+def test_a_path_has_the_weights_and_objectives_of_its_epochs(iris, loss, tmp_path):
     X, y = iris[0][50:, 2:], iris[1][50:]
     estimator = GradientDescentClassifier(loss, l2=0.1, learning_rate=0.1, epochs=30)
     chart = charts.weight_path(estimator, X, y, (1, "bias"))
@@ -231,7 +231,7 @@ def test_a_path_goes_over_the_objective(iris, loss, tmp_path):
     np.testing.assert_allclose(values, model.history_["objective"], rtol=1e-5)
 
 
-def test_the_lowest_place_of_a_surface_is_the_optimum(iris):
+def test_the_lowest_point_of_a_surface_is_the_optimum(iris):
     X, y = StandardScaler().fit_transform(iris[0][50:, 2:]), iris[1][50:]
     best = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8).fit(X, y)
     estimator = GradientDescentClassifier(
@@ -244,7 +244,7 @@ def test_the_lowest_place_of_a_surface_is_the_optimum(iris):
     assert (np.abs([lowest["x"], lowest["y"]] - best.coef_[0]) < cell).all()
 
 
-def test_the_shade_of_a_surface_rises_with_the_objective(iris):
+def test_the_shading_of_a_surface_grows_with_the_objective(iris):
     X, y = 1.0 + StandardScaler().fit_transform(iris[0][50:, 2:]), iris[1][50:]
     estimator = GradientDescentClassifier(l2=0.1, learning_rate=0.5, epochs=50)
     chart = charts.weight_path(estimator, X, y, (1, "bias"))
@@ -277,11 +277,11 @@ def test_paths_are_compared_over_one_surface_only(iris, tmp_path):
     other = GradientDescentClassifier(epochs=20, l2=0.1)
     with pytest.raises(ValueError, match="different objectives"):
         charts.weight_path({"plain": plain, "other": other}, X, y)
-    with pytest.raises(ValueError, match="There are 2 features, from 0 on"):
+    with pytest.raises(ValueError, match="must be from 0 to 1"):
         charts.weight_path(plain, X, y, (0, 2))
     with pytest.raises(ValueError, match="There is no feature 'x9'"):
         charts.weight_path(plain, X, y, ("x0", "x9"))
-    with pytest.raises(ValueError, match="Two different weights"):
+    with pytest.raises(ValueError, match="must be different"):
         charts.weight_path(plain, X, y, ("x0", 0))
     with pytest.raises(TypeError, match="Got LogisticRegression"):
         charts.weight_path(LogisticRegression(), X, y)
@@ -328,12 +328,12 @@ def test_templates_are_the_weights(tmp_path):
     chart = charts.templates(model.coef_, (8, 8), model.classes_)
     drawn(chart, tmp_path)
     rows = rows_of(chart)
-    assert [row["panel"] for row in rows] == [str(k) for k in range(10)]
+    assert [row["panel"] for row in rows] == [f"class {k}" for k in range(10)]
     seen, weights = pixels_of(rows[3]), model.coef_[3].reshape(8, 8)
     largest = np.quantile(np.abs(model.coef_), 0.998)
     expected = np.clip(np.abs(weights) / largest, 0, 1)
     np.testing.assert_allclose(seen[..., 3] / 255, expected, atol=0.003)
     bluer = seen[..., 2].astype(int) > seen[..., 0]
     np.testing.assert_array_equal(bluer[weights != 0], (weights > 0)[weights != 0])
-    with pytest.raises(ValueError, match="64 weights a class"):
+    with pytest.raises(ValueError, match="weights per class: 64"):
         charts.templates(model.coef_, (28, 28))

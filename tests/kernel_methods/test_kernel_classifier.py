@@ -1,4 +1,4 @@
-"""Any loss on kernels: the same optimum as others find, and what a factor leaves out."""
+"""Kernel classifiers reach the same optimum as other libraries, and factors state their error."""
 
 import pickle
 
@@ -70,7 +70,7 @@ def test_scikit_learn_accepts(estimator, check):
     check(estimator)
 
 
-# The factor
+# The factor of the kernel matrix
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_scikit_learn_accepts(estimator, check):
     rank=st.integers(1, 40),
     seed=st.integers(0, 99),
 )
-def test_the_error_that_a_factor_states_is_true(n, d, kernel, rank, seed):
+def test_a_factor_states_its_exact_error(n, d, kernel, rank, seed):
     X = np.random.default_rng(seed).standard_normal((n, d)).round(1)  # some rows repeat
     K = kernel(X)
     factor, L = LowRankFactor.of(kernel, X, rank)
@@ -100,7 +100,7 @@ def test_the_error_that_a_factor_states_is_true(n, d, kernel, rank, seed):
     np.testing.assert_allclose(factor.features(X), L, atol=1e-6 * max(np.abs(L).max(), 1.0))
 
 
-def test_a_factor_without_a_limit_is_exact_and_no_larger_than_the_rank():
+def test_a_factor_of_unlimited_rank_is_exact_and_has_the_rank_of_the_kernel_matrix():
     X = np.random.default_rng(0).standard_normal((400, 3))
     for kernel, rank in [(Kernel("linear"), 3), (Kernel("poly", 1.0, 2, 1.0), 10)]:
         factor, L = LowRankFactor.of(kernel, X)
@@ -108,7 +108,7 @@ def test_a_factor_without_a_limit_is_exact_and_no_larger_than_the_rank():
         np.testing.assert_allclose(L @ L.T, kernel(X), atol=1e-10)
 
 
-def test_a_factor_ends_at_the_share_of_the_trace():
+def test_a_factorisation_stops_at_the_given_fraction_of_the_trace():
     X = CANCER[:, :4]
     loose, tight = (LowRankFactor.of(Kernel("rbf", 0.1), X, None, tol)[0] for tol in (1e-2, 1e-6))
     assert loose.relative_left <= 1e-2
@@ -116,7 +116,7 @@ def test_a_factor_ends_at_the_share_of_the_trace():
     assert loose.rank < tight.rank < len(X) / 2
 
 
-def test_pivots_are_nearly_as_good_as_one_by_one():
+def test_pivots_chosen_in_rounds_are_nearly_as_good_as_pivots_chosen_one_by_one():
     X, rank = CANCER[:, :4], 40
     K = Kernel("rbf", 0.1)(X)
     residual = K.copy()
@@ -141,7 +141,7 @@ def test_pivots_are_nearly_as_good_as_one_by_one():
     ],
     ids=str,
 )
-def test_the_hinge_at_full_rank_is_scikit_learns_svc(kernel, C):
+def test_the_hinge_loss_at_full_rank_equals_scikit_learns_svc(kernel, C):
     X, y = CANCER[::3], TUMOURS[::3]
     ours = KernelClassifier("hinge", C=C, tol=1e-9, **kernel, **EXACT).fit(X, y)
     theirs = SVC(C=C, tol=1e-8, **kernel).fit(X, y)
@@ -151,7 +151,7 @@ def test_the_hinge_at_full_rank_is_scikit_learns_svc(kernel, C):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_a_linear_kernel_is_the_linear_machine(loss):
+def test_a_linear_kernel_equals_a_linear_svm(loss):
     ours = KernelClassifier(loss, kernel="linear", C=0.1, multiclass="ovr", tol=1e-10)
     linear = LinearSVC(0.1, loss=loss, tol=1e-10).fit(IRIS, SPECIES)
     np.testing.assert_allclose(
@@ -162,7 +162,7 @@ def test_a_linear_kernel_is_the_linear_machine(loss):
     assert ours.factor_.rank == 4
 
 
-def test_a_linear_kernel_is_logistic_regression():
+def test_a_linear_kernel_equals_logistic_regression():
     ours = KernelClassifier("auto", kernel="linear", tol=1e-12).fit(IRIS, SPECIES)
     linear = LogisticRegression(tol=1e-12).fit(IRIS, SPECIES)
     np.testing.assert_allclose(ours.predict_proba(IRIS), linear.predict_proba(IRIS), atol=1e-6)
@@ -174,7 +174,7 @@ def test_a_linear_kernel_is_logistic_regression():
 def test_every_loss_can_be_used_on_kernels(loss):
     X, y = RINGS
     model = KernelClassifier(loss, gamma=2.0, C=10.0).fit(X, y)
-    assert model.score(X, y) > 0.9 or loss == "perceptron"  # whose optimum is W = 0
+    assert model.score(X, y) > 0.9 or loss == "perceptron"  # its optimum is W = 0
     assert model.history_.epochs == model.n_iter_
     if LOSSES[loss].convex:
         assert model.certificate_.relative_gap <= 1e-4 or loss == "perceptron"
@@ -184,7 +184,7 @@ def test_every_loss_can_be_used_on_kernels(loss):
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("rank", [1, 7, 25])
-def test_the_optimum_on_kernels_lies_where_the_maths_says(rank, C):
+def test_the_optimum_of_the_full_kernel_is_within_the_documented_bounds(rank, C):
     """P(L) - C / (2 n) (sum_i sqrt(r_i))^2 <= P*(K) <= P(L), r the diagonal of K - L L^T."""
     X, y = RINGS[0][::2], RINGS[1][::2]
     near = KernelClassifier(gamma=2.0, C=C, rank=rank, tol=1e-8).fit(X, y)
@@ -196,7 +196,7 @@ def test_the_optimum_on_kernels_lies_where_the_maths_says(rank, C):
     assert P - best <= C / (2 * len(y)) * np.sqrt(left).sum() ** 2 + 1e-7
 
 
-def test_weights_are_repetition_at_full_rank():
+def test_sample_weights_equal_repeated_rows_at_full_rank():
     X, y = IRIS[::3], SPECIES[::3]
     s = np.arange(len(y)) % 3
     weighted = KernelClassifier("softmax", gamma=0.5, tol=1e-12, **EXACT).fit(X, y, s)
@@ -206,7 +206,7 @@ def test_weights_are_repetition_at_full_rank():
     )
 
 
-# The same, however it is fitted
+# Equal results for equal problems
 
 
 @pytest.mark.slow
@@ -225,7 +225,7 @@ def test_sparse_and_dense_rows_and_a_function_give_the_same_model():
 
 
 @pytest.mark.slow
-def test_batched_models_are_single_models_bit_for_bit():
+def test_batched_models_equal_single_models_bit_for_bit():
     grid = [(gamma, C) for gamma in (0.1, 1.0) for C in (0.1, 10.0)]
     models = [KernelClassifier("logistic", gamma=g, C=C) for g, C in grid]
     weights = np.random.default_rng(0).integers(1, 4, (len(IRIS), len(grid)))
@@ -240,7 +240,7 @@ def test_batched_models_are_single_models_bit_for_bit():
     assert {tuple(sum(members, ())) for members in seen} == {(0, 1), (2, 3)}
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_the_number_of_threads_does_not_change_the_weights():
     found = []
     for threads in (1, 2):
         set_threads(threads)
@@ -249,7 +249,7 @@ def test_the_number_of_threads_changes_no_bit():
     np.testing.assert_array_equal(*found)
 
 
-def test_a_failed_fit_leaves_all_models_as_they_were():
+def test_a_failed_fit_leaves_all_models_unfitted():
     models = [KernelClassifier(gamma=1.0), KernelClassifier(gamma=0.5, C=-1.0)]
     with pytest.raises(ValueError, match="'C'"):
         fit_many(models, IRIS, SPECIES)
@@ -257,7 +257,7 @@ def test_a_failed_fit_leaves_all_models_as_they_were():
 
 
 @pytest.mark.slow
-def test_a_search_makes_one_factor_for_each_bandwidth(monkeypatch):
+def test_a_search_computes_one_factor_per_bandwidth(monkeypatch):
     made, of = [], LowRankFactor.of
     monkeypatch.setattr(
         LowRankFactor, "of", lambda *given: made.append(given[0].gamma) or of(*given)
@@ -269,8 +269,8 @@ def test_a_search_makes_one_factor_for_each_bandwidth(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_search_finds_what_fold_by_fold_fits_find():
-    # Every fold at full rank: which rows are pivots does not matter.
+def test_a_search_has_the_same_scores_as_separate_fits_of_the_folds():
+    # At full rank, the choice of pivots does not matter.
     grid = {"gamma": [0.05, 0.5], "C": [0.1, 10.0]}
     scorer = make_scorer(
         lambda y, z: -np.log1p(np.exp(-(2 * y - 1) * z)).mean(), response_method="decision_function"
@@ -285,7 +285,7 @@ def test_a_search_finds_what_fold_by_fold_fits_find():
 
 
 @pytest.mark.slow
-def test_a_search_behind_a_scaler_makes_the_factors_of_each_fold():
+def test_a_search_with_a_scaler_computes_the_factors_of_each_fold():
     pipeline = make_pipeline(StandardScaler(), KernelClassifier("logistic", tol=1e-8))
     grid = {"kernelclassifier__gamma": [0.1, 1.0], "kernelclassifier__C": [0.1, 1.0]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(IRIS, SPECIES)
@@ -295,10 +295,10 @@ def test_a_search_behind_a_scaler_makes_the_factors_of_each_fold():
     )
 
 
-# What else a model must be able to do
+# Files, descriptions and errors
 
 
-def test_a_model_is_pickled_saved_and_named(tmp_path):
+def test_a_model_can_be_pickled_and_saved_and_checks_feature_names(tmp_path):
     frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
     model = KernelClassifier(rank=20).fit(frame, SPECIES)
     save(model, tmp_path / "model.sx")
@@ -312,7 +312,7 @@ def test_a_model_is_pickled_saved_and_named(tmp_path):
         model.predict(frame[["b", "a", "c", "d"]])
 
 
-def test_a_model_on_kernels_is_described(tmp_path):
+def test_a_kernel_model_is_described_by_the_columns_of_its_factor(tmp_path):
     facts = describe_model(Bundle(KernelClassifier(rank=3).fit(IRIS, SPECIES)), top=1)
     assert facts["features"] == 4
     assert "rank 3 of 150 rows" in facts["objective"]
@@ -322,7 +322,7 @@ def test_a_model_on_kernels_is_described(tmp_path):
     )
 
 
-def test_rows_that_are_all_alike_leave_the_bias_alone():
+def test_a_model_of_equal_rows_has_only_a_bias():
     model = KernelClassifier("logistic", kernel="linear").fit(np.zeros((8, 2)), [0, 1] * 3 + [1, 1])
     assert model.factor_.rank == 0
     np.testing.assert_allclose(model.predict_proba(np.zeros((1, 2))), [[0.375, 0.625]], atol=1e-3)
@@ -343,17 +343,17 @@ def test_rows_that_are_all_alike_leave_the_bias_alone():
         ({"C": 0}, "'C' parameter must be a number > 0"),
         ({"kernel": minus_distance}, "minus_distance is not positive .* negative"),
         ({"kernel": less_than_itself}, "less_than_itself is not positive .* negative"),
-        ({"kernel": one_sided}, "one_sided is not positive .* not the same for"),
-        ({"kernel": lambda x, z: -1.0}, "Row 0 has -1 with itself"),
+        ({"kernel": one_sided}, "one_sided is not positive .* not symmetric"),
+        ({"kernel": lambda x, z: -1.0}, "For row 0 and itself it is -1"),
         ({"kernel": lambda x, z: np.nan}, "must return a finite number for two rows"),
     ],
 )
-def test_wrong_parameters_of_kernel_classifiers_are_refused_in_words(parameters, words):
+def test_invalid_parameters_of_kernel_classifiers_raise_errors(parameters, words):
     with pytest.raises(ValueError, match=words):
         KernelClassifier(**parameters).fit(IRIS, SPECIES)
 
 
-def test_what_needs_weights_of_features_refuses_kernels(tmp_path):
+def test_functions_that_need_feature_weights_refuse_kernel_models(tmp_path):
     model = KernelClassifier(kernel=product, rank=4).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="kernel is a function cannot be saved"):
         save(model, tmp_path / "model.sx")

@@ -1,4 +1,4 @@
-"""Ridge regression on kernels: scikit-learn's coefficients, and every row left out, exactly."""
+"""Kernel ridge regression has scikit-learn's coefficients and exact leave-one-out predictions."""
 
 import pickle
 
@@ -35,7 +35,7 @@ def test_scikit_learn_accepts(estimator, check):
 @pytest.mark.parametrize("s", [None, S], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("alpha", [0.5, [0.1, 2.0]], ids=str)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: str(kernel["kernel"])[:10])
-def test_kernel_ridge_is_that_of_scikit_learn(kernel, alpha, s):
+def test_kernel_ridge_equals_that_of_scikit_learn(kernel, alpha, s):
     ours = KernelRidge(alpha, **kernel).fit(X, Y, s)
     theirs = TheirRidge(alpha, **kernel).fit(X, Y, s)
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-8, atol=1e-8)
@@ -43,7 +43,7 @@ def test_kernel_ridge_is_that_of_scikit_learn(kernel, alpha, s):
 
 
 @pytest.mark.filterwarnings("ignore:Singular matrix in solving dual problem")
-def test_a_kernel_need_not_be_positive():
+def test_a_kernel_need_not_be_positive_semidefinite():
     ours, theirs = (
         kind(0.5, kernel="sigmoid", gamma=0.1).fit(X, Y, S) for kind in (KernelRidge, TheirRidge)
     )
@@ -51,32 +51,32 @@ def test_a_kernel_need_not_be_positive():
 
 
 @pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_array, pd.DataFrame, np.float32])
-def test_the_form_of_the_rows_does_not_matter(convert):
+def test_the_type_of_x_does_not_change_predictions(convert):
     model = KernelRidge(kernel="rbf").fit(X, Y[:, 0])
     other = KernelRidge(kernel="rbf").fit(convert(X), Y[:, 0])
     tolerance = 1e-5 if convert is np.float32 else 1e-10
     np.testing.assert_allclose(other.predict(convert(X)), model.predict(X), atol=tolerance)
 
 
-def test_a_kernel_matrix_may_be_given():
+def test_a_precomputed_kernel_matrix_gives_the_same_predictions():
     model = KernelRidge(kernel="rbf", gamma=0.5).fit(X, Y)
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
     given = KernelRidge(kernel="precomputed").fit(K, Y)
     np.testing.assert_allclose(given.predict(K[:9]), model.predict(X[:9]), atol=1e-10)
 
 
-def test_without_a_penalty_rows_that_repeat_have_the_smallest_coefficients():
+def test_without_a_penalty_repeated_rows_share_their_coefficients():
     rows, y = np.repeat(X[:9], 2, axis=0), np.repeat(Y[:9], 2, axis=0)
     model = KernelRidge(0.0, kernel="rbf").fit(rows, y)
     np.testing.assert_allclose(model.predict(rows), y, atol=1e-8)
     np.testing.assert_allclose(model.dual_coef_[::2], model.dual_coef_[1::2], atol=1e-8)
 
 
-# Rows left out
+# Leave-one-out predictions
 
 
 def without(row, alpha, y, s, **kernel):
-    """What the model says of a row when one of its s copies is left out: fitted, not by formula."""
+    """Fit the model without one of the s copies of a row, and predict this row."""
     less = s.copy()
     less[row] = max(s[row] - 1.0, 0.0)
     return TheirRidge(alpha, **kernel).fit(X, y, less).predict(X[[row]])[0]
@@ -90,7 +90,7 @@ def without(row, alpha, y, s, **kernel):
     weighted=st.booleans(),
     rows=st.lists(st.integers(0, 59), min_size=1, max_size=6),
 )
-def test_rows_left_out_are_brute_force(alphas, gamma, weighted, rows):
+def test_leave_one_out_predictions_equal_those_of_refitted_models(alphas, gamma, weighted, rows):
     s = S if weighted else np.ones(60)
     kernel = {"kernel": "rbf", "gamma": gamma}
     model = KernelRidgeCV(alphas, **kernel).fit(X, Y, s)
@@ -105,7 +105,7 @@ def test_rows_left_out_are_brute_force(alphas, gamma, weighted, rows):
         assert model.loo_errors_[k] == pytest.approx(errors)
 
 
-def test_the_best_penalty_is_chosen_and_its_model_kept():
+def test_the_best_penalty_and_its_model_are_chosen():
     alphas = np.logspace(-4, 2, 13)
     model = KernelRidgeCV(alphas, kernel="rbf", gamma=0.2).fit(X, Y[:, 0], S)
     best = model.loo_errors_.argmin()
@@ -116,12 +116,12 @@ def test_the_best_penalty_is_chosen_and_its_model_kept():
     np.testing.assert_allclose(model.dual_coef_, alone.dual_coef_, rtol=1e-7, atol=1e-8)
 
 
-def test_of_equal_errors_the_strongest_penalty_is_taken():
+def test_the_strongest_of_equally_good_penalties_is_chosen():
     model = KernelRidgeCV([0.5, 8.0, 1.0]).fit(np.zeros((4, 1)), [1.0, 2.0, 3.0, 4.0])
     assert model.alpha_ == 8.0
 
 
-def test_a_model_is_pickled_and_not_saved(tmp_path):
+def test_a_model_can_be_pickled_but_not_saved(tmp_path):
     model = KernelRidgeCV(kernel="rbf").fit(X, Y)
     other = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
@@ -142,15 +142,15 @@ def test_a_model_is_pickled_and_not_saved(tmp_path):
         (KernelRidgeCV(gamma="a"), "'gamma' parameter must be a finite number >= 0 or None"),
         (KernelRidgeCV([]), r"'alphas' parameter must be a list of numbers. Got \[\]"),
         (KernelRidgeCV([1.0, 0.0]), "'alphas' parameter must be a finite number > 0. Got 0.0"),
-        (KernelRidge(kernel="precomputed"), r"X is K, a square matrix. Got \(60, 4\)"),
+        (KernelRidge(kernel="precomputed"), r"square. Got shape \(60, 4\)"),
     ],
 )
-def test_wrong_parameters_of_kernel_ridge_are_refused_in_words(model, words):
+def test_invalid_parameters_of_kernel_ridge_raise_errors(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
 
 
-def test_bad_rows_are_named():
+def test_errors_name_the_invalid_rows():
     y = Y.copy()
     y[3, 1] = np.nan
     with pytest.raises(ValueError, match="y has NaN at row 3, column 1"):
@@ -161,8 +161,8 @@ def test_bad_rows_are_named():
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-15, 1e-12, 1e-6])
 @pytest.mark.parametrize("weights", [None, S[:30] + 0.5], ids=["unweighted", "weighted"])
-def test_rows_left_out_hold_where_the_kernel_matrix_has_no_inverse(alpha, weights):
-    """With more rows than features the limit is least squares, whose rows can be left out."""
+def test_leave_one_out_predictions_are_exact_if_the_kernel_matrix_is_singular(alpha, weights):
+    """With more rows than features, the limit is least squares, which can be refitted."""
     rows, y = X[:30, :2], Y[:30, 0]
     model = KernelRidge(alpha, kernel="linear").fit(rows, y, weights)
     s = np.ones(30) if weights is None else weights
@@ -177,6 +177,6 @@ def test_rows_left_out_hold_where_the_kernel_matrix_has_no_inverse(alpha, weight
 
 @pytest.mark.parametrize("given", [np.nan, np.inf, "1", None, np.ones(2), [1.0]], ids=str)
 @pytest.mark.parametrize("model", [KernelRidge, KernelRidgeCV, KernelClassifier])
-def test_a_function_that_returns_no_number_is_refused_in_words(model, given):
+def test_a_kernel_function_that_returns_no_number_raises_an_error(model, given):
     with pytest.raises(ValueError, match="must return a finite number for two rows"):
         model(kernel=lambda x, z: given).fit(X[:20], (Y[:20, 0] > 0.0).astype(int))

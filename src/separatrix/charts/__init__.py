@@ -1,9 +1,10 @@
-"""Charts: one function each, which takes plain data and returns an Altair chart.
+"""Charts. Every chart is one function that takes plain data and returns an Altair chart.
 
-A chart of a data set is in `data/`, of a fitted model in `models/`, of a study in `studies/`; one
-that explains an idea of the course is in `lessons/`. A new chart is a file in one of them, and its
-function is listed below. `drawing/` has what all charts share. `save` writes a chart to a file; a
-notebook shows it as it is. Every chart has a text summary, its `description`.
+Charts of a data set are in `data/`, charts of fitted models in `models/`, and charts of studies in
+`studies/`. Charts that explain an idea of the course are in `lessons/`. To add a chart, add a file
+to one of these folders and list its function below. `drawing/` holds the code that all charts
+share. `save` writes a chart to a file, and notebooks display charts directly. Every chart has a
+text summary, its `description`.
 """
 
 from separatrix.charts.data.scatter_matrix import scatter_matrix

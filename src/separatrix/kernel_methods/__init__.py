@@ -1,4 +1,4 @@
-"""Classifiers and regression on kernels, by low-rank factors of the kernel matrix."""
+"""Kernel classifiers, which use low-rank factors of the kernel matrix, and kernel ridge."""
 
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.kernel_methods.kernel_ridge import KernelRidge, KernelRidgeCV

@@ -1,4 +1,4 @@
-"""Kernels: functions of two rows, and the matrices they make of all pairs of rows."""
+"""Kernels, which are functions of two rows, and their matrices over all pairs of rows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from separatrix.matrix import Array
 
-KERNELS = ("linear", "poly", "rbf")  # positive semidefinite, with names
+KERNELS = ("linear", "poly", "rbf")  # the named kernels that are positive semidefinite
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of scikit-learn's `pairwise_kernels`, with its parameters.
+    """A kernel with its parameters, computed by scikit-learn's `pairwise_kernels`.
 
-    `name` is a name, "precomputed", or a function of two rows. A gamma of None is 1 over the number
-    of features. `params` goes to a function.
+    `name` is the name of a kernel, "precomputed", or a function of two rows. `gamma=None` means
+    1 / number of features. `params` are further arguments of a function.
 
     >>> Kernel("rbf", gamma=0.5)([[0.0], [2.0]]).round(3)
     array([[1.   , 0.135],
@@ -35,7 +35,7 @@ class Kernel:
     params: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """The kernel of all pairs of rows, (n, m), in float64; of X alone if there is no Y."""
+        """Return the kernel matrix (n, m) of the rows of X and Y, or of X and X, in float64."""
         given: dict[str, Any] = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         metric = self.name
         if callable(metric):
@@ -45,7 +45,7 @@ class Kernel:
         return np.asarray(K, np.float64)
 
     def _asked(self, x: Any, z: Any, **params: Any) -> float:
-        """The function's number for two rows; a ValueError if it is none."""
+        """Call a kernel function for two rows, and raise unless it returns a finite number."""
         assert callable(self.name)
         value: Any = self.name(x, z, **params)
         if np.ndim(value) == 0 and not isinstance(value, str | bytes):
@@ -56,20 +56,20 @@ class Kernel:
             if math.isfinite(number):
                 return number
         raise ValueError(
-            f"A kernel that is a function must return a finite number for two rows. {self.words()} "
-            f"returned {' '.join(repr(value).split())[:60]}, of type {type(value).__name__}. "
-            "Return one number, such as float(x @ z)."
+            f"A kernel function must return a finite number for two rows. {self.words()} returned "
+            f"{' '.join(repr(value).split())[:60]}, of type {type(value).__name__}. Return one "
+            "number, such as float(x @ z)."
         )
 
     def diagonal(self, X: Any) -> Array:
-        """k(x_i, x_i) of every row, (n,)."""
-        # A few rows at a time: K has n^2 entries, of which n are wanted.
+        """Return k(x_i, x_i) for every row, (n,)."""
+        # Only small blocks of K are computed, because K has n^2 entries.
         step = 1 if callable(self.name) else 32
         pieces = [np.diagonal(self(X[i : i + step])) for i in range(0, X.shape[0], step)]
         return np.concatenate(pieces)
 
     def words(self) -> str:
-        """The kernel as its parameters are written."""
+        """Write the kernel with its parameters."""
         if callable(self.name):
             return f"kernel={getattr(self.name, '__name__', 'a function')}"
         gamma = "1 / number of features" if self.gamma is None else f"{self.gamma:g}"
@@ -79,5 +79,5 @@ class Kernel:
 
 
 def as_float64(X: Any) -> Any:
-    """X in float64, not copied if it is; a sparse X in compressed rows."""
+    """Convert X to float64, without a copy if possible. A sparse X becomes CSR."""
     return X.tocsr().astype(np.float64, copy=False) if sp.issparse(X) else np.asarray(X, np.float64)

@@ -1,4 +1,4 @@
-"""Any loss on kernels: a linear model over a factor of the kernel matrix."""
+"""Kernel classifiers with any loss: linear models on a factor of the kernel matrix."""
 
 from __future__ import annotations
 
@@ -20,40 +20,39 @@ KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "rank", "rank_tol")
 
 
 class KernelClassifier(OptimumClassifier):
-    """A classifier with a curved boundary: any loss over a kernel, brought to a proven optimum.
+    """A kernel classifier with any loss, trained to a proven optimum.
 
-    Minimises sum_i s_i loss_i / S + l2/2 |W|^2 with l2 = 1 / (C S) for scores z_i = L_i W + b, L
-    being a factor (n, r) of the kernel matrix, K ~ L L^T. With the hinge and without a limit to
-    the rank it is scikit-learn's SVC.
+    Minimises sum_i s_i loss_i / S + l2/2 |W|^2 with l2 = 1 / (C S) for the scores
+    z_i = L_i W + b, where L (n, r) is a factor of the kernel matrix, K ~ L L^T. With the hinge loss
+    and an unlimited rank, the model is scikit-learn's SVC.
 
-    `factor_` states what the factor leaves out. The certificate is of the problem with L L^T in the
-    place of K, and exact for it. Its objective is also that of the found function in the problem
-    with K, of whose optimum it is an upper bound; the lower bound does not hold for K.
+    `factor_` measures the approximation. The certificate is exact for the problem with L L^T in
+    place of K. Its objective is also an upper bound on the optimum of the problem with K. Its lower
+    bound does not hold for K.
 
     Parameters
     ----------
     loss : a name in `LOSSES`, "auto" (logistic for two classes, softmax for more), or a Loss
     kernel : "rbf", "poly", "linear", or a function of two rows that returns a number
-    gamma : of "rbf" and "poly"; None for 1 over the number of features. Features of different
-        scales should be standardised first
-    degree, coef0 : of "poly"
-    C : the smaller, the stronger the penalty
-    rank : the most columns of L, that is, pivots; None for as many as there are rows. L takes
+    gamma : parameter of "rbf" and "poly". None means 1 / number of features. Standardise features
+        of different scales first
+    degree, coef0 : parameters of "poly"
+    C : inverse strength of the penalty
+    rank : largest number of columns of L, the pivots. None means the number of rows. L takes
         8 n rank bytes
-    rank_tol : the share of the trace of K that may be left out; fewer pivots are taken if they do
-    multiclass : "auto", the loss's own form for many classes where it has one, or "ovr", one
-        against the rest
+    rank_tol : fraction of the trace of K that may be left out. The factorisation stops early when
+        it is reached
+    multiclass : "auto" (the multiclass form of the loss if it has one) or "ovr" (one-vs-rest)
     solver, tol, max_iter, fit_intercept, class_weight, random_state : as in LogisticRegression
 
     Attributes
     ----------
-    factor_ : the kernel, the pivots and their rows, and the trace and the largest entry of the
-        diagonal of K - L L^T
-    coef_ : the weights of the columns of L
-    intercept_, classes_, certificate_, history_, diagnoses_, ... : as of LogisticRegression
+    factor_ : the factor of the kernel matrix: kernel, pivots, and how much of K is left out
+    coef_ : weights of the columns of L
+    intercept_, classes_, certificate_, history_, diagnoses_, ... : as in LogisticRegression
 
-    In `GridSearchCV` and `fit_many`, models that differ neither in the kernel nor in the rank share
-    one factor, that of all rows (whatever their weights), and are one batch.
+    In `GridSearchCV` and `fit_many`, models with the same kernel and rank share one factor of all
+    rows and are trained as one batch.
 
     >>> from sklearn.datasets import make_circles
     >>> from separatrix import KernelClassifier
@@ -62,10 +61,10 @@ class KernelClassifier(OptimumClassifier):
     >>> model.score(X, y), model.certificate_.relative_gap <= 1e-4
     (0.995, True)
     >>> print(model.factor_)
-    kernel='rbf', gamma=1: rank 47 of 200 rows; 8.6e-07 of the trace of K is left out, at most ...
+    kernel='rbf', gamma=1: rank 47 of 200 rows, residual 8.6e-07 of the trace of K (at most ...
     """
 
-    # An L1 penalty would depend on the pivots, and weights belong to their factor.
+    # An L1 penalty would depend on the pivots, and a warm start would need the same factor.
     l1_ratio = 0.0
     warm_start = False
     factor_: LowRankFactor
@@ -107,7 +106,7 @@ class KernelClassifier(OptimumClassifier):
         self.random_state = random_state
 
     def objective(self) -> str:
-        """The exact formula that was minimised, and what stands for the features in it."""
+        """Return the formula that was minimised, and the factor that replaces the features."""
         check_is_fitted(self)
         return f"{self._objective_words}, over a factor of {self.factor_}"
 
@@ -138,7 +137,7 @@ class KernelClassifier(OptimumClassifier):
         return self.factor_.features(X)
 
     def _check_kernel(self) -> None:
-        """Raise unless the kernel is positive semidefinite by its parameters, or a function."""
+        """Raise unless the kernel is a function, or a named kernel with allowed parameters."""
         if not callable(self.kernel) and self.kernel not in KERNELS:
             raise ParameterError(
                 f"The 'kernel' parameter must be one of {', '.join(map(repr, KERNELS))}, or a "

@@ -1,4 +1,4 @@
-"""Ridge regression on kernels, with exact leave-one-out errors."""
+"""Kernel ridge regression with exact leave-one-out errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from separatrix.matrix import Array
 class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A regressor f(x) = sum_i k(x, x_i) beta_i over its training rows x_i, without a bias.
 
-    A subclass finds the coefficients for a kernel matrix, in `_solve`.
+    Subclasses compute the coefficients in `_solve`.
     """
 
     kernel: Any
@@ -44,11 +44,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     X_fit_: Any
 
     def _solve(self, K: Array, y: Array, s: Array) -> tuple[Array, Array]:
-        """Coefficients (n, T), and predictions (..., n, T) for rows left out, of targets (n, T)."""
+        """Return coefficients (n, T) and leave-one-out predictions (..., n, T) for y (n, T)."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to X (n, d) and y, (n,) or (n, T); X is K (n, n) with kernel="precomputed"."""
+        """Fit the model to X (n, d) and y (n,) or (n, T).
+
+        With kernel="precomputed", X is the kernel matrix (n, n).
+        """
         self._check_kernel()
         require_equal_lengths(X, y)
         require_numbers("X", X)
@@ -67,8 +70,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         require_finite("X", X)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
-                f"With kernel='precomputed' X is K, a square matrix. Got {X.shape}. Give the "
-                "kernel of all pairs of training rows."
+                "With kernel='precomputed', X must be the kernel matrix of the training rows, "
+                f"which is square. Got shape {X.shape} instead."
             )
         weights = as_weights(sample_weight, X, 1)
         s = np.ones(len(y)) if weights is None else weights
@@ -76,18 +79,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         targets = y.astype(np.float64).reshape(len(y), -1)
         beta, left_out = self._solve(K, targets, s)
         self.dual_coef_ = np.ascontiguousarray(beta).reshape(y.shape)
-        self.X_fit_ = X.copy()  # the user's may change
+        self.X_fit_ = X.copy()  # the caller may change X later
         self.loo_predictions_ = left_out.reshape(*left_out.shape[:-2], *y.shape)
         errors = np.average(np.square(targets - left_out), axis=-2, weights=s)
         self._take_errors(errors.mean(axis=-1))
         return self
 
     def _take_errors(self, errors: Any) -> None:
-        """Keep the mean squared errors of the rows left out."""
+        """Store the mean squared leave-one-out errors."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
-        """f(x) for every row, (n,) or (n, T)."""
+        """Return f(x) for every row, (n,) or (n, T)."""
         check_is_fitted(self)
         require_numbers("X", X)
         X = validate_data(
@@ -110,7 +113,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if not isinstance(self.kernel_params, Mapping | None):
             raise ParameterError(
                 "The 'kernel_params' parameter must be a dictionary of further arguments of the "
-                f"kernel, or None. Got {self.kernel_params!r} instead.",
+                f"kernel function, or None. Got {self.kernel_params!r} instead.",
                 parameter="kernel_params",
             )
 
@@ -122,35 +125,34 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def _require_finite_targets(y: Any) -> None:
-    """Raise if a target is NaN or infinite, naming its place."""
+    """Raise if a target is NaN or infinite, with its row and column."""
     targets = np.asarray(y)
     if targets.dtype.kind == "f" and targets.ndim in (1, 2):
         require_finite("y", targets.reshape(len(targets), -1))
 
 
 class KernelRidge(KernelRegressor):
-    """Ridge regression on a kernel, by the closed form beta = (K + alpha I)^-1 y.
+    """Kernel ridge regression with the closed form beta = (K + alpha I)^-1 y.
 
-    Minimises sum_i s_i (y_i - f(x_i))^2 + alpha |f|^2, as scikit-learn's class of this name, whose
-    parameters it has. There is no bias. To classify by squared loss, with a bias, use
+    Minimises sum_i s_i (y_i - f(x_i))^2 + alpha |f|^2, without a bias. The parameters are those of
+    scikit-learn's KernelRidge. For a classifier with squared loss and a bias, use
     KernelClassifier(loss="squared").
 
     Parameters
     ----------
-    alpha : strength of the penalty, a number or one for every target
-    kernel : a name of scikit-learn's `pairwise_kernels`, "precomputed" (X is K), or a function of
-        two rows that returns a number
-    gamma, degree, coef0 : of the kernels that have them; gamma=None is 1 over the number of
-        features
-    kernel_params : further arguments of a function
+    alpha : strength of the penalty, one number or one per target
+    kernel : a name of scikit-learn's `pairwise_kernels`, "precomputed" (X is the kernel matrix), or
+        a function of two rows that returns a number
+    gamma, degree, coef0 : parameters of the named kernels. gamma=None means 1 / number of features
+    kernel_params : further arguments of a kernel function
 
     Attributes
     ----------
     dual_coef_ : beta, (n,) or (n, T)
     X_fit_ : the training rows
-    loo_predictions_ : for every row, what the model fitted without it predicts: exactly, and
-        without another fit. A row of weight s is s equal rows, of which one is left out
-    loo_error_ : the mean of their squared errors, by sample_weight
+    loo_predictions_ : exact leave-one-out predictions, (n,) or (n, T). A row of weight s counts as
+        s equal rows, one of which is left out
+    loo_error_ : mean squared leave-one-out error, weighted by sample_weight
 
     >>> from separatrix import KernelRidge
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
@@ -185,7 +187,7 @@ class KernelRidge(KernelRegressor):
         return beta, left_out
 
     def _alphas(self, n_targets: int) -> Array:
-        """The penalty of every target."""
+        """Return the penalty of every target."""
         given = as_list("alpha", self.alpha) if has_length(self.alpha) else [self.alpha]
         for alpha in given:
             require_number("alpha", alpha)
@@ -202,22 +204,22 @@ class KernelRidge(KernelRegressor):
 
 
 class KernelRidgeCV(KernelRegressor):
-    """Ridge regression on a kernel, its penalty chosen by exact leave-one-out errors.
+    """Kernel ridge regression that chooses its penalty by exact leave-one-out errors.
 
-    One eigendecomposition of K gives the models of all penalties and what each predicts for every
-    row left out: n fits for each penalty, of which none is made.
+    One eigendecomposition of K gives the models and the leave-one-out predictions of all penalties.
+    No model is fitted twice.
 
     Parameters
     ----------
-    alphas : the penalties to try
+    alphas : the penalties to compare
     kernel, gamma, degree, coef0, kernel_params : as in KernelRidge
 
     Attributes
     ----------
-    alpha_ : the penalty of the smallest error; of equal ones the largest
-    loo_errors_ : (alphas,), the mean over rows (by sample_weight) and targets of the squared errors
-        of the rows left out
-    loo_predictions_ : (alphas, n) or (alphas, n, T), what was predicted for them
+    alpha_ : penalty with the smallest error, and the largest of several such penalties
+    loo_errors_ : (alphas,), mean squared leave-one-out errors over rows (weighted by sample_weight)
+        and targets
+    loo_predictions_ : leave-one-out predictions, (alphas, n) or (alphas, n, T)
     dual_coef_, X_fit_ : as in KernelRidge, for `alpha_`
 
     >>> from separatrix import KernelRidgeCV

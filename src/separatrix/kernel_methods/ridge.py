@@ -1,20 +1,19 @@
-"""Ridge regression by its kernel matrix, and what it predicts for every row left out.
+"""Kernel ridge regression with exact leave-one-out predictions.
 
 With weights s, A = diag(sqrt(s)) K diag(sqrt(s)) and G = (A + alpha I)^-1, the coefficients are
-sqrt(s) o c with c = G (sqrt(s) o y). The model fitted without row i misses y_i by
+sqrt(s) o c with c = G (sqrt(s) o y). Without row i, the error at row i is exactly
 
     y_i - f_without_i(x_i) = (y_i - f(x_i)) / (1 - h_ii) = c_i / (sqrt(s_i) G_ii)
 
-exactly, h being the matrix that takes y to f: no model is fitted twice (Allen's PRESS). A weight of
-s is the row given s times, of which one is left out: of s_i the part u_i = min(1, 1 / s_i), and
+where h is the matrix that maps y to f. No model is fitted twice (Allen's PRESS). A row of weight
+s_i counts as s_i equal rows, one of which is left out. With u_i = min(1, 1 / s_i), the fraction of
+the weight that is left out, and v_i = (1 - u_i) / alpha,
 
     y_i - f_without_i(x_i) = (y_i - f(x_i)) / (1 - u_i h_ii) = c_i / (sqrt(s_i) (u_i G_ii + v_i))
 
-with v_i = (1 - u_i) / alpha.
-
-Where A has eigenvalues of 0 and alpha is 0, or rounding beside A, G has no bounds. In the limit the
-model is that of least squares. With N the projection on the eigenvectors of 0, the rows that have a
-part in it, N_ii > 0, are missed by
+If A has eigenvalues of 0 and alpha is 0 or negligible beside A, G is unbounded. The limit of the
+model is the least-squares model. Let N be the projection on the eigenvectors with eigenvalue 0.
+Rows with N_ii > 0 then have the error
 
     y_i - f_without_i(x_i) = (N (sqrt(s) o y))_i / (sqrt(s_i) (1 - u_i (1 - N_ii)))
 """
@@ -28,15 +27,15 @@ from scipy.linalg.lapack import dpotri
 from separatrix.matrix import Array
 
 EPS = float(np.finfo(np.float64).eps)
-SOUND = EPS**0.5  # of the largest entry: pivots below are not told from rounding by Cholesky
+SOUND = EPS**0.5  # smallest Cholesky pivot above rounding errors, relative to the largest entry
 
 
 def solve_ridge(K: Array, y: Array, s: Array, alpha: float) -> tuple[Array, Array]:
-    """Coefficients (n, T) and predictions for rows left out (n, T), for targets y (n, T).
+    """Return coefficients (n, T) and leave-one-out predictions (n, T) for targets y (n, T).
 
-    By a Cholesky factor, which takes a tenth of the time of the eigenvalues of K. They are asked
-    where there is none, or a poor one: for an alpha near 0 and rows that repeat or are more than
-    features, or a kernel that is not positive.
+    A Cholesky factorisation takes a tenth of the time of an eigendecomposition. If it fails or is
+    inaccurate, the eigendecomposition is used. This happens if alpha is near 0 and rows repeat or
+    outnumber the features, or if the kernel is not positive semidefinite.
     """
     root = np.sqrt(s)
     A = root[:, None] * K * root
@@ -58,7 +57,7 @@ def solve_ridge(K: Array, y: Array, s: Array, alpha: float) -> tuple[Array, Arra
 
 
 def solve_ridge_path(K: Array, y: Array, s: Array, alphas: Array) -> tuple[Array, Array]:
-    """The same for every alpha, (A, n, T) each, by one eigendecomposition.
+    """Return the same for every alpha, (A, n, T) each, from one eigendecomposition.
 
     >>> K, y = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[1.0], [0.0]])
     >>> coefficients, left_out = solve_ridge_path(K, y, np.ones(2), np.array([1.0, 2.0]))
@@ -92,18 +91,18 @@ def _missed(
     beside: Array,
     share: Array,
 ) -> Array:
-    """y less the prediction of the model without the row, (n, T).
+    """Return the leave-one-out errors (n, T): y minus the prediction without the row.
 
-    `beside` (n, T) is the part of sqrt(s) o y that no model meets, N (sqrt(s) o y), and `share`
-    (n,) the diagonal of N; both are 0 where alpha > 0 counts.
+    `beside` (n, T) is N (sqrt(s) o y), and `share` (n,) is the diagonal of N. Both are 0 unless
+    alpha is negligible.
     """
     missed = np.empty_like(y)
-    # Rows without weight are left out already.
+    # The fit does not depend on rows of weight 0.
     out = root == 0.0
     missed[out] = y[out] - K[out] @ (root[:, None] * c)
     r, g = root[~out], diagonal[~out]
     part = np.minimum(1.0, r**-2)
-    # With alpha = 0 a row that stays in part is met as before.
+    # With alpha = 0, a row that keeps a part of its weight is still fitted exactly.
     with np.errstate(divide="ignore"):
         rest = np.divide(1.0 - part, alpha, out=np.zeros_like(part), where=part < 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,1 +1,1 @@
-"""Charts of a data set: its features, its matrix."""
+"""Charts of a data set: its features and its matrix."""

@@ -1,4 +1,4 @@
-"""Features against each other, two at a time."""
+"""Scatter plots of all pairs of features."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from separatrix.charts.drawing.theme import class_channels, finish
 from separatrix.matrix import Array
 from separatrix.text import counted
 
-FEATURES, ROWS = 6, 600  # of a scatter matrix: as many as can be looked at
+FEATURES, ROWS = 6, 600  # largest numbers in a scatter matrix that is still readable
 _BINS = 18
 
 
 def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
-    """Draw every feature against every other one, in the colours and shapes of the classes.
+    """Draw a scatter matrix: every pair of features, with colours and shapes for the classes.
 
     Parameters
     ----------
-    X : (n, d); of more than 6 features, those that tell the classes apart best are drawn
+    X : (n, d). If there are more than 6 features, the 6 that separate the classes best are drawn
     y : (n,) labels
-    names : of the features; those of the columns of X, or x0, x1, ..., for None
+    names : names of the features. None means the column names of X, or x0, x1, ...
 
-    On the diagonal there is the distribution of each feature. Of very many rows, some are drawn,
-    evenly over the classes' own.
+    The diagonal shows the distribution of each feature. If there are more than 600 rows, about 600
+    evenly spaced rows are drawn, in the same proportions of the classes.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import charts
     >>> X, y = load_iris(return_X_y=True)
     >>> charts.scatter_matrix(X, y).to_dict()["description"]
-    'Scatter matrix of 150 rows and 4 features in 3 classes. x2 tells the classes apart best.'
+    'Scatter matrix of 150 rows, 4 features and 3 classes. Feature x2 separates the classes best.'
     """
     titles = column_names(X, names)
     table = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
@@ -64,19 +64,19 @@ def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
         columns=len(chosen),
         spacing=8,
     )
-    subtitle = []
+    shown = []
     if len(chosen) < table.shape[1]:
-        subtitle.append(f"{len(chosen)} of {table.shape[1]:,} features.")
+        shown.append(f"{len(chosen)} of {table.shape[1]:,} features")
     if len(rows) < len(labels):
-        subtitle.append(f"{len(rows):,} of {len(labels):,} rows.")
+        shown.append(f"{len(rows):,} of {len(labels):,} rows")
     best = titles[int(told.argmax())]
     description = (
-        f"Scatter matrix of {counted(len(labels), 'row')} and "
-        f"{counted(table.shape[1], 'feature')} in {counted(len(classes), 'class', 'classes')}. "
-        f"{best} tells the classes apart best."
+        f"Scatter matrix of {counted(len(labels), 'row')}, "
+        f"{counted(table.shape[1], 'feature')} and {counted(len(classes), 'class', 'classes')}. "
+        f"Feature {best} separates the classes best."
     )
-    heading = "Features against each other"
-    return finish(chart, heading, [" ".join(subtitle)] if subtitle else [], description)
+    subtitle = [f"Shown: {' and '.join(shown)}."] if shown else []
+    return finish(chart, "Scatter matrix of the features", subtitle, description)
 
 
 def _cloud(x: Any, y: Any, domain: list[str]) -> Any:
@@ -85,7 +85,7 @@ def _cloud(x: Any, y: Any, domain: list[str]) -> Any:
 
 
 def _distribution(x: Any, values: Array, title: str, side: int, domain: list[str]) -> Any:
-    """The number of rows by value, a hill for every class, and the name of the feature."""
+    """Draw the distribution of a feature for every class, and the name of the feature."""
     low, high = _span(values)
     field = x.to_dict()["field"]
     step = (high - low) / _BINS
@@ -121,7 +121,7 @@ def _span(values: Array) -> tuple[float, float]:
 
 
 def _told_apart(X: Array, y: Array, classes: Array) -> Array:
-    """For every feature, the share of its variance that lies between the classes."""
+    """Return, for every feature, the fraction of its variance that lies between the classes."""
     mean = X.mean(axis=0)
     between = np.zeros(X.shape[1])
     for label in classes:
@@ -132,7 +132,7 @@ def _told_apart(X: Array, y: Array, classes: Array) -> Array:
 
 
 def _some_rows(y: Array, classes: Array) -> Array:
-    """The numbers of at most about ROWS rows, evenly chosen from every class."""
+    """Return the numbers of about ROWS rows, evenly spaced within every class."""
     if len(y) <= ROWS:
         return np.arange(len(y))
     out = []

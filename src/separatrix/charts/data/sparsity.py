@@ -1,4 +1,4 @@
-"""Where a matrix has entries that are not 0."""
+"""The sparsity pattern of a matrix."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import TRAINING, finish
 from separatrix.text import counted
 
-_PIXELS = 300  # of the longer side of a matrix's chart
+_PIXELS = 300  # largest number of pixels per side
 
 
 def spy(X: Any) -> Any:
-    """Draw where a matrix (n, d) has entries that are not 0, however many there are.
+    """Draw the sparsity pattern of a matrix (n, d) of any size.
 
-    Of a large matrix a pixel stands for a block, and its shade for the share of it that is filled,
-    on the scale of the logarithm.
+    A pixel of a large matrix stands for a block. It is darker the more entries of the block are
+    non-zero, on a logarithmic scale.
 
     >>> import scipy.sparse as sp
     >>> from separatrix import charts
     >>> charts.spy(sp.eye(1000, format="csr")).to_dict()["description"]
-    'Matrix of 1,000 rows and 1,000 columns with 1,000 entries other than 0: 0.1 %.'
+    'Matrix of 1,000 rows and 1,000 columns with 1,000 non-zero entries (0.1 %).'
     """
     entries = sp.coo_array(X) if sp.issparse(X) else sp.coo_array(np.asarray(X))
     entries.sum_duplicates()
     entries.eliminate_zeros()
     n, d = entries.shape
     height, width = min(n, _PIXELS), min(d, _PIXELS)
-    # Products of large numbers of rows and pixels: beyond 32 bits.
+    # int64, because the products of row numbers and pixels can exceed 32 bits.
     at = (entries.row.astype(np.int64) * height // n) * width
     at += entries.col.astype(np.int64) * width // d
     counts = np.bincount(at, minlength=height * width).reshape(height, width)
@@ -65,9 +65,10 @@ def spy(X: Any) -> Any:
     )
     share = 100.0 * entries.nnz / max(n * d, 1)
     facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
-    words = f"{counted(entries.nnz, 'entry', 'entries')} other than 0: {share:.3g} %."
-    # Short lines: a picture of few columns is narrow, and longer ones would be cut.
-    subtitle = [f"{counted(entries.nnz, 'entry', 'entries')} ({share:.3g} %)"]
+    filled_words = counted(entries.nnz, "non-zero entry", "non-zero entries")
+    # Short lines: a chart of few columns is narrow and would cut off longer ones.
+    subtitle = [counted(n, "row"), counted(d, "column"), f"{entries.nnz:,} ({share:.3g} %)"]
     if (height, width) != (n, d):
-        subtitle.append("A darker pixel is a fuller block.")
-    return finish(picture, f"{n:,} × {d:,}", subtitle, f"Matrix of {facts} with {words}")
+        subtitle.append("Darker pixels: more entries")
+    description = f"Matrix of {facts} with {filled_words} ({share:.3g} %)."
+    return finish(picture, "Non-zero entries", subtitle, description)

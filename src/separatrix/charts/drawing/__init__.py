@@ -1,1 +1,1 @@
-"""What all charts share: theme, data, positions, images, and how a chart is saved."""
+"""Code that all charts share: theme, data, positions, images and saving."""

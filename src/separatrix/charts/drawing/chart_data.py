@@ -1,4 +1,4 @@
-"""Plain data for a chart: rows of values, lines with fewer points, names of columns."""
+"""Plain data for charts: rows of values, thinned lines and column names."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-_DIGITS = 6  # of a number in a file: more than a picture shows
+_DIGITS = 6  # significant digits in a file: more than a picture can show
 
 
 def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    """Rows of plain values for a chart, numbers at six digits, what is not finite as null."""
+    """Return rows of plain values for a chart.
+
+    Numbers are rounded to six digits, and values that are not finite become null.
+    """
     return alt.InlineData(
         values=[{name: chart_value(value) for name, value in row.items()} for row in rows]
     )
 
 
 def chart_value(value: Any) -> Any:
-    """A value as JSON has it.
+    """Convert a value to a JSON value.
 
     >>> chart_value([np.float64(1 / 3), np.inf, np.int64(3), "word"])
     [0.333333, None, 3, 'word']
@@ -38,7 +41,7 @@ def chart_value(value: Any) -> Any:
 
 
 def short(value: float, digits: int = 3) -> str:
-    """A number with few digits.
+    """Write a number with few digits.
 
     >>> short(0.123456), short(1234567.0), short(2e-9)
     ('0.123', '1,230,000', '2e-09')
@@ -47,11 +50,26 @@ def short(value: float, digits: int = 3) -> str:
     return f"{rounded:,.0f}" if 1e3 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
-def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int] = ()) -> Array:
-    """Positions of some `points` finite values (T,) that show the same line.
+def class_words(label: Any) -> str:
+    """Name a class in a sentence, with the word "class" before numbers.
 
-    Of every stretch its lowest and its highest value stay, so that a line that swings still swings;
-    so do the first, the last and those in `keep`. Stretches are even, or in powers with `log`.
+    >>> class_words(3.0), class_words("spam")
+    ('class 3', 'spam')
+    """
+    text = str(int(label) if isinstance(label, float) and label.is_integer() else label)
+    try:
+        float(text)
+    except ValueError:
+        return f"class {text}" if isinstance(label, bool) else text
+    return f"class {text}"
+
+
+def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int] = ()) -> Array:
+    """Return the positions of about `points` finite values (T,) that draw the same line.
+
+    The values are cut into intervals, and the minimum and maximum of each interval are kept, so
+    that oscillations stay visible. The first value, the last value and the positions in `keep`
+    are kept too. The intervals are equally long, or equally long on a logarithmic axis with `log`.
 
     >>> at = thinned(np.sin(np.arange(1000.0)), 20)
     >>> len(at) <= 24, at[0], at[-1]
@@ -71,10 +89,10 @@ def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int
 
 
 def column_names(X: Any, names: Sequence[str] | None) -> list[str]:
-    """The names of the features: those given, those of the columns, or x0, x1, ..."""
+    """Return the names of the features: `names`, else the column names of X, else x0, x1, ..."""
     found = getattr(X, "columns", None) if names is None else names
     d = X.shape[1] if hasattr(X, "shape") else len(X[0])
     out = [f"x{j}" for j in range(d)] if found is None else [str(name) for name in found]
     if len(out) != d:
-        raise ValueError(f"X has {d} features, and there are {len(out)} names.")
+        raise ValueError(f"X has {d} features, so {d} names are needed. Got {len(out)} instead.")
     return out

@@ -1,4 +1,4 @@
-"""Lines of equal value in a plane, as segments."""
+"""Contour lines of a function of two variables, as line segments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Segment = dict[str, float]
 
 
 def zero_lines(F: Array, x: Array, y: Array, keep: Array | None = None) -> list[Segment]:
-    """The segments on which F (h, w), known at the points of a grid y (h,) by x (w,), is 0.
+    """Return the segments on which F is 0, by marching squares.
 
-    By marching squares: within a cell F is taken as linear along its sides. `keep` (h - 1, w - 1)
-    says which cells count.
+    F (h, w) holds the values at the points of a grid y (h,) by x (w,). Along the sides of a cell,
+    F is interpolated linearly. `keep` (h - 1, w - 1) selects the cells to search.
 
     >>> zero_lines(np.array([[-1.0, 1.0], [-1.0, 1.0]]), np.array([0.0, 2.0]), np.array([0.0, 1.0]))
     [{'left': 1.0, 'bottom': 0.0, 'right': 1.0, 'top': 1.0}]
@@ -31,7 +31,7 @@ def zero_lines(F: Array, x: Array, y: Array, keep: Array | None = None) -> list[
             for a, b in zip(around, [*around[1:], around[0]])
             if above[a] != above[b]
         ]
-        # Of a saddle the two corners that are above are cut off, one segment each.
+        # At a saddle, each of the two positive corners is cut off by one segment.
         if len(points) == 4 and above[around[0]]:
             points = [points[3], *points[:3]]
         for start, end in zip(points[::2], points[1::2]):
@@ -40,7 +40,7 @@ def zero_lines(F: Array, x: Array, y: Array, keep: Array | None = None) -> list[
 
 
 def class_lines(Z: Array, x: Array, y: Array) -> list[Segment]:
-    """The segments on which two classes score alike, and higher than all others, Z (h, w, C)."""
+    """Return the segments on which the two highest of the scores Z (h, w, C) are equal."""
     means = (Z[:-1, :-1] + Z[:-1, 1:] + Z[1:, :-1] + Z[1:, 1:]) / 4.0
     out = []
     for j, k in combinations(range(Z.shape[2]), 2):
@@ -53,7 +53,7 @@ def class_lines(Z: Array, x: Array, y: Array) -> list[Segment]:
 def _crossing(
     F: Array, x: Array, y: Array, a: tuple[int, int], b: tuple[int, int]
 ) -> tuple[float, float]:
-    """Where F is 0 between two neighbours of the grid."""
+    """Return the point between two neighbours of the grid at which F is 0."""
     t = F[a] / (F[a] - F[b])
     return (
         float(x[a[1]] + t * (x[b[1]] - x[a[1]])),

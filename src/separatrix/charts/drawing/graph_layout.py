@@ -1,4 +1,4 @@
-"""Nodes of a graph in columns, so that edges run from left to right and seldom cross."""
+"""Layout of a graph in columns, with edges from left to right and few crossings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 _SWEEPS = 8
 _APART = 16.0  # pixels between two nodes of a column
-_BEND = 10.0  # height of the place that an edge takes in a column that it passes
+_BEND = 10.0  # height reserved for an edge in a column that it crosses
 
 Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Layered:
-    """The middle of every node, in pixels from the upper left, and the corners of every edge."""
+    """The centre of every node, in pixels from the upper left, and the corners of every edge."""
 
     places: dict[str, tuple[float, float]]
     edges: dict[Edge, list[tuple[float, float]]]
@@ -27,11 +27,11 @@ class Layered:
 
 
 def layered(sizes: dict[str, tuple[float, float]], edges: Sequence[Edge], gap: float) -> Layered:
-    """Place nodes of given widths and heights, which come after what they are made of.
+    """Place the nodes of a graph, whose `sizes` are listed in topological order.
 
-    A node stands right of all that it is made of, and what is given just left of its first use. An
-    edge that passes a column has a place of its own there. Nodes of a column are ordered by the
-    mean height of their neighbours, over and over (Sugiyama's method).
+    A node is placed to the right of its inputs. A node without inputs is placed just left of its
+    first use. An edge that crosses a column has a reserved place in it. The nodes of a column are
+    repeatedly sorted by the mean height of their neighbours (Sugiyama's method).
 
     >>> found = layered({"w": (20, 10), "x": (20, 10), "L": (20, 10)}, [("w", "L"), ("x", "L")], 30)
     >>> found.places["w"][0] == found.places["x"][0] < found.places["L"][0]
@@ -80,7 +80,7 @@ def _columns(names: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
 
 
 def _chain(edge: Edge, columns: dict[str, int]) -> list[Any]:
-    """The ends of an edge and, between them, a bend for every column that it passes."""
+    """Return the ends of an edge and, between them, a bend for every column that it crosses."""
     start, end = edge
     return [start, *((edge, k) for k in range(columns[start] + 1, columns[end])), end]
 
@@ -109,14 +109,14 @@ def _heights(
 def _stacked(
     stack: Sequence[Any], wanted: dict[Any, float], sizes: dict[Any, Any]
 ) -> dict[Any, float]:
-    """Heights in the order of the stack, none on another, as near to those wanted as may be."""
+    """Return heights in the order of the stack, without overlaps and close to `wanted`."""
     tops, low = [], -np.inf
     for name in stack:
         half = sizes[name][1] / 2.0
         middle = max(wanted[name], low + half)
         tops.append(middle)
         low = middle + half + _APART
-    # Pushed down only so far: the whole stack then moves to where its nodes want to be.
+    # So far nodes were only pushed down. Shift the whole stack to the mean wanted height.
     shift = float(np.mean([wanted[name] - top for name, top in zip(stack, tops)]))
     return {name: top + shift for name, top in zip(stack, tops)}
 
@@ -124,7 +124,7 @@ def _stacked(
 def _corners(
     chain: Sequence[Any], at: dict[Any, tuple[float, float]], sizes: dict[Any, Any]
 ) -> list[tuple[float, float]]:
-    """From the right side of the first node, over the bends, to the left side of the last."""
+    """Return the points from the right side of the first node to the left side of the last."""
     (x0, y0), (x1, y1) = at[chain[0]], at[chain[-1]]
     first, last = (x0 + sizes[chain[0]][0] / 2.0, y0), (x1 - sizes[chain[-1]][0] / 2.0, y1)
     return [first, *(at[bend] for bend in chain[1:-1]), last]

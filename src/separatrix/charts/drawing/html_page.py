@@ -1,12 +1,12 @@
-"""A chart as one HTML page that loads nothing else and runs only the scripts written here.
+"""Charts as self-contained HTML pages that load nothing and run only the scripts written here.
 
-Names of columns, classes and files come from data that nobody has checked. Three barriers keep them
-from running as code:
+The names of columns, classes and files come from untrusted data. Three measures prevent them from
+running as code:
 
-1. The chart is JSON in a data block, with `<`, `>` and `&` escaped, so no text can end the block.
-2. Vega's expressions are interpreted, not compiled, so the page needs no `eval`.
-3. A Content-Security-Policy allows the two scripts of the page by their SHA-256 and nothing else:
-   no other script, no event handler, no request.
+1. The chart is JSON in a data block. `<`, `>` and `&` are escaped, so no text can end the block.
+2. Vega's expressions are interpreted, not compiled, so the page does not need `eval`.
+3. A Content-Security-Policy allows the two scripts of the page by their SHA-256 hashes. It forbids
+   all other scripts, event handlers and requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import vl_convert
 
-# Escapes that mean the same in JSON and cannot end a script element or a JavaScript line.
+# Characters that could end a script element or a line of JavaScript, as equivalent JSON escapes.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _DRAW = (
     'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent), '
@@ -32,7 +32,9 @@ _DRAW = (
 
 
 def chart_page(specification: dict[str, Any], version: str) -> str:
-    """A page that draws a Vega-Lite chart, in the colours of its theme; `version` is Vega-Lite's.
+    """Return a page that draws a Vega-Lite chart in the colours of its theme.
+
+    `version` is the version of Vega-Lite.
 
     >>> page = chart_page({"mark": "bar", "title": "</script><b>"}, "6.1")
     >>> page.count("</script>"), "&lt;/script&gt;&lt;b&gt;" in page
@@ -62,7 +64,7 @@ def chart_page(specification: dict[str, Any], version: str) -> str:
 
 
 def json_for_script(value: Any) -> str:
-    """A value as JSON that can stand in a script element, whatever texts it holds.
+    """Convert a value to JSON that is safe inside a script element.
 
     >>> json_for_script({"name": "</script>"})
     '{"name": "\\\\u003c/script\\\\u003e"}'
@@ -78,7 +80,7 @@ def _title(specification: dict[str, Any]) -> str:
 
 
 def content_policy(*scripts: str) -> str:
-    """A Content-Security-Policy by which a page runs these inline scripts and loads nothing."""
+    """Return a Content-Security-Policy that allows these inline scripts and no requests."""
     sums = (hashlib.sha256(script.encode()).digest() for script in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in sums)
     return (
@@ -89,6 +91,6 @@ def content_policy(*scripts: str) -> str:
 
 @cache
 def _library(version: str) -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script; a parser must not find an end tag in it."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that contains no end tag."""
     script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Arrays of pixels as PNG images inside a chart."""
+"""Arrays of pixels as PNG images in a chart."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from separatrix.matrix import Array
 
 
 def image(pixels: Array) -> str:
-    """Red, green, blue and opacity (height, width, 4), each in [0, 1], as the address of a PNG."""
+    """Convert pixels (height, width, 4) to the data URL of a PNG.
+
+    The four values of a pixel are red, green, blue and opacity, each in [0, 1].
+    """
     bytes_ = np.rint(255.0 * np.clip(pixels, 0.0, 1.0)).astype(np.uint8)
     height, width = bytes_.shape[:2]
-    lines = np.zeros((height, 1 + 4 * width), np.uint8)  # each begins with its filter, 0 for none
+    # Every line of a PNG starts with its filter type: 0 for none.
+    lines = np.zeros((height, 1 + 4 * width), np.uint8)
     lines[:, 1:] = bytes_.reshape(height, -1)
     head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
     png = b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -30,7 +34,7 @@ def image(pixels: Array) -> str:
 
 
 def colour(name: str) -> Array:
-    """A colour such as "#0072B2" as red, green and blue in [0, 1].
+    """Convert a colour such as "#0072B2" to red, green and blue in [0, 1].
 
     >>> colour("#ff0000")
     array([1., 0., 0.])

@@ -1,4 +1,4 @@
-"""Positions in a chart: ranges of axes, labels that do not overlap, angles."""
+"""Positions in a chart: axis ranges, labels that do not overlap, and angles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from separatrix.matrix import Array
 
 
 def spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
-    """Heights at least a `gap` apart and within 0 and `top`, near those given, in their order.
+    """Move heights so that they are at least `gap` apart, between 0 and `top`, in the same order.
 
     >>> spread([10.0, 11.0, 50.0], 12.0, 100.0)
     [10.0, 22.0, 50.0]
@@ -32,7 +32,7 @@ def spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
 
 
 def share(value: float, span: tuple[float, float], log: bool) -> float:
-    """Where a value lies in a range, 0 at its lower end and 1 at its upper end."""
+    """Return the position of a value in a range, from 0 at the lower end to 1 at the upper end."""
     low, high = span
     if log:
         value, low, high = math.log(value), math.log(low), math.log(high)
@@ -40,7 +40,7 @@ def share(value: float, span: tuple[float, float], log: bool) -> float:
 
 
 def at_share(part: float, span: tuple[float, float], log: bool) -> float:
-    """The inverse of `share`."""
+    """Return the value at a position in a range: the inverse of `share`."""
     low, high = span
     if log:
         return math.exp(math.log(low) + part * math.log(high / low))
@@ -48,7 +48,7 @@ def at_share(part: float, span: tuple[float, float], log: bool) -> float:
 
 
 def padded(values: Array, share_of: float = 0.05) -> tuple[float, float]:
-    """The range of finite values with some room at both ends.
+    """Return the range of finite values, with some space at both ends.
 
     >>> padded(np.array([0.0, 10.0]))
     (-0.5, 10.5)
@@ -59,7 +59,7 @@ def padded(values: Array, share_of: float = 0.05) -> tuple[float, float]:
 
 
 def powers(low: float, high: float) -> list[float]:
-    """The powers of ten in a range: a logarithmic axis has too many lines otherwise.
+    """Return the powers of ten in a range, the ticks of a logarithmic axis.
 
     >>> powers(0.05, 120.0)
     [0.1, 1.0, 10.0, 100.0]
@@ -69,7 +69,7 @@ def powers(low: float, high: float) -> list[float]:
 
 
 def turned(across: float, up: float) -> float:
-    """The angle of a triangle that points in a direction, in degrees clockwise from upwards.
+    """Return the angle of a direction, in degrees clockwise from straight up.
 
     >>> turned(1.0, 0.0), turned(0.0, -1.0), turned(-1.0, 0.0)
     (90.0, 180.0, 270.0)

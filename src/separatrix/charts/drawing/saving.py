@@ -1,4 +1,4 @@
-"""Charts as files."""
+"""Saving charts to files and showing them in notebooks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from separatrix.charts.drawing.theme import FONT, MEASURED, config
 from separatrix.files import replace_file
 
 SUFFIXES = (".png", ".svg", ".html", ".gif")
-FRAME = "frame"  # the parameter of a chart that can move
+FRAME = "frame"  # the parameter that selects a frame of an animated chart
 _RENDERER = "separatrix"
-# Characters that XML does not have, nor half of a character: the converter ends the whole process
-# at them. Vega-Lite writes names into expressions, where U+2028 and U+2029 end a line.
+# Characters that XML does not allow, and lone surrogates: the converter aborts the process on them.
+# Vega-Lite writes names into expressions, where U+2028 and U+2029 would end a line.
 _UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _VERSION = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
@@ -33,15 +33,18 @@ def save(
     scale: float = 2.0,
     seconds: float = 0.15,
 ) -> Path:
-    """Write a chart to a file, whole or not at all, by its suffix: .png, .svg, .html or .gif.
+    """Save a chart as .png, .svg, .html or .gif, according to the suffix of the path.
+
+    The file is written completely or not at all.
 
     Parameters
     ----------
-    chart : of this package, or any other Altair chart
-    path : the HTML needs no network: the programs that draw it are inside, some 800 kB
-    theme : "light" or "dark"; that of the chart for None
-    scale : pixels of an image for each pixel of the chart
-    seconds : for which a .gif shows each frame of a chart that has some; the last stays longer
+    chart : a chart of this package, or any other Altair chart
+    path : where to write the file. An HTML file works without a network: it includes the scripts
+        that draw the chart (about 800 kB)
+    theme : "light", "dark", or None for the theme of the chart
+    scale : image pixels per pixel of the chart
+    seconds : how long a .gif shows each frame; the last frame is shown longer
 
     >>> from separatrix import charts
     >>> charts.save(charts.losses(), "losses.svg").name
@@ -52,8 +55,8 @@ def save(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(
-            f"A chart is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, by the end of the "
-            f"file's name. Got {path.name!r}."
+            f"The name of a chart file must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}. "
+            f"Got {path.name!r} instead."
         )
     specification = _specification(chart, theme)
     if suffix == ".svg":
@@ -69,21 +72,21 @@ def save(
 
 
 def to_svg(chart: Any, *, theme: str | None = None) -> str:
-    """A chart as SVG, to be part of a page; the theme as for `save`."""
+    """Return a chart as SVG, for use in a page. `theme` is as in `save`."""
     return _svg(_specification(chart, theme))
 
 
 def show_as_svg() -> None:
-    """Show all charts of a notebook as SVG from now on, drawn on this machine.
+    """Show all later charts of a notebook as SVG, drawn on this machine.
 
-    Altair's own way fetches from a network the programs that draw a chart.
+    Altair's default renderer loads its scripts from the network.
 
     >>> from separatrix import charts
     >>> charts.show_as_svg()
     >>> shown, _ = charts.losses()._repr_mimebundle_()
     >>> list(shown)
     ['image/svg+xml']
-    >>> _ = alt.renderers.enable("default")  # Altair's own way again
+    >>> _ = alt.renderers.enable("default")  # back to Altair's renderer
     """
     alt.renderers.register(_RENDERER, _rendered)
     alt.renderers.enable(_RENDERER)
@@ -99,7 +102,7 @@ def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
 
 
 def _drawable(part: Any) -> Any:
-    """A specification whose texts can be drawn: other characters are replaced by U+FFFD."""
+    """Replace the characters of a specification that cannot be drawn by U+FFFD."""
     if isinstance(part, dict):
         return {_drawable(key): _drawable(of) for key, of in part.items()}
     if isinstance(part, list):
@@ -112,7 +115,7 @@ def _png(specification: dict[str, Any], scale: float) -> bytes:
 
 
 def _svg(specification: dict[str, Any]) -> str:
-    """The picture with its text summary, which the converter leaves out."""
+    """Return the picture with its text summary, which the converter leaves out."""
     look = specification.get("config", {})
     if look.get("font") == FONT:
         specification = {**specification, "config": {**look, "font": MEASURED}}
@@ -126,21 +129,21 @@ def _gif(specification: dict[str, Any], scale: float, seconds: float) -> bytes:
     moving = [each for each in specification.get("params", []) if each["name"] == FRAME]
     if not moving:
         raise ValueError(
-            "A .gif is for a chart that has frames, such as that of boundary_frames. Save this one "
-            "as .png or .svg."
+            "Only a chart with frames, such as that of boundary_frames, can be saved as .gif. Save "
+            "this chart as .png or .svg."
         )
     try:
         from PIL import Image
     except ImportError as error:
         raise ImportError(
-            "A .gif is put together by Pillow. Install it: pip install 'separatrix[images]'"
+            "Saving a .gif needs Pillow. Install it: pip install 'separatrix[images]'"
         ) from error
     (slider,) = moving
     frames = []
     for number in range(int(slider["bind"]["min"]), int(slider["bind"]["max"]) + 1):
         slider["value"] = number
         picture = Image.open(io.BytesIO(_png(specification, scale)))
-        # By coverage: few pixels of a class must not lose their colour to the many of the shade.
+        # MAXCOVERAGE keeps the colours of the points, which are few pixels beside the shading.
         frames.append(picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE))
     each = max(round(1000 * seconds), 20)
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Colours, sizes and the two themes: what all pictures share."""
+"""Colours, sizes and the two themes of all charts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-# Okabe and Ito's hues: told apart by eyes of every kind, on white and on black.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish, on white and on black.
 TRAINING, VALIDATION = "#0072B2", "#E69F00"
 OTHERS, WRONG, CHOSEN = "#8a94a0", "#D55E00", "#009E73"
 CLASSES = (
@@ -25,13 +25,22 @@ CLASSES = (
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2])
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
-# In an SVG the places of words are fixed when it is written: these are all of one width.
+# An SVG fixes the positions of its text. These fonts all have the same letter widths.
 MEASURED = "Arial, Helvetica, Liberation Sans, sans-serif"
 
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of the page behind a picture: paper, text, quiet text, thin lines, blue text."""
+    """The colours of a theme.
+
+    Attributes
+    ----------
+    paper : background
+    ink : text
+    quiet : secondary text
+    rule : thin lines
+    accent : blue text
+    """
 
     paper: str
     ink: str
@@ -48,7 +57,7 @@ _current = "light"
 
 
 def set_theme(theme: str) -> None:
-    """Choose "light" or "dark" for all charts that are made from now on.
+    """Set the theme of all later charts to "light" or "dark".
 
     >>> set_theme("dark")
     >>> config()["background"]
@@ -61,9 +70,9 @@ def set_theme(theme: str) -> None:
 
 
 def config(theme: str | None = None) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme, of the one chosen by `set_theme` for None.
+    """Return the Vega-Lite configuration of a theme; None means the theme set by `set_theme`.
 
-    The specification of a chart has no colour of its theme but here: another one replaces it.
+    All colours of the theme are in this part of a chart, so replacing it changes the theme.
     """
     theme = _current if theme is None else theme
     _require_theme(theme)
@@ -72,8 +81,8 @@ def config(theme: str | None = None) -> dict[str, Any]:
         "background": chosen.paper,
         "font": FONT,
         "padding": 12,
-        # The chart as a whole is described; thousands of marks that each describe themselves are
-        # no help to a reader, and most of a file.
+        # The description covers the whole chart. A description of every mark would not help
+        # readers and would take up most of the file.
         "mark": {"aria": False},
         "view": {"stroke": None, "continuousWidth": 300, "continuousHeight": 300},
         "axis": {
@@ -127,32 +136,32 @@ def config(theme: str | None = None) -> dict[str, Any]:
 
 
 def finish(chart: Any, title: str, subtitle: list[str], description: str) -> Any:
-    """Give a chart its title, its text summary and the look of the theme."""
+    """Add the title, the subtitle, the text summary and the theme to a chart."""
     heading = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
     return chart.properties(title=heading, description=description).configure(**config())
 
 
 def class_colours(n_classes: int) -> list[str]:
-    """A colour for every class; those beyond the tenth begin anew."""
+    """Return a colour for every class. The ten colours repeat from the eleventh class on."""
     return [CLASSES[k % len(CLASSES)] for k in range(n_classes)]
 
 
 def class_shapes(n_classes: int) -> list[str]:
-    """A shape for every class, so that no two are told apart by colour alone."""
+    """Return a shape for every class, so that colour is not the only difference."""
     return [SHAPES[k % len(SHAPES)] for k in range(n_classes)]
 
 
 def class_channels(domain: list[str], *, legend: bool = True) -> dict[str, Any]:
-    """Colour and shape of the classes."""
-    key = alt.Legend(title=None, orient="top", columns=8) if legend else None
-    n = len(domain)
+    """Return the encodings of colour and shape by class."""
+    key = alt.Legend(title="class", titleOrient="left", orient="top", columns=8)
+    n, shown = len(domain), key if legend else None
     return {
-        "color": alt.Color("class:N").scale(domain=domain, range=class_colours(n)).legend(key),
-        "shape": alt.Shape("class:N").scale(domain=domain, range=class_shapes(n)).legend(key),
+        "color": alt.Color("class:N").scale(domain=domain, range=class_colours(n)).legend(shown),
+        "shape": alt.Shape("class:N").scale(domain=domain, range=class_shapes(n)).legend(shown),
     }
 
 
 def _require_theme(theme: str) -> None:
     if theme not in THEMES:
         known = ", ".join(repr(name) for name in THEMES)
-        raise ValueError(f"The theme of a chart is one of {known}. Got {theme!r} instead.")
+        raise ValueError(f"The 'theme' parameter must be one of {known}. Got {theme!r} instead.")

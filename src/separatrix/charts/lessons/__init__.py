@@ -1,1 +1,1 @@
-"""Charts that explain an idea of the course, mostly results of `separatrix.explain`."""
+"""Charts that explain an idea of the course. Most of them draw results of `separatrix.explain`."""

@@ -1,4 +1,4 @@
-"""A computation graph with its numbers: forwards above the nodes, backwards below them."""
+"""Computation graphs, with values above the nodes and derivatives below them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from separatrix.charts.drawing.theme import TRAINING, finish
 from separatrix.explain import Graph, Node, Step
 from separatrix.explain.text_tables import change, cut, wrapped
 
-MOST = 60  # nodes: more cannot be read
-_LINES, _ACROSS = 6, 4  # of the numbers of one node
+MOST = 60  # largest number of nodes in a readable graph
+_LINES, _ACROSS = 6, 4  # largest numbers of lines and columns of numbers at a node
 _DIGITS = 4
-_LETTER, _LINE = 6.3, 14.0  # pixels of a letter and of a line
-_LONGEST = 32  # letters of a formula
-_LEGEND = 5  # lines of what the letters stand for
-_BOX, _EDGE, _GAP = 36.0, 8.0, 62.0  # height of a box, room within it, and between columns
-_TIP = 5.0
+_LETTER, _LINE = 6.3, 14.0  # width of a character and height of a line, in pixels
+_LONGEST = 32  # characters of a formula
+_LEGEND = 5  # lines of the legend of the variables
+_BOX, _EDGE, _GAP = 36.0, 8.0, 62.0  # height of a box, padding, and space between columns
+_TIP = 5.0  # size of an arrowhead
 
 
 def graph(found: Graph | Step) -> Any:
-    """Draw a computation from left to right: values above the nodes, derivatives below.
+    """Draw a computation graph from left to right: values above the nodes, derivatives below.
 
-    `found` is of `explain.graph`, `explain.scores`, `explain.step` or `explain.step_of`. On the
-    arrows are local derivatives, where the nodes are numbers: a node's derivative is the sum, over
-    the arrows that leave it, of what is on the arrow times the derivative at its end.
+    `found` is a result of `explain.graph`, `explain.scores`, `explain.step` or `explain.step_of`.
+    If the nodes are numbers, the arrows show local derivatives. The derivative of a node is a sum
+    over its outgoing arrows: the local derivative times the derivative at the end of the arrow.
 
     >>> from separatrix import charts, explain
     >>> found = explain.graph("1/(1+exp(-w*x))", w=0.5, x=2.0)
@@ -40,20 +40,21 @@ def graph(found: Graph | Step) -> Any:
     drawn = found.graph if isinstance(found, Step) else found
     if len(drawn.nodes) > MOST:
         raise ValueError(
-            f"A graph of {len(drawn.nodes)} nodes cannot be read as a picture: at most {MOST} are "
-            "drawn. Print it with to_text(), or take a smaller expression apart."
+            f"A graph of {len(drawn.nodes)} nodes is too large to draw: at most {MOST} are "
+            "allowed. Print it with to_text(), or use a smaller expression."
         )
     cards = {node.name: _Card(node) for node in drawn}
-    # Of one width, so that arrows begin beside the numbers of all that is given.
+    # All input boxes have the same width, so that arrows start beside the numbers below them.
     given = [card for card in cards.values() if card.given]
     for card in given:
         card.width = max(each.width for each in given)
     placed = layered({name: card.size for name, card in cards.items()}, drawn.edges, _GAP)
     chart = _chart(cards, placed, _locals(drawn))
     output = drawn.output.name
-    subtitle = [f"Above a node its value; below, in blue, the derivative of {output} by it."]
+    legend = f"Above a node: its value. Below, in blue: the derivative of {output}."
     if any(node.partials for node in drawn):
-        subtitle[0] += " On the arrows: local derivatives."
+        legend += " On the arrows: local derivatives."
+    subtitle = wrapped(legend, 100)
     told = _told(found, drawn)
     subtitle += wrapped(told, 100) if told else []
     if isinstance(found, Step) and found.legend:
@@ -63,27 +64,27 @@ def graph(found: Graph | Step) -> Any:
 
 
 class _Card:
-    """The words of a node and the room that they take."""
+    """The text of a node and its size."""
 
     def __init__(self, node: Node) -> None:
         self.name = node.name
-        self.formula = cut(node.formula or "given", _LONGEST)
+        self.formula = cut(node.formula or "input", _LONGEST)
         self.above = _lines(node.value)
         self.below = [] if node.derivative is None else _lines(node.derivative)
         self.given = not node.formula
         letters = max(map(len, [self.name, self.formula, *self.above, *self.below]))
         self.width = max(letters * _LETTER + 2.0 * _EDGE, 44.0)
-        # As much room above as below: arrows meet the middle of the box.
+        # The same space above and below, because arrows meet the middle of the box.
         self.half = _BOX / 2.0 + _LINE * max(len(self.above), len(self.below)) + 2.0
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height."""
+        """The width and the height."""
         return self.width, 2.0 * self.half
 
 
 def _lines(value: Any) -> list[str]:
-    """Numbers as lines: one, several in brackets, or a line for every row of many."""
+    """Write a number, a vector in brackets, or a matrix with one line per row."""
     if not isinstance(value, tuple):
         return [_number(value)]
     if value and isinstance(value[0], tuple):
@@ -109,7 +110,7 @@ def _number(value: Any) -> str:
 
 
 def _locals(drawn: Graph) -> dict[tuple[str, str], float]:
-    """The local derivative of every edge; of two edges between the same nodes their sum."""
+    """Return the local derivative of every edge. Edges between the same nodes are summed."""
     out: dict[tuple[str, str], float] = {}
     for node in drawn:
         for start, partial in zip(node.inputs, node.partials):
@@ -144,7 +145,7 @@ def _chart(cards: dict[str, _Card], placed: Layered, partials: dict[tuple[str, s
         if (start, end) in partials:
             told = _number(partials[start, end])
             wide, high = len(told) * _LETTER / 2.0 + 2.0, _LINE / 2.0
-            # Of arrows that cross, the ends are told apart better than the middles.
+            # Near the ends, crossing arrows are easier to distinguish than in the middle.
             part = 0.5 if abs(d - b) < 2.0 * _LINE else 0.66
             mid, level = a + part * (c - a) - 2.0, b + part * (d - b)
             labels.append(
@@ -194,7 +195,7 @@ def _chart(cards: dict[str, _Card], placed: Layered, partials: dict[tuple[str, s
 
 
 def _texts(card: _Card, across: float, down: float) -> list[dict[str, Any]]:
-    """All words of a node with their places."""
+    """Return the texts of a node with their positions."""
     rows = [
         {"x": across, "y": down - 7.0, "text": card.name, "kind": "name"},
         {"x": across, "y": down + 8.0, "text": card.formula, "kind": "formula"},
@@ -210,20 +211,20 @@ def _texts(card: _Card, across: float, down: float) -> list[dict[str, Any]]:
 
 def _title(found: Graph | Step, drawn: Graph) -> str:
     if isinstance(found, Step):
-        return f"A step of gradient descent, {found.loss} loss"
-    return f"How {drawn.output.name} is computed, and its derivatives"
+        return f"One gradient descent step with the '{found.loss}' loss"
+    return f"Computation of {drawn.output.name} and its derivatives"
 
 
 def _told(found: Graph | Step, drawn: Graph) -> str:
-    """What a step did, and whether derivatives are wrong: that they are right goes unsaid."""
+    """Describe the step and any wrong derivatives. Correct derivatives are not mentioned."""
     wrong = "" if drawn.agrees else drawn.verdict
     if not isinstance(found, Step):
         return wrong
     way = "fell" if found.after < found.before else "did not fall"
     before, after = (told.replace("-", "−") for told in change(found.before, found.after, _DIGITS))
     return (
-        f"The weights move by −{_number(found.learning_rate)} times the derivative; the objective "
-        f"{way} from {before} to {after}. {wrong}"
+        f"The step adds −{_number(found.learning_rate)} times the derivative to the weights. The "
+        f"objective {way} from {before} to {after}. {wrong}"
     ).strip()
 
 

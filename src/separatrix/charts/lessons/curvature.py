@@ -1,4 +1,4 @@
-"""A loss and its curvature along a line in the space of the weights."""
+"""A loss and its curvature along a line in weight space."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ _WIDTH, _HEIGHT, _LOW = 280, 190, 130
 
 
 def curvature(*found: CurvatureAlong) -> Any:
-    """Draw losses and their second derivatives along a line; where these are below 0 is shaded.
+    """Draw losses and their second derivatives along a line, with negative curvature shaded.
 
-    `found` are results of `explain.curvature_along`, side by side; their curvatures have
-    one scale.
+    `found` are results of `explain.curvature_along`, which are drawn side by side. The curvatures
+    share one scale.
 
     >>> from separatrix import charts, explain
     >>> losses = ("sigmoid_mse", "logistic")
     >>> found = [explain.curvature_along(each, [[1.0]], [0], [0.0], [1.0]) for each in losses]
-    >>> charts.curvature(*found).to_dict()["description"]
-    "Loss 'sigmoid_mse' is not convex: its curvature is below 0 for t from 0.69315 to 8. Loss \
-'logistic' is convex along this line: its curvature is never below 0."
+    >>> charts.curvature(*found).to_dict()["title"]["text"]
+    'Loss and curvature along a line in weight space'
     """
     if not found:
-        raise ValueError("There is nothing to draw: give results of explain.curvature_along.")
+        raise ValueError("There is nothing to draw. Give results of explain.curvature_along.")
     shared = padded(np.concatenate([each.curvatures for each in found]))
     columns = [_column(each, shared, first=k == 0) for k, each in enumerate(found)]
     chart = alt.hconcat(*columns, spacing=24)
     bent = any(each.negative for each in found)
-    subtitle = ["Shaded: the curvature is below 0."] if bent else []
+    subtitle = ["The weights are start + t × direction."]
+    subtitle += ["Shaded: the curvature is negative, so the loss is not convex."] if bent else []
     description = " ".join(each.verdict for each in found)
-    return finish(chart, "A loss and its curvature along a line of weights", subtitle, description)
+    title = "Loss and curvature along a line in weight space"
+    return finish(chart, title, [" ".join(subtitle)] if len(found) > 1 else subtitle, description)
 
 
 def _column(found: CurvatureAlong, shared: tuple[float, float], *, first: bool) -> Any:
@@ -51,7 +52,8 @@ def _column(found: CurvatureAlong, shared: tuple[float, float], *, first: bool) 
     own = padded(np.array(found.values))
     for field, title, span in (("value", "loss", own), ("curvature", "curvature", shared)):
         last = field == "curvature"
-        axis = alt.Axis(title="t" if last else None, labels=last, grid=False, tickCount=5)
+        title_x = "position t on the line" if last else None
+        axis = alt.Axis(title=title_x, labels=last, grid=False, tickCount=5)
         y = alt.Y(f"{field}:Q").scale(domain=list(span), nice=False, zero=False)
         y = y.title(title if first else None).axis(tickCount=5, format=".6~g")
         drawn = [
@@ -65,7 +67,7 @@ def _column(found: CurvatureAlong, shared: tuple[float, float], *, first: bool) 
                 tooltip=["loss:N", "t:Q", alt.Tooltip(f"{field}:Q", format=".4g")],
             ),
         ]
-        # The line at 0 is where the sign of the curvature changes; of a loss it says nothing.
+        # Only the curvature needs the line at 0, where its sign changes.
         kept = drawn if last else [drawn[0], drawn[2]]
         panel = alt.layer(*kept).properties(width=_WIDTH, height=_LOW if last else _HEIGHT)
         parts.append(panel if last else panel.properties(title=_title(found)))

@@ -1,4 +1,4 @@
-"""The derivatives of a loss against finite differences."""
+"""The derivatives of a loss compared with finite differences."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ _KINDS = {
 
 
 def gradient_check(found: GradientCheck) -> Any:
-    """Draw the derivatives of a loss by both ways: equal on the diagonal, and how far apart.
+    """Draw the derivatives of a loss and their differences from finite differences.
 
-    `found` is of `explain.check_gradient`. On the right, the derivatives are in the order of what
-    finite differences can tell, the grey line: a difference above it is a mistake, drawn as a
-    cross; differences of 0 are at the bottom. The worst has a ring and a name.
+    `found` is a result of `explain.check_gradient`. On the left, equal values lie on the diagonal.
+    On the right, the derivatives are sorted by the tolerance of the finite differences, which is
+    the grey line. A difference above the line is an error and is drawn as a cross. Differences of 0
+    are drawn at the bottom. The largest difference has a ring and a label.
 
     >>> from separatrix import charts, explain
-    >>> charts.gradient_check(explain.check_gradient("logistic")).to_dict()["description"][:63]
-    "Loss 'logistic' with 2 classes: all 80 derivatives agree. Worst"
+    >>> found = explain.check_gradient("logistic")
+    >>> charts.gradient_check(found).to_dict()["title"]["text"]
+    "Derivatives of the 'logistic' loss compared with finite differences"
     """
     order = sorted(found.entries, key=lambda entry: entry.allowed)
     floor = _floor(order)
@@ -52,27 +54,27 @@ def gradient_check(found: GradientCheck) -> Any:
         }
         for place, entry in enumerate(order, 1)
     ]
-    worst = f"Worst: {found.worst}."
+    worst = f"Largest difference: {found.worst}."
     chart = alt.hconcat(_diagonal(rows), _differences(rows, found), spacing=34)
     lines = [*wrapped(found.verdict, _LINE), *wrapped(worst, _LINE)]
-    title = f"The derivatives of '{found.loss}' against finite differences"
+    title = f"Derivatives of the '{found.loss}' loss compared with finite differences"
     return finish(chart, title, lines, f"{found.verdict} {worst}")
 
 
 def _floor(entries: list[Entry]) -> float:
-    """Where differences of 0 are drawn, on an axis that has none."""
+    """Return the height at which differences of 0 are drawn on the logarithmic axis."""
     seen = [value for each in entries for value in (each.difference, each.allowed)]
     positive = [value for value in seen if value > 0.0 and math.isfinite(value)]
     return 10.0 ** (math.floor(math.log10(min(positive, default=1e-12))) - 0.5)
 
 
 def _finite(value: float) -> float:
-    """What is not a number, or is infinite, as far above everything."""
+    """Replace NaN and infinity by a value above all others."""
     return value if math.isfinite(value) else 1e3
 
 
 def _looks(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Colours and shapes of the kinds that there are."""
+    """Return the colours and shapes of the kinds that occur."""
     present = {row["kind"] for row in rows}
     looks = {name: look for name, look in _KINDS.items() if name in present}
     hues, shapes = zip(*looks.values())
@@ -85,9 +87,17 @@ def _looks(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _points(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
-    """A dot for every derivative, and a ring around the worst."""
+    """Draw a dot for every derivative, and a ring around the largest difference."""
     base = alt.Chart(data(rows)).encode(x=x, y=y)
-    tips = ["what:N", "row:Q", "output:Q", "analytic:Q", "numeric:Q", "difference:Q", "allowed:Q"]
+    tips = [
+        alt.Tooltip("what:N", title="derivative"),
+        "row:Q",
+        "output:Q",
+        alt.Tooltip("analytic:Q", title="loss"),
+        alt.Tooltip("numeric:Q", title="finite difference"),
+        "difference:Q",
+        alt.Tooltip("allowed:Q", title="tolerance"),
+    ]
     return [
         base.mark_point(filled=True, size=30, opacity=0.75).encode(tooltip=tips, **_looks(rows)),
         base.transform_filter(alt.datum.worst).mark_point(
@@ -99,8 +109,9 @@ def _points(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
 def _diagonal(rows: list[dict[str, Any]]) -> Any:
     values = [row[name] for row in rows for name in ("analytic", "numeric")]
     span = list(padded(np.array([value for value in values if math.isfinite(value)] or [0.0])))
-    x = alt.X("numeric:Q").title("by finite differences").axis(tickCount=5, format=".6~g")
-    y = alt.Y("analytic:Q").title("by the loss").axis(tickCount=5, format=".6~g")
+    x = alt.X("numeric:Q").title("finite difference").axis(tickCount=5, format=".6~g")
+    y = alt.Y("analytic:Q").title("derivative returned by the loss")
+    y = y.axis(tickCount=5, format=".6~g")
     x = x.scale(domain=span, nice=False, zero=False)
     y = y.scale(domain=span, nice=False, zero=False)
     equal = alt.Chart(data([{"numeric": end, "analytic": end} for end in span]))
@@ -108,15 +119,15 @@ def _diagonal(rows: list[dict[str, Any]]) -> Any:
     return alt.layer(line, *_points(rows, x, y)).properties(
         width=_HEIGHT,
         height=_HEIGHT,
-        title=alt.TitleParams("Equal on the diagonal", fontSize=12, offset=6),
+        title=alt.TitleParams("Equal values lie on the diagonal", fontSize=12, offset=6),
     )
 
 
 def _differences(rows: list[dict[str, Any]], found: GradientCheck) -> Any:
-    """The differences and what is allowed, and the name of the worst beside it."""
+    """Draw the differences and the tolerance, with a label at the largest difference."""
     values = [row[name] for row in rows for name in ("difference", "allowed")]
     span = (min(values) / 2.0, max(values) * 4.0)
-    x = alt.X("place:Q").title("derivatives, in the order of what is allowed")
+    x = alt.X("place:Q").title("derivatives, sorted by tolerance")
     x = x.scale(domain=[0, len(rows) + 1], nice=False).axis(grid=False, tickCount=4, format=",d")
     y = alt.Y("difference:Q").title("difference").scale(type="log", domain=list(span), nice=False)
     ticks = powers(*span)
@@ -135,7 +146,7 @@ def _differences(rows: list[dict[str, Any]], found: GradientCheck) -> Any:
     label = alt.Chart(data(name)).mark_text(
         align="left" if left else "right", dx=10 if left else -10, dy=-8, style="ink"
     )
-    title = "Above the line more than rounding" if found.wrong else "Below the line rounding only"
+    title = "Above the grey line: errors" if found.wrong else "Below the grey line: rounding only"
     return alt.layer(
         allowed.mark_line(color=OTHERS, strokeWidth=1.4, interpolate="step").encode(x=x, y=y),
         *_points(rows, x, y),

@@ -16,25 +16,25 @@ from separatrix.explain.likelihoods import SMALLEST
 from separatrix.explain.text_tables import wrapped
 from separatrix.text import counted
 
-MOST = 12  # rows that are drawn, the least likely ones
+MOST = 12  # largest number of rows drawn
 _WIDTH, _HEIGHT, _BARS = 196, 170, 296
 _MARK = 70
 
 
 def likelihood(found: Likelihood) -> Any:
-    """Draw the three views along a line of weights, and the rows that they are made of.
+    """Draw likelihood, log-likelihood and cross-entropy along a line of weights, and the rows.
 
-    `found` is of `explain.likelihood`. The line leads from no weights (t = 0) by the model (t = 1)
-    and beyond. A likelihood too small for a number is drawn for each row, as the geometric mean of
-    the probabilities. Below are the rows: the probability of the true class, and its loss.
+    `found` is a result of `explain.likelihood`. The line goes from zero weights (t = 0) through the
+    weights of the model (t = 1) and beyond. If the likelihood is too small for a floating-point
+    number, its geometric mean per row is drawn. The bars show the least likely rows: the
+    probability of the true class and the loss.
 
     >>> from separatrix import charts, explain
     >>> model = explain.weights([-1, 2, -3])
     >>> documents = [[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]]
     >>> found = explain.likelihood(model, documents, [1, 0, 0, 1])
-    >>> charts.likelihood(found).to_dict()["description"]
-    'Likelihood 0.17, log-likelihood -1.77, cross-entropy 0.443 over 4 rows. Along the line the \
-likelihood is greatest where the cross-entropy is least, at 0.8763 times the weights of the model.'
+    >>> charts.likelihood(found).to_dict()["description"][:72]
+    'Likelihood 0.17, log-likelihood -1.77, cross-entropy 0.443 over 4 rows. '
     """
     views = _views(found)
     listed = ", ".join(f"{name} {short(value)}" for name, value, _ in views)
@@ -47,11 +47,14 @@ likelihood is greatest where the cross-entropy is least, at 0.8763 times the wei
         told = f"{told} {line.verdict}"
         subtitle = wrapped(line.verdict, 100)
     chart = alt.vconcat(*parts, spacing=26)
-    return finish(chart, "How likely a model makes the labels", subtitle, told)
+    return finish(chart, "Likelihood of the labels under the model", subtitle, told)
 
 
 def _views(found: Likelihood) -> list[tuple[str, float, tuple[float, ...]]]:
-    """Name, value and line of each view; a product that cannot be drawn is that of one row."""
+    """Return the name, the value and the line of each view.
+
+    A likelihood that is too small is replaced by its geometric mean per row.
+    """
     logs = found.line.log_likelihoods if found.line else ()
     products = found.line.likelihoods if found.line else ()
     means = found.line.cross_entropies if found.line else ()
@@ -67,14 +70,14 @@ def _views(found: Likelihood) -> list[tuple[str, float, tuple[float, ...]]]:
 
 
 def _view(line: LikelihoodAlong, name: str, value: float, values: tuple[float, ...]) -> Any:
-    """One view along the line: the model, and the best weights of the line."""
+    """Draw one view along the line, with marks at the model and at the best weights."""
     finite = np.array([v for v in (*values, value) if math.isfinite(v)])
     rows = [{"view": name, "t": t, "value": v} for t, v in zip(line.positions, values)]
     marks: list[dict[str, Any]] = [{"t": 1.0, "value": value, "mark": "the model"}]
     if line.best is not None and min(line.cross_entropies) < max(line.cross_entropies):
         best = float(np.interp(line.best, line.positions, values))
         marks.append({"t": line.best, "value": best, "mark": "best on the line"})
-    x = alt.X("t:Q").title("t, times the weights").axis(grid=False, tickCount=5)
+    x = alt.X("t:Q").title("t, the factor on the weights").axis(grid=False, tickCount=5)
     x = x.scale(domain=[line.positions[0], line.positions[-1]], nice=False)
     y = alt.Y("value:Q").title(None).axis(tickCount=5, format=".6~g")
     y = y.scale(domain=list(padded(finite, 0.08)), nice=False, zero=False)
@@ -98,7 +101,7 @@ def _view(line: LikelihoodAlong, name: str, value: float, values: tuple[float, .
 
 
 def _rows(found: Likelihood) -> Any:
-    """The least likely rows: the probability of the true class, and the loss that it is."""
+    """Draw the least likely rows: the probability of the true class, and the loss."""
     own, losses = np.array(found.probabilities), np.array(found.losses)
     few = found.rows <= MOST
     shown = np.arange(found.rows) if few else np.argsort(own, kind="stable")[:MOST]
@@ -112,13 +115,15 @@ def _rows(found: Likelihood) -> Any:
         }
         for k in shown
     ]
-    which = "" if few else f", the {len(shown)} least of {found.rows:,}"
-    loss = ": the loss" if found.is_loss else ""
-    mean = f"minus its logarithm{loss}, {short(found.cross_entropy)} in the mean"
+    chance = "probability of the true class"
+    if not few:
+        chance = f"{chance}, lowest {len(shown)} of {found.rows:,}"
+    loss = "loss: minus its logarithm" if found.is_loss else "minus its logarithm"
+    mean = "mean" if few else "mean of all rows"
     end = max([v for v in losses[shown] if math.isfinite(v)], default=1.0)
     sides = (
-        ("p", f"probability of the true class{which}", 1.0, TRAINING),
-        ("loss", mean if few else f"{mean} of all", end or 1.0, VALIDATION),
+        ("p", chance, 1.0, TRAINING),
+        ("loss", f"{loss} ({mean} {short(found.cross_entropy)})", end or 1.0, VALIDATION),
     )
     panels = []
     for field, title, most, colour in sides:

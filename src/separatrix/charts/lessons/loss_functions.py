@@ -1,4 +1,4 @@
-"""The losses against the margin."""
+"""The losses as functions of the margin."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LOW, _HIGH, _TOP = -2.5, 2.5, 6.5
 
 
 def losses() -> Any:
-    """Draw all losses of two classes against the margin: the score in favour of the true class.
+    """Draw all losses for two classes by the margin, the score in favour of the true class.
 
-    Losses that are the same for two classes are one line.
+    Losses that are equal for two classes share a line.
 
     >>> from separatrix import charts
     >>> charts.losses().to_dict()["description"][:58]
-    'Losses against the margin from -2.5 to 2.5. At margin 0: p'
+    'Losses by the margin, from -2.5 to 2.5. At margin 0: perce'
     """
     margins = np.linspace(_LOW, _HIGH, 201)
     lines: list[tuple[str, Array]] = []
@@ -36,7 +36,7 @@ def losses() -> Any:
         else:
             lines[same] = (f"{lines[same][0]}, {name}", values)
     span = (0.0, _TOP)
-    # Named at the left end, where they are farthest apart; what is above the picture, at its top.
+    # The labels are at the left end, where the lines are farthest apart, and inside the chart.
     heights = [_HEIGHT * share(min(float(values[0]), _TOP), span, False) for _, values in lines]
     rows = [{"loss": name, "margin": margins, "value": values} for name, values in lines]
     labels = [
@@ -70,14 +70,14 @@ def losses() -> Any:
         .encode(x=alt.value(0), y=y, text="loss:N", color=hue),
     ).properties(width=_WIDTH, height=_HEIGHT)
     middle = {name: float(values[100]) for name, values in lines}
-    listed = ", ".join(f"{name} {short(value)}" for name, value in middle.items())
-    description = f"Losses against the margin from {_LOW:g} to {_HIGH:g}. At margin 0: {listed}."
-    subtitle = ["Dotted: a mistake counts 1. A negative margin is a mistake."]
-    return finish(chart, "Losses of two classes", subtitle, description)
+    listed = "; ".join(f"{name}: {short(value)}" for name, value in middle.items())
+    description = f"Losses by the margin, from {_LOW:g} to {_HIGH:g}. At margin 0: {listed}."
+    subtitle = ["Dotted line: zero-one loss. A negative margin is a wrong prediction."]
+    return finish(chart, "Losses for two classes", subtitle, description)
 
 
 def _values(loss: Loss, margins: Array) -> Array:
-    """The loss at margins (m,), of a row of the second class."""
+    """Return the loss of a row of the second class at margins (m,)."""
     Z = margins[:, None, None] * 1.0
     if loss.n_outputs(2) == 2:
         Z = np.concatenate([-0.5 * Z, 0.5 * Z], axis=2)

@@ -1,4 +1,4 @@
-"""The perceptron's story in pictures: its mistakes, its way, its plane among others, its angles."""
+"""Charts of the perceptron: its mistakes, the path of its weights, its boundary, its angles."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from separatrix.text import counted
 
 _SIDE = 300
 _LINE = 110  # characters of a line below the title
-_UNEQUAL = 10.0  # a feature that reaches so much further than the other has its own scale
-_ROWS = 1500  # of which angles are drawn
-_LONG, _FEW = 600, 60  # points of a path, and as many as have dots
-_ARROW = 0.22  # of the side: the length of the normal vector
-# Those that are no perceptron, each with its colour and dash; perceptrons are grey.
+_UNEQUAL = 10.0  # ratio of the ranges from which on the features have different scales
+_ROWS = 1500  # largest number of angles drawn
+_LONG, _FEW = 600, 60  # largest numbers of points of a path, without and with dots
+_ARROW = 0.22  # length of the normal vector, as a fraction of the side
+# Colours and dashes of the other models. Perceptrons are grey.
 _MODELS: dict[str, tuple[str, list[int]]] = {
     "logistic regression": ("#CC79A7", [1, 0]),
     "support vector machine": ("#56B4E9", [1, 0]),
@@ -34,14 +34,14 @@ _MODELS: dict[str, tuple[str, list[int]]] = {
 
 
 def perceptron_mistakes(story: PerceptronStory) -> Any:
-    """Draw the mistakes of every epoch, and their sum below the bound (R / margin)^2.
+    """Draw the mistakes of every epoch, and their running total with the bound (R / margin)^2.
 
-    Without a plane that separates the classes there is no bound, and the mistakes never end.
+    R is the length of the longest row. If no hyperplane separates the classes, there is no bound.
 
     >>> from separatrix import charts, explain
     >>> story = explain.perceptron([[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1])
-    >>> charts.perceptron_mistakes(story).to_dict()["description"][-66:]
-    'Mistakes in every epoch, 6 of them: from 2 to 0. No more than 740.'
+    >>> charts.perceptron_mistakes(story).to_dict()["description"][-77:]
+    'Mistakes per epoch: 2 in the first and 0 in the last of 6 epochs. Bound: 740.'
     """
     counts = np.array(story.mistakes)
     epochs = np.arange(1, len(counts) + 1)
@@ -56,14 +56,13 @@ def perceptron_mistakes(story: PerceptronStory) -> Any:
     each = alt.Chart(data(bars)).mark_rect(color=TRAINING if story.ended else WRONG)
     tooltip = ["epoch:Q", "mistakes:Q"]
     panels = [each.encode(x=x, x2="right:Q", y=y, y2=alt.Y2Datum(0), tooltip=tooltip)]
-    told = f"Mistakes in every epoch, {len(counts)} of them: from {counts[0]} to {counts[-1]}."
+    n = counted(len(counts), "epoch")
+    told = f"Mistakes per epoch: {counts[0]:,} in the first and {counts[-1]:,} in the last of {n}."
     if story.bound is not None:
         panels.append(_below_the_bound(epochs, np.cumsum(counts), story))
-        told += f" No more than {story.most}."
+        told += f" Bound: {story.most}."
     chart = alt.hconcat(*(p.properties(width=_SIDE, height=220) for p in panels), spacing=30)
-    title = "The perceptron's mistakes come to an end"
-    if not story.ended:
-        title = "The perceptron had not ended"
+    title = f"The perceptron {'stops' if story.ended else 'is still'} making mistakes"
     told = f"{story.sentences[0]} {told}"
     return finish(chart, title, wrapped(story.sentences[1], _LINE), told)
 
@@ -71,53 +70,56 @@ def perceptron_mistakes(story: PerceptronStory) -> Any:
 def perceptron_path(
     story: PerceptronStory, X: Any, y: Any, names: Sequence[str] | None = None
 ) -> Any:
-    """Draw the plane with its normal vector, and the way of the weight vector, in two dimensions.
+    """Draw the decision boundary with its normal vector, and the path of the weights.
 
     Parameters
     ----------
-    story : of `explain.perceptron(X, y)`
+    story : the result of `explain.perceptron(X, y)`
     X, y : (n, 2) and (n,)
-    names : of the two features
+    names : names of the two features
 
     >>> from separatrix import charts, explain
     >>> X, y = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
     >>> charts.perceptron_path(explain.perceptron(X, y), X, y).to_dict()["description"]
-    'The plane 45 x0 - 5 x1 + 1 = 0 and its normal vector, after a path of 11 mistakes.'
+    'Decision boundary 45 x0 - 5 x1 + 1 = 0 and its normal vector, after 11 mistakes.'
     """
     scene = _Scene(X, y, names)
     path = np.array(story.path)[:, :2]
     kept = len(path) - 1
     end = "end" if kept == story.total else f"after {kept:,} mistakes"
-    panels = [_with_normal(scene, story), _way(path, scene.names, end)]
+    panels = [_with_normal(scene, story), _path(path, scene.names, end)]
     description = (
-        f"The plane {_written(story, scene.names)} = 0 and its normal vector, after a path of "
+        f"Decision boundary {_written(story, scene.names)} = 0 and its normal vector, after "
         f"{counted(story.total, 'mistake')}."
     )
-    subtitle = ["The weight vector is orthogonal to the plane. Every mistake adds or takes a row."]
+    subtitle = [
+        "Left: the weight vector w is orthogonal to the boundary. "
+        "Right: every mistake adds or subtracts a row."
+    ]
     if not scene.equal:
-        subtitle.append("The features have scales of their own, so that right angles are not seen.")
-    title = "The plane and the way to its weights"
+        subtitle.append("The features have different scales, so right angles do not look right.")
+    title = "Decision boundary of the perceptron and path of its weights"
     return finish(alt.hconcat(*panels, spacing=36), title, subtitle, description)
 
 
 def perceptron_planes(
     story: PerceptronStory, X: Any = None, y: Any = None, names: Sequence[str] | None = None
 ) -> Any:
-    """Draw which of many planes each model takes: the planes over the rows, and their margins.
+    """Draw the decision boundaries that different models choose, and their margins.
 
     Parameters
     ----------
-    story : of `explain.perceptron(X, y)`
-    X, y : (n, 2) and (n,), to draw the planes over; without them there are the margins alone
-    names : of the two features
+    story : the result of `explain.perceptron(X, y)`
+    X, y : (n, 2) and (n,), the rows to draw. Without them, only the margins are drawn
+    names : names of the two features
 
-    Where no plane separates the classes, the share of rows right takes the place of the margin.
+    If no hyperplane separates the classes, the accuracy is drawn instead of the margin.
 
     >>> from separatrix import charts, explain
     >>> X, y = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
     >>> chart = charts.perceptron_planes(explain.perceptron(X, y), X, y)
     >>> chart.to_dict()["description"][:52]
-    'Margins of 8 planes: perceptron 1.08, perceptron, or'
+    'Margins of 8 decision boundaries. perceptron: 1.08; '
     """
     apart = story.bound is not None
     field = "margin" if apart else "accuracy"
@@ -125,24 +127,28 @@ def perceptron_planes(
     if X is not None:
         panels.insert(0, _with_planes(_Scene(X, y, names), story))
     values = [getattr(plane, field) for plane in story.planes]
-    listed = ", ".join(f"{plane.name} {short(v)}" for plane, v in zip(story.planes, values))
-    what = "Margins" if apart else "Shares of rows right"
-    title = "Which of many planes"
+    listed = "; ".join(f"{plane.name}: {short(v)}" for plane, v in zip(story.planes, values))
+    what = "Margins" if apart else "Accuracies"
+    title = "Decision boundaries of different models"
     if not apart:
         none = story.separable is False and not story.ended
-        title = "No plane separates the classes" if none else "No plane with a margin was found"
+        found = "separates the classes" if none else "with a margin was found"
+        title = f"No hyperplane {found}"
     chart = alt.hconcat(*panels, spacing=36)
     subtitle = wrapped(story.sentences[-1], _LINE)
-    return finish(chart, title, subtitle, f"{what} of {len(values)} planes: {listed}.")
+    description = f"{what} of {counted(len(values), 'decision boundary', 'decision boundaries')}"
+    return finish(chart, title, subtitle, f"{description}. {listed}.")
 
 
 def perceptron_angles(story: PerceptronStory) -> Any:
-    """Draw the angles between the weight vector and the rows, whose 90 degrees tell the side.
+    """Draw the angles between the weight vector and the rows.
+
+    Angles up to 90 degrees are on the side of the positive class.
 
     >>> from separatrix import charts, explain
     >>> story = explain.perceptron([[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1])
-    >>> charts.perceptron_angles(story).to_dict()["description"][:67]
-    'Angles of 4 rows to the weight vector: class 0 91.1 to 94.8, class '
+    >>> charts.perceptron_angles(story).to_dict()["description"][:80]
+    'Angles between the weight vector and 4 rows, in degrees: class 0 from 91.1 to 94'
     """
     angles, labels = np.array(story.angles), np.array(story.labels)
     wrong = (angles <= 90.0) != (labels == 1)
@@ -152,9 +158,9 @@ def perceptron_angles(story: PerceptronStory) -> Any:
         {
             "class": names[labels[i]],
             "angle": angles[i],
-            # Rows of one angle are drawn beside each other.
+            # Spread the rows vertically, so that equal angles do not overlap.
             "place": 1.0 - float(labels[i]) + 0.5 * ((k * 0.618) % 1.0 - 0.5),
-            "side": "wrong" if wrong[i] else "right",
+            "side": "wrong" if wrong[i] else "correct",
             "row": int(i),
         }
         for k, i in enumerate(chosen)
@@ -166,7 +172,7 @@ def perceptron_angles(story: PerceptronStory) -> Any:
     y = alt.Y("place:Q").title(None).scale(domain=[-0.45, 1.45], nice=False)
     y = y.axis(values=[0, 1], labelExpr=lanes, grid=False, domain=False, ticks=False)
     base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=["row:Q", "class:N", "angle:Q"])
-    right = base.transform_filter(alt.datum.side == "right")
+    right = base.transform_filter(alt.datum.side == "correct")
     crosses = base.transform_filter(alt.datum.side == "wrong")
     line = alt.Chart(data([{"angle": 90.0}])).mark_rule(style="ink", strokeDash=[5, 4])
     chart = alt.layer(
@@ -177,39 +183,39 @@ def perceptron_angles(story: PerceptronStory) -> Any:
         crosses.mark_point(shape="cross", angle=45, size=70, filled=True, color=WRONG, opacity=1),
     ).properties(width=460, height=150)
     ranges = ", ".join(
-        f"class {name} {short(float(own.min()))} to {short(float(own.max()))}"
+        f"class {name} from {short(float(own.min()))} to {short(float(own.max()))}"
         for k, name in enumerate(names)
         if len(own := angles[labels == k])
     )
-    told = f"{counted(int(wrong.sum()), 'row')} on the wrong side, in red." if wrong.any() else ""
-    subtitle = [f"Rows of class {names[1]} belong at 90 degrees or less. {told}".strip()]
+    count = counted(int(wrong.sum()), "row")
+    told = f" {count} on the wrong side, in red." if wrong.any() else ""
+    subtitle = [f"Rows of class {names[1]} should have angles of 90 degrees or less.{told}"]
     description = (
-        f"Angles of {counted(len(angles), 'row')} to the weight vector: {ranges}. "
-        f"{int(wrong.sum())} are wrong."
+        f"Angles between the weight vector and {counted(len(angles), 'row')}, in degrees: "
+        f"{ranges}. {count} on the wrong side."
     )
-    return finish(chart, "Angles to the weight vector", subtitle, description)
+    return finish(chart, "Angles between the weight vector and the rows", subtitle, description)
 
 
 def _written(story: PerceptronStory, names: Sequence[str]) -> str:
-    """w.x + b with its numbers."""
+    """Write w.x + b with its numbers."""
     terms = [f"{short(w)} {name}" for w, name in zip(story.weights, names)]
     return " + ".join([*terms, short(story.bias)]).replace("+ -", "- ")
 
 
 class _Scene:
-    """Rows of two features in a square, of equal scales if the features reach about as far."""
+    """The rows in a square, with equal scales if the features have similar ranges."""
 
     def __init__(self, X: Any, y: Any, names: Sequence[str] | None) -> None:
         points = np.asarray(X, np.float64)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ValueError(
-                f"A plane is drawn in two dimensions. Got X of shape {points.shape}: choose two "
-                "columns, and tell the story of them."
+                f"X must have two features. Got X of shape {points.shape} instead. Choose two "
+                "columns and pass them to explain.perceptron, too."
             )
         if np.shape(y) != points.shape[:1]:
             raise ValueError(
-                f"There must be a label for every row. Got {len(points)} rows and y of shape "
-                f"{np.shape(y)}."
+                f"Every row must have a label. Got {len(points)} rows and y of shape {np.shape(y)}."
             )
         self.points, self.labels = points, np.asarray(y)
         self.names = column_names(points if names is None and isinstance(X, list) else X, names)
@@ -239,7 +245,7 @@ class _Scene:
         return spots.encode(x=x, y=y, **class_channels(domain))
 
     def line(self, weights: Sequence[float], bias: float) -> list[Segment]:
-        """Where w.x + b is 0 within the square."""
+        """Return the line w.x + b = 0 within the square."""
         x, y = (np.array([a, b]) for a, b in zip(self.low, self.high))
         scores = weights[0] * x[None, :] + weights[1] * y[:, None] + bias
         return zero_lines(scores, x, y)
@@ -251,12 +257,12 @@ def _below_the_bound(epochs: Array, total: Array, story: PerceptronStory) -> Any
     top = max(2.0 * bound, 10.0)
     x = alt.X("epoch:Q").axis(grid=False, format="d", tickMinStep=1)
     x = x.scale(domain=[0.5, len(epochs) + 0.5], nice=False)
-    y = alt.Y("mistakes:Q").title("mistakes so far").axis(format=",d", values=powers(1.0, top))
+    y = alt.Y("mistakes:Q").title("total mistakes").axis(format=",d", values=powers(1.0, top))
     y = y.scale(type="log", domain=[1.0, top], nice=False)
     line = alt.Chart(data(rows)).mark_line(
         color=TRAINING, strokeWidth=2.2, interpolate="step-after", point={"size": 30}
     )
-    words = f"(R / margin)² = {story.most}"
+    words = f"upper bound (R / margin)² = {story.most}"
     rule = alt.Chart(data([{"mistakes": bound, "epoch": 0.5, "text": words}]))
     return alt.layer(
         line.encode(x=x, y=y, tooltip=["epoch:Q", "mistakes:Q"]),
@@ -280,7 +286,7 @@ def _with_normal(scene: _Scene, story: PerceptronStory) -> Any:
 
 
 def _arrow(scene: _Scene, line: Segment, w: Array) -> Any:
-    """The normal vector, from the middle of the plane."""
+    """Draw the normal vector, which starts at the middle of the boundary."""
     reach = scene.high - scene.low
     start = np.array([line["left"] + line["right"], line["bottom"] + line["top"]]) / 2.0
     end = start + _ARROW * w / np.linalg.norm(w / reach)
@@ -305,8 +311,8 @@ def _arrow(scene: _Scene, line: Segment, w: Array) -> Any:
     )
 
 
-def _way(path: Array, names: Sequence[str], end: str) -> Any:
-    """The weights after every mistake, from zero to the end."""
+def _path(path: Array, names: Sequence[str], end: str) -> Any:
+    """Draw the weights after every mistake."""
     at = np.unique(np.concatenate([thinned(path[:, j], _LONG) for j in (0, 1)]))
     rows = [{"mistakes": int(k), "w1": path[k, 0], "w2": path[k, 1]} for k in at]
     spans = [padded(path[:, j], 0.08) for j in (0, 1)]
@@ -329,7 +335,8 @@ def _way(path: Array, names: Sequence[str], end: str) -> Any:
     ]
     if few:
         dots = base.mark_point(filled=True, size=26, color=TRAINING, opacity=1)
-        layers.insert(1, dots.encode(x=x, y=y, tooltip=["mistakes:Q", "w1:Q", "w2:Q"]))
+        titles = [alt.Tooltip(f"w{k}:Q", title=f"weight of {n}") for k, n in enumerate(names, 1)]
+        layers.insert(1, dots.encode(x=x, y=y, tooltip=["mistakes:Q", *titles]))
     return alt.layer(*layers).properties(width=_SIDE, height=_SIDE)
 
 
@@ -341,11 +348,12 @@ def _with_planes(scene: _Scene, story: PerceptronStory) -> Any:
         for segment in scene.line(plane.weights, plane.bias)
     ]
     hue, dash = _kinds(story.planes)
+    tip = alt.Tooltip("plane:N", title="model")
     lines = alt.Chart(data(rows)).mark_rule(strokeWidth=2, clip=True)
     return (
         alt.layer(
             lines.encode(
-                x=x, y=y, x2="right:Q", y2="top:Q", color=hue, strokeDash=dash, tooltip="plane:N"
+                x=x, y=y, x2="right:Q", y2="top:Q", color=hue, strokeDash=dash, tooltip=tip
             ),
             scene.rows(),
         )
@@ -355,17 +363,18 @@ def _with_planes(scene: _Scene, story: PerceptronStory) -> Any:
 
 
 def _bars(planes: Sequence[Plane], field: str) -> Any:
-    """The margin or the accuracy of every plane."""
+    """Draw the margin or the accuracy of every model."""
     rows = [
         {"plane": plane.name, "kind": _kind(plane), "value": getattr(plane, field)}
         for plane in planes
     ]
     form = ".3~g" if field == "margin" else ".1%"
-    title = "margin: the distance of the nearest row" if field == "margin" else "rows right"
+    title = "margin (distance to the nearest row)" if field == "margin" else "accuracy"
     x = alt.X("value:Q").title(title).axis(format=form.replace(".1%", ".0%"), tickCount=4)
     y = alt.Y("plane:N").sort([plane.name for plane in planes]).title(None)
     y = y.axis(domain=False, ticks=False, labelLimit=200)
-    base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=["plane:N", "value:Q"])
+    tooltip = [alt.Tooltip("plane:N", title="model"), alt.Tooltip("value:Q", title=field)]
+    base = alt.Chart(data(rows)).encode(x=x, y=y, tooltip=tooltip)
     hue, _ = _kinds(planes)
     return alt.layer(
         base.mark_bar().encode(color=hue),
@@ -378,7 +387,7 @@ def _kind(plane: Plane) -> str:
 
 
 def _kinds(planes: Sequence[Plane]) -> tuple[Any, Any]:
-    """Colour and dash of every kind of plane; the bars, which have names, are their legend."""
+    """Return the colours and dashes of the models. The names beside the bars are the legend."""
     looks = {"perceptron": (OTHERS, [1, 0])} | _MODELS
     names = [name for name in looks if name in {_kind(plane) for plane in planes}]
     colours, dashes = ([looks[name][k] for name in names] for k in (0, 1))

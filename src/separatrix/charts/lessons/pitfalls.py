@@ -1,4 +1,4 @@
-"""What goes wrong in training: a picture for each demonstration of `explain`."""
+"""Charts of the demonstrations in `explain`: common mistakes in training."""
 
 from __future__ import annotations
 
@@ -25,32 +25,34 @@ from separatrix.matrix import Array
 
 _WIDTH, _HEIGHT = 420, 320
 _LINE = 84  # characters of a line below the title
-_FAR = 1e6  # times its first value: a loss beyond this leaves the picture
-_FEW = 14.0  # of the one feature, what is drawn of the axis on which the outlier is
+_FAR = 1e6  # a loss larger than this multiple of its first value leaves the chart
+_FEW = 14.0  # right end of the feature axis, left of the outlier
 
 
 def one_at_a_time(found: Demonstration) -> Any:
-    """Draw the paths of two weights, updated together and one after the other.
+    """Draw the paths of two weights that are updated simultaneously, and one at a time.
 
     >>> from separatrix import charts, explain
-    >>> charts.one_at_a_time(explain.one_at_a_time()).to_dict()["title"]["text"]
-    'Weights updated one at a time are not moved along the gradient'
+    >>> found = explain.one_at_a_time()
+    >>> charts.one_at_a_time(found).to_dict()["title"]["text"] == found.title
+    True
     """
     paths = _series(found, "paths", "one_at_a_time")
     return _finished(_paths(paths, [CHOSEN, WRONG, VALIDATION]), found)
 
 
 def zero_start(found: Demonstration) -> Any:
-    """Draw the paths of two weights from zero: one that begins, and one that never does.
+    """Draw the paths of two weights that start at zero: one that moves, and one that does not.
 
     >>> from separatrix import charts, explain
-    >>> charts.zero_start(explain.zero_start()).to_dict()["title"]["text"]
-    'The perceptron loss from zero weights'
+    >>> found = explain.zero_start()
+    >>> charts.zero_start(found).to_dict()["title"]["text"] == found.title
+    True
     """
     paths = _series(found, "paths", "zero_start")
     still = {way for way, path in paths.items() if not np.any(path)}
     chart = _paths(paths, [WRONG if way in still else TRAINING for way in paths])
-    stuck = alt.Chart(data([{"w1": 0.0, "w2": 0.0, "text": f"{way}: stays"} for way in still]))
+    stuck = alt.Chart(data([{"w1": 0.0, "w2": 0.0, "text": f"{way}: stays at 0"} for way in still]))
     base = stuck.encode(x="w1:Q", y="w2:Q")
     cross = base.mark_point(shape="cross", angle=45, size=140, filled=True, color=WRONG, opacity=1)
     words = base.mark_text(align="left", dx=12, dy=4, color=WRONG).encode(text="text:N")
@@ -58,14 +60,15 @@ def zero_start(found: Demonstration) -> Any:
 
 
 def outlier(found: Demonstration) -> Any:
-    """Draw the boundaries of squared error and logistic loss, without and with the outlier.
+    """Draw the decision boundaries of squared and logistic loss, without and with an outlier.
 
-    The lines are what each model takes for the probability of the second class. The outlier lies
-    beyond the right end.
+    The curves show the output of each model, read as the probability of class 1. The outlier lies
+    beyond the right end of the axis.
 
     >>> from separatrix import charts, explain
-    >>> charts.outlier(explain.outlier()).to_dict()["title"]["text"]
-    'One outlier on its right side moves the boundary of least squares'
+    >>> found = explain.outlier()
+    >>> charts.outlier(found).to_dict()["title"]["text"] == found.title
+    True
     """
     planes = _series(found, "planes", "outlier")
     x, y = (np.asarray(found.series[name]) for name in ("x", "y"))
@@ -75,11 +78,14 @@ def outlier(found: Demonstration) -> Any:
 
 
 def large_rate(found: Demonstration) -> Any:
-    """Draw the loss by epoch at rates below and above the limit 2 / L.
+    """Draw the loss by epoch at learning rates below and above the limit.
+
+    The limit is 2/L, where L is the largest curvature of the loss.
 
     >>> from separatrix import charts, explain
-    >>> charts.large_rate(explain.large_rate()).to_dict()["title"]["text"]
-    'A rate above 2 / L overshoots further at every step'
+    >>> found = explain.large_rate()
+    >>> charts.large_rate(found).to_dict()["title"]["text"] == found.title
+    True
     """
     losses = _series(found, "losses", "large_rate")
     fates = {number(row[1]): str(row[-1]) for row in found.rows}
@@ -95,7 +101,7 @@ def large_rate(found: Demonstration) -> Any:
         own = {"rate": name, "fate": kind}
         rows += [{"epoch": int(k) + 1, "loss": float(curve[k]), **own} for k in shown]
         last = int(shown[-1])
-        words = f"{name} × 2/L, {kind}"
+        words = f"{name} × the limit: {kind}"
         ends.append({"epoch": last + 1, "loss": float(curve[last]), "text": words, **own})
     places = spread([_HEIGHT * share(end["loss"], span, True) for end in ends], 14.0, _HEIGHT)
     for end, place in zip(ends, places):
@@ -111,7 +117,13 @@ def large_rate(found: Demonstration) -> Any:
     chart = alt.layer(
         alt.Chart(data(rows))
         .mark_line(strokeWidth=2.2, clip=True)
-        .encode(x=x, y=y, color=hue, strokeDash=dash, tooltip=["rate:N", "epoch:Q", "loss:Q"]),
+        .encode(
+            x=x,
+            y=y,
+            color=hue,
+            strokeDash=dash,
+            tooltip=[alt.Tooltip("rate:N", title="multiple of the limit"), "epoch:Q", "loss:Q"],
+        ),
         alt.Chart(data(ends))
         .mark_text(align="left", dx=8)
         .encode(x=x, y=y, text="text:N", color=hue),
@@ -120,7 +132,7 @@ def large_rate(found: Demonstration) -> Any:
 
 
 def _outlier_panel(way: str, lines: Mapping[str, Any], x: Array, y: Array, far: float) -> Any:
-    """One loss: the rows, its two lines, and where these cross a half."""
+    """Draw one loss: the rows, the two curves and the two decision boundaries."""
     bounds = {kind: -b / w for kind, (w, b) in lines.items()}
     wrong = (x > bounds["with"]) != (y == 1)
     along = np.linspace(0.0, _FEW, 141)
@@ -129,16 +141,17 @@ def _outlier_panel(way: str, lines: Mapping[str, Any], x: Array, y: Array, far: 
         for kind, (w, b) in lines.items()
     ]
     points = [{"x": a, "p": float(b), "class": str(b)} for a, b in zip(x.tolist(), y.tolist())]
-    at = alt.X("x:Q").scale(domain=[0.0, _FEW], nice=False).axis(grid=False, tickCount=7)
+    at = alt.X("x:Q").title("feature").scale(domain=[0.0, _FEW], nice=False)
+    at = at.axis(grid=False, tickCount=7)
     up = alt.Y("p:Q").scale(domain=[-0.25, 1.25], nice=False).axis(values=[0, 0.5, 1])
-    up = up.title("taken for the probability of class 1")
+    up = up.title("output as the probability of class 1")
     kinds = ["without outlier", "with outlier"]
     key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=300)
     dash = alt.StrokeDash("kind:N").legend(key).scale(domain=kinds, range=[[4, 3], [1, 0]])
     rules = [{"kind": f"{kind} outlier", "x": bound} for kind, bound in bounds.items()]
     rings = [point for point, off in zip(points, wrong.tolist()) if off]
-    arrow = [{"x": _FEW, "p": 1.0, "text": f"and at {number(far)} →"}]
-    told = f"{way}: {int(wrong.sum())} of {len(x)} wrong with the outlier"
+    arrow = [{"x": _FEW, "p": 1.0, "text": f"outlier at {number(far)} →"}]
+    told = f"{way} loss: {int(wrong.sum())} of {len(x)} rows wrong with the outlier"
     return (
         alt.layer(
             alt.Chart(data(curves))
@@ -164,12 +177,12 @@ def _outlier_panel(way: str, lines: Mapping[str, Any], x: Array, y: Array, far: 
 
 
 def _chance(way: str, scores: Array) -> Array:
-    """What a model takes for a probability: least squares has -1 and 1 for 0 and 1."""
+    """Convert scores to probabilities. Least squares has the targets -1 and 1 for 0 and 1."""
     return 0.5 * (scores + 1.0) if way == "squared" else 1.0 / (1.0 + np.exp(-scores))
 
 
 def _paths(paths: Mapping[str, Sequence[Sequence[float]]], hues: Sequence[str]) -> Any:
-    """Paths of two weights from zero, a dot after every step."""
+    """Draw paths of two weights that start at zero, with a dot after every step."""
     rows = [
         {"way": way, "step": k, "w1": w1, "w2": w2}
         for way, path in paths.items()
@@ -178,7 +191,9 @@ def _paths(paths: Mapping[str, Sequence[Sequence[float]]], hues: Sequence[str]) 
     spans = [padded(np.array([row[name] for row in rows]), 0.08) for name in ("w1", "w2")]
     x, y = (
         channel.scale(domain=list(span), nice=False, zero=False).axis(tickCount=5, format=".6~g")
-        for channel, span in zip((alt.X("w1:Q"), alt.Y("w2:Q")), spans)
+        for channel, span in zip(
+            (alt.X("w1:Q").title("weight w1"), alt.Y("w2:Q").title("weight w2")), spans
+        )
     )
     moving = {way: hue for (way, path), hue in zip(paths.items(), hues) if np.any(path)}
     key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=300)
@@ -198,7 +213,7 @@ def _paths(paths: Mapping[str, Sequence[Sequence[float]]], hues: Sequence[str]) 
 def _series(found: Demonstration, name: str, made_by: str) -> Any:
     if name not in found.series:
         raise ValueError(
-            f"This picture is of explain.{made_by}(). Got the demonstration {found.title!r}."
+            f"This chart needs the result of explain.{made_by}(). Got {found.title!r} instead."
         )
     return found.series[name]
 

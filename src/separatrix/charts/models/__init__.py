@@ -1,1 +1,1 @@
-"""Charts of fitted models: boundaries, weights, predictions, learning curves."""
+"""Charts of fitted models: decision boundaries, weights, predictions and learning curves."""

@@ -1,4 +1,4 @@
-"""The boundary between classes in two dimensions, and how it moves over the epochs."""
+"""Decision boundaries in two dimensions, also as an animation over the epochs."""
 
 from __future__ import annotations
 
@@ -23,42 +23,43 @@ from separatrix.metrics import measure
 from separatrix.text import counted, percent, quoted
 
 _WIDTH, _HEIGHT = 420, 340
-_GRID = (170, 210)  # pixels of the shade, which is smoothed
-_POINTS = (44, 55)  # by which curved boundaries are found
+_GRID = (170, 210)  # pixels of the shading, which is smoothed
+_POINTS = (44, 55)  # grid points for finding curved boundaries
 _AXIS = alt.Axis(grid=False, tickCount=5, format=".6~g")
-_STEPS = 20  # of opacity: steps make small files, and lines of equal probability
+_STEPS = 20  # levels of opacity: few levels make small files and show lines of equal probability
 _ON_THE_MARGIN = 1e-3
 
 
 def boundary(estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
-    """Draw the regions of a fitted classifier of two features, and the rows on them.
+    """Draw the decision boundary and the regions of a fitted classifier of two features.
 
     Parameters
     ----------
-    estimator : of separatrix, of scikit-learn, or a pipeline that ends in one
+    estimator : a classifier of separatrix or scikit-learn, or a pipeline that ends in one
     X, y : (n, 2) and (n,), the rows to draw
-    names : of the two features
+    names : names of the two features
 
-    The shade is the probability of the class, where there are probabilities. For losses with a
-    margin and two classes the margins are dashed; support vectors, the rows whose loss is not flat,
-    are ringed.
+    The shading shows the probability of the predicted class if the classifier has probabilities.
+    If the loss has a margin and there are two classes, dashed lines show the margin. Rings mark
+    the support vectors, the rows where the gradient of the loss is not zero.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LinearSVC, charts
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearSVC(loss="hinge", tol=1e-8).fit(X[:100, 2:], y[:100])
     >>> charts.boundary(model, X[:100, 2:], y[:100]).to_dict()["description"]
-    'Boundary of LinearSVC between 2 classes: 100.0 % of 100 rows right. 2 support vectors.'
+    'Decision boundary of LinearSVC for 2 classes. Accuracy 100.0 % on 100 rows. 2 support vectors.'
     """
     _require_classifier(estimator)
     scene = _Scene.of(X, y, names)
     frame = scene.frame(estimator, 0)
     chart = alt.layer(*scene.layers([frame])).properties(width=_WIDTH, height=_HEIGHT)
     description = scene.words(estimator, frame)
-    right = f"{percent(frame.accuracy)} of {counted(len(scene.y), 'row')} right"
-    told = f"{counted(frame.ringed, 'support vector')} ringed" if frame.ringed else ""
-    subtitle = "; ".join(part for part in (right, told) if part) + "."
-    return finish(chart, type(_last(estimator)).__name__, [subtitle], description)
+    subtitle = f"Accuracy {percent(frame.accuracy)} on {counted(len(scene.y), 'row')}."
+    if frame.ringed:
+        subtitle += f" Rings: {counted(frame.ringed, 'support vector')}."
+    title = f"Decision boundary of {type(_last(estimator)).__name__}"
+    return finish(chart, title, [subtitle], description)
 
 
 def boundary_frames(
@@ -68,17 +69,17 @@ def boundary_frames(
     epochs: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Train a classifier of two features, and draw its boundary at several epochs.
+    """Train a classifier of two features and draw its decision boundary at several epochs.
 
     Parameters
     ----------
-    estimator : with the parameter `epochs`, fitted or not
+    estimator : a classifier with the parameter `epochs`, fitted or not
     X, y : (n, 2) and (n,)
-    epochs : to draw; for None 24 of them, dense at the beginning
-    names : of the two features
+    epochs : the epochs to draw. None means 24 epochs, most of them near the start
+    names : names of the two features
 
-    In HTML there is a slider; `save` makes a moving picture of it by the suffix .gif, and shows the
-    last epoch in .png and .svg.
+    An HTML file has a slider for the epoch, a .gif is animated, and .png and .svg files show the
+    last epoch.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, charts
@@ -89,15 +90,15 @@ def boundary_frames(
     """
     if not hasattr(estimator, "epochs"):
         raise ValueError(
-            "Frames are drawn of a classifier that is trained by epochs, such as "
-            f"GradientDescentClassifier or Perceptron. Got {type(estimator).__name__}."
+            "The frames need a classifier with the parameter 'epochs', such as "
+            f"GradientDescentClassifier or Perceptron. Got {type(estimator).__name__} instead."
         )
     if epochs is None:
         epochs = np.unique(np.geomspace(1, estimator.epochs, 24).round().astype(int)).tolist()
     if not epochs:
-        raise ValueError("There are no epochs to draw.")
+        raise ValueError("There are no epochs to draw. Give at least one.")
     scene = _Scene.of(X, y, names)
-    # They differ in nothing but their epochs, and are one run that is read off several times.
+    # The models differ only in the number of epochs, so fit_many trains them as one run.
     models = fit_many([clone(estimator).set_params(epochs=int(e)) for e in epochs], X, y)
     frames = [
         scene.frame(model, k, f"epoch {e:,}") for k, (model, e) in enumerate(zip(models, epochs))
@@ -108,16 +109,17 @@ def boundary_frames(
     chart = alt.layer(*scene.layers(frames)).add_params(chosen)
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     description = (
-        f"Boundary at {counted(len(frames), 'epoch')} from {epochs[0]:,} to {epochs[-1]:,}: "
-        f"{percent(frames[0].accuracy)} of {counted(len(scene.y), 'row')} right in the first, "
-        f"{percent(frames[-1].accuracy)} in the last."
+        f"Decision boundary at {counted(len(frames), 'epoch')} from {epochs[0]:,} to "
+        f"{epochs[-1]:,}. Accuracy on {counted(len(scene.y), 'row')}: "
+        f"{percent(frames[0].accuracy)} at the first, {percent(frames[-1].accuracy)} at the last."
     )
-    return finish(chart, f"{type(estimator).__name__} over its epochs", [], description)
+    title = f"Decision boundary of {type(estimator).__name__} by epoch"
+    return finish(chart, title, [], description)
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """A classifier as it is drawn: shade, lines, rings and words."""
+    """The parts of the chart of one classifier: shading, lines, rings and text."""
 
     shade: dict[str, Any]
     lines: list[dict[str, Any]]
@@ -145,8 +147,8 @@ class _Scene:
         points = np.asarray(X, np.float64)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ValueError(
-                f"A boundary is drawn in two dimensions. Got X of shape {points.shape}: choose two "
-                "columns, and fit the classifier to them."
+                f"X must have two features. Got X of shape {points.shape} instead. Choose two "
+                "columns and fit the classifier to them."
             )
         low, high = points.min(axis=0), points.max(axis=0)
         pad = np.where(high > low, 0.08 * (high - low), 1.0)
@@ -176,12 +178,12 @@ class _Scene:
             shade | of,
             [line | of for line in lines],
             [{"x": self.points[i, 0], "y": self.points[i, 1]} | of for i in ringed.tolist()],
-            {"text": f"{told} · {percent(found['accuracy'])} right" if told else ""} | of,
+            {"text": f"{told}, accuracy {percent(found['accuracy'])}" if told else ""} | of,
             found["accuracy"],
         )
 
     def layers(self, frames: Sequence[_Frame]) -> list[Any]:
-        """Shade below, then lines, points and rings; of several frames the chosen one."""
+        """Return the shading, lines, points, rings and text, for the selected frame."""
         left, right, bottom, top = self.box
         x = alt.X("left:Q").title(self.names[0]).scale(domain=[left, right], nice=False, zero=False)
         y = alt.Y("bottom:Q").title(self.names[1])
@@ -234,18 +236,22 @@ class _Scene:
     def words(self, estimator: Any, frame: _Frame) -> str:
         told = f" {counted(frame.ringed, 'support vector')}." if frame.ringed else ""
         return (
-            f"Boundary of {type(_last(estimator)).__name__} between {len(estimator.classes_)} "
-            f"classes: {percent(frame.accuracy)} of {counted(len(self.y), 'row')} right.{told}"
+            f"Decision boundary of {type(_last(estimator)).__name__} for "
+            f"{len(estimator.classes_)} classes. Accuracy {percent(frame.accuracy)} on "
+            f"{counted(len(self.y), 'row')}.{told}"
         )
 
     def _grid(self, points: Array) -> Any:
-        """Points (m, 2) in the shape that X has: an array, or a table with its names."""
+        """Return points (m, 2) as an array, or as a data frame if X is one."""
         return (
             type(self.X)(points, columns=self.X.columns) if hasattr(self.X, "columns") else points
         )
 
     def _shade(self, estimator: Any) -> str:
-        """The colour of the likeliest class, the denser the likelier; transparent at a tie."""
+        """Return an image in the colour of the predicted class.
+
+        The opacity grows with the probability, and ties are almost transparent.
+        """
         left, right, bottom, top = self.box
         height, width = _GRID
         across = left + (right - left) * (np.arange(width) + 0.5) / width
@@ -265,10 +271,11 @@ class _Scene:
         return image(pixels.reshape(height, width, 4))
 
     def _tie(self, estimator: Any) -> Callable[[float], list[Segment]]:
-        """Where two classes score alike, or the last of them so much higher.
+        """Return a function from a margin to the lines on which two classes tie.
 
-        The scores are known at the points of a grid, so that whatever a pipeline does is included.
-        Where they are linear, their values at three corners tell exact lines.
+        The margin is subtracted from the score of the last class first. The scores are computed
+        on a grid of points, so any pipeline can be drawn. If they are linear, their values at
+        three corners give the exact lines.
         """
         left, right, bottom, top = self.box
         height, width = _POINTS
@@ -293,7 +300,7 @@ class _Scene:
 def _boundaries(
     scores: Array, offsets: Array, box: tuple[float, float, float, float]
 ) -> list[Segment]:
-    """The segments within the box on which two classes score alike, and higher than all others."""
+    """Return the segments in the box on which the two highest scores are equal."""
     left, right, bottom, top = box
     walls = [
         (np.array([1.0, 0.0]), -left),
@@ -332,20 +339,20 @@ def _require_classifier(estimator: Any) -> None:
     """Raise unless it is a fitted classifier."""
     if not hasattr(estimator, "predict") or isinstance(estimator, type):
         raise TypeError(
-            "The boundary is that of a fitted classifier of separatrix or scikit-learn, or of a "
+            "The estimator must be a fitted classifier of separatrix or scikit-learn, or a "
             f"pipeline that ends in one. Got {quoted(estimator)} instead."
         )
     check_is_fitted(estimator)
     if not (hasattr(estimator, "classes_") and hasattr(estimator, "decision_function")):
         raise TypeError(
-            "A boundary is where the scores of two classes are equal, and "
-            f"{type(_last(estimator)).__name__} has no classes_ or no decision_function. Give a "
-            "classifier with both, such as LogisticRegression or KernelClassifier."
+            f"{type(_last(estimator)).__name__} has no classes_ or no decision_function, which "
+            "the decision boundary needs. Give a classifier with both, such as "
+            "LogisticRegression or KernelClassifier."
         )
 
 
 def _last(estimator: Any) -> Any:
-    """The classifier at the end of a pipeline, or the estimator itself."""
+    """Return the last step of a pipeline, or the estimator itself."""
     return estimator[-1] if hasattr(estimator, "steps") else estimator
 
 
@@ -355,10 +362,10 @@ def _margin(estimator: Any) -> float:
 
 
 def _support(estimator: Any, X: Any, y: Array) -> Array:
-    """The rows whose loss is not flat: the solution hangs on them."""
+    """Return the support vectors: the rows where the gradient of the loss is not zero."""
     last = _last(estimator)
     rows = estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
-    # Those on the margin count; a solution to so many digits has some of them just beyond it.
+    # Rows on the margin count. Rounding puts some of them just outside, so shrink the scores.
     Z = last._scores(rows) * (1.0 - _ON_THE_MARGIN)
     slopes = last._loss.gradient(np.searchsorted(last.classes_, y), Z)
     return np.flatnonzero((slopes != 0.0).any(axis=(1, 2)))

@@ -16,21 +16,22 @@ from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
 from separatrix.text import counted
 
-_LABELLED = 10  # weights that are named
-_GREY = 300  # others that are drawn
+_LABELLED = 10  # number of weights with a label
+_GREY = 300  # largest number of other weights, in grey
 _WIDTH, _NARROW, _HEIGHT = 440, 330, 300
 
 
 def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -> Any:
-    """Draw the weights of a regularisation path over C.
+    """Draw the weights along a regularisation path as a function of C.
 
     Parameters
     ----------
-    path : of `regularization_path`
-    chosen : a value of C to mark, such as that of a cross-validation
+    path : a result of `regularization_path`
+    chosen : a value of C to mark, such as the one that cross-validation chose
 
-    If the features were standardised the weights are per standard deviation. The ten largest at the
-    end of the path are named, in colour; of several classes each has a chart.
+    If the features were standardised, the weights are per standard deviation. The ten largest
+    weights at the end of the path are blue and have labels. With more than two classes, every class
+    has a chart.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from separatrix import charts, regularization_path
@@ -57,19 +58,20 @@ def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -
     nonzero = path.n_nonzero[order]
     description = (
         f"Weights of {counted(len(names), 'feature')} at {len(Cs)} values of C from "
-        f"{short(float(Cs.min()))} to {short(float(Cs.max()))}; {nonzero[0]:,} of "
-        f"{coefs[0].size:,} are not 0 at the first and {nonzero[-1]:,} at the last."
+        f"{short(float(Cs.min()))} to {short(float(Cs.max()))}. Non-zero weights: {nonzero[0]:,} "
+        f"of {coefs[0].size:,} at the smallest C, {nonzero[-1]:,} at the largest."
     )
-    subtitle = ["A larger C is a weaker penalty."]
+    subtitle = ["A larger C means a weaker penalty."]
     if chosen is not None:
-        subtitle.append(f"Green: the chosen C, {short(chosen)}.")
-    return finish(chart, "Weights along the path", [" ".join(subtitle)], description)
+        subtitle.append(f"Green line: the chosen C, {short(chosen)}.")
+    title = "Weights along the regularisation path"
+    return finish(chart, title, [" ".join(subtitle)], description)
 
 
 def _panel_rows(
     coefs: Array, Cs: Array, names: list[str], panel: str, span: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """Lines (P, d) of one output: the largest named, of the others the largest in grey."""
+    """Return the lines of one output: the largest with labels, others in grey. coefs is (P, d)."""
     last = np.abs(coefs[-1])
     top = np.argsort(-last, kind="stable")
     named = [int(j) for j in top[:_LABELLED] if last[j] > 0.0]
@@ -109,7 +111,7 @@ def _path_layers(
     *,
     per_deviation: bool,
 ) -> Any:
-    x = alt.X("C:Q").title("C").axis(format=".3~g", tickCount=6, grid=False)
+    x = alt.X("C:Q").title("penalty parameter C").axis(format=".3~g", tickCount=6, grid=False)
     x = x.scale(type="log", domain=[float(Cs[0]), float(max(Cs[-1], Cs[0] * 1.01))], nice=False)
     y = alt.Y("value:Q").title("weight per standard deviation" if per_deviation else "weight")
     y = y.scale(domain=list(span), nice=False).axis(format=".6~g", tickCount=6)
@@ -127,7 +129,7 @@ def _path_layers(
             detail="feature:N",
             color=hue,
             opacity=strength,
-            tooltip=["feature:N", "C:Q", alt.Tooltip("value:Q", format=".4g")],
+            tooltip=["feature:N", "C:Q", alt.Tooltip("value:Q", title="weight", format=".4g")],
         ),
         labels.mark_text(align="left", dx=6, limit=150, color=TRAINING).encode(
             x=x, y=y, text="feature:N"

@@ -1,4 +1,4 @@
-"""Why a row was given its class: what every feature adds, as bars or as images."""
+"""The contributions of the features to a prediction, as bars or as images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.chart_data import class_words, data, short
 from separatrix.charts.drawing.png_image import colour
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, finish
 from separatrix.charts.models.weight_images import full_shade, images, signed
@@ -16,37 +16,39 @@ from separatrix.explain import Prediction, Template
 from separatrix.explain.text_tables import cut, wrapped
 from separatrix.text import counted
 
-MOST = 20  # bars
+MOST = 20  # largest number of bars
 _WIDTH, _SIDE = 300, 190
-_LONGEST = 34  # letters of a feature's name
+_LONGEST = 34  # characters of a feature's name
 _KINDS = {"for": TRAINING, "against": VALIDATION, "sum": OTHERS}
 
 
 def contributions(found: Prediction) -> Any:
-    """Draw what the features of a row add to its decision: bars, or images for an image.
+    """Draw the contributions of the features to a prediction: bars, or images for an image.
 
-    `found` is of `explain.prediction`. The bars, those of smaller features, the bias and the
-    threshold included, add up to the margin: the score of the decision less that of the runner-up.
-    Of an image there are its pixels, the weights, and the one times the other.
+    `found` is a result of `explain.prediction`. The bars include the smaller features, the bias and
+    the threshold, and add up to the margin: the score of the predicted class minus the score of the
+    runner-up. For an image, the chart shows the pixels, the weights and their product.
 
     >>> from separatrix import charts, explain
     >>> model = explain.weights([-1, 2, -3], names=["always 1", "positive word", "negative word"])
     >>> chart = charts.contributions(explain.prediction(model, [1, 1, 1]))
-    >>> chart.to_dict()["description"]
-    '0, 2 ahead of 1, at a distance of 0.53452 from the plane. Largest: negative word 3, positive \
-word -2, always 1 1.'
+    >>> chart.to_dict()["description"].partition("Largest contributions: ")[2]
+    'negative word (3), positive word (-2), always 1 (1).'
     """
     chart = _bars(found) if found.template is None else _images(found.template)
-    what = "Bars" if found.template is None else "Pixels"
-    blue = f"{what} in blue speak for {found.decision}, those in orange for {found.runner_up}."
-    largest = ", ".join(f"{part.feature} {short(part.towards)}" for part in found.contributions[:3])
-    description = f"{found.verdict} Largest: {largest}." if largest else found.verdict
-    title = f"Why {cut(str(found.decision), _LONGEST)}"
-    return finish(chart, title, [*wrapped(found.verdict, 84), blue], description)
+    what = "bars" if found.template is None else "pixels"
+    decision, other = (class_words(label) for label in (found.decision, found.runner_up))
+    colours = f"Blue {what} favour {decision}, orange {what} favour {other}."
+    parts = found.contributions[:3]
+    largest = ", ".join(f"{part.feature} ({short(part.towards)})" for part in parts)
+    most = f" Largest contributions: {largest}." if largest else ""
+    title = f"Why the prediction is {cut(decision, _LONGEST)}"
+    lines = [*wrapped(found.verdict, 84), *wrapped(colours, 84)]
+    return finish(chart, title, lines, f"{found.verdict}{most}")
 
 
 def _bars(found: Prediction) -> Any:
-    """The largest contributions, the others as one, the bias, and the sum."""
+    """Return bars for the largest contributions, the sum of the others, the bias and the margin."""
     shown = found.contributions[:MOST]
     rows: list[dict[str, Any]] = [
         {
@@ -59,12 +61,12 @@ def _bars(found: Prediction) -> Any:
     ends = [("bias", found.bias_towards), ("threshold", found.threshold_towards)]
     others = found.hidden + len(found.contributions) - len(shown)
     if others:
-        ends.insert(0, (counted(others, "smaller one"), found.smaller(len(shown))))
+        ends.insert(0, (counted(others, "smaller contribution"), found.smaller(len(shown))))
     ends = [(name, value) for name, value in ends if value or name == "bias"]
     rows += [{"feature": name, "told": name, "towards": value} for name, value in ends]
     for k, row in enumerate(rows):
         row |= {"place": k, "kind": "for" if row["towards"] >= 0.0 else "against"}
-    margin = {"feature": "margin", "told": "margin: the sum", "towards": found.margin}
+    margin = {"feature": "margin", "told": "margin (the sum)", "towards": found.margin}
     rows.append(margin | {"place": len(rows), "kind": "sum"})
     return _bar_chart(rows)
 
@@ -77,7 +79,7 @@ def _bar_chart(rows: list[dict[str, Any]]) -> Any:
     room = 0.22 * (high - low) or 1.0  # for the numbers at the ends of the bars
     span = [low - room if low < 0.0 else 0.0, high + room]
     labels = json.dumps({str(row["place"]): row["told"] for row in rows})
-    x = alt.X("towards:Q").title("towards the decision").scale(domain=span, nice=False)
+    x = alt.X("towards:Q").title("contribution to the margin").scale(domain=span, nice=False)
     y = alt.Y("place:O").title(None)
     y = y.axis(domain=False, ticks=False, labelLimit=260, labelExpr=f"{labels}[datum.label]")
     base = alt.Chart(data(rows)).encode(x=x.axis(tickCount=5, format=".6~g"), y=y)
@@ -85,16 +87,22 @@ def _bar_chart(rows: list[dict[str, Any]]) -> Any:
     hue = hue.scale(domain=list(_KINDS), range=list(_KINDS.values()))
     right, left = (base.transform_filter(f"datum.towards {sign} 0") for sign in (">=", "<"))
     return alt.layer(
-        base.mark_bar().encode(color=hue, tooltip=["told:N", "towards:Q"]),
+        base.mark_bar().encode(
+            color=hue,
+            tooltip=[
+                alt.Tooltip("told:N", title="feature"),
+                alt.Tooltip("towards:Q", title="contribution"),
+            ],
+        ),
         right.mark_text(align="left", dx=4).encode(text="text:N"),
         left.mark_text(align="right", dx=-4).encode(text="text:N"),
     ).properties(width=_WIDTH, height=alt.Step(21))
 
 
 def _images(template: Template) -> Any:
-    """The image, the weights of the decision less the runner-up's, and their products.
+    """Return the image, the difference of the weights of the two classes, and their product.
 
-    The products are of the pixels as the model sees them: standardised, a blank one counts, too.
+    The product uses the prepared pixels. After standardisation, blank pixels are not zero.
     """
     pixels = np.array(template.pixels)
     least, most = float(pixels.min()), float(pixels.max())
@@ -105,8 +113,8 @@ def _images(template: Template) -> Any:
     prepared = not np.allclose(products, pixels * weights, rtol=1e-6, atol=1e-9)
     what = "prepared image × weights" if prepared else "image × weights"
     panels = {
-        "the image": shade,
-        "the weights": signed(weights, full_shade(weights)),
+        "image": shade,
+        "weights": signed(weights, full_shade(weights)),
         what: signed(products, full_shade(products)),
     }
     return images(panels, _SIDE, columns=3)

@@ -1,4 +1,4 @@
-"""A score against the number of training samples."""
+"""Learning curves: a score by the number of training samples."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from separatrix.matrix import Array
 from separatrix.text import counted
 
 _WIDTH, _HEIGHT = 440, 300
-_BAND = (0.1, 0.9)  # of the repeats
+_BAND = (0.1, 0.9)  # quantiles of the repeats
 _KEYS = ("model", "samples", "score")
 _LABEL = 14.0  # pixels between the names of two lines
 
-Curve = dict[int, Array]  # from numbers of samples to the scores of the repeats
+Curve = dict[int, Array]  # number of samples -> scores of the repeats
 
 
 def learning_curves(
     rows: Iterable[Mapping[str, Any]], *, score: str = "accuracy", log_x: bool = True
 ) -> Any:
-    """Draw a score of several models against the number of samples that they were trained on.
+    """Draw a score of several models by the number of training samples.
 
     Parameters
     ----------
-    rows : mappings with "model", "samples" and "score", a number or those of several repeats; rows
-        of the same model and number of samples are repeats as well
-    score : its name; an accuracy is written in per cent
-    log_x : whether the axis of the samples is logarithmic
+    rows : mappings with "model", "samples" and "score" (a number, or the numbers of several
+        repeats). Several rows with the same model and number of samples are repeats too
+    score : name of the score. Scores with "accuracy" in their name are shown in per cent
+    log_x : whether the horizontal axis is logarithmic
 
-    A line is the mean over the repeats, its band the middle 80 % of them.
+    Lines show the mean over the repeats, and bands show the middle 80 % of them.
 
     >>> from separatrix import charts
     >>> rows = [
@@ -43,8 +43,8 @@ def learning_curves(
     ...     {"model": "logistic regression", "samples": 10, "score": 0.6},
     ...     {"model": "logistic regression", "samples": 1000, "score": 0.95},
     ... ]
-    >>> charts.learning_curves(rows).to_dict()["description"][:67]
-    'Accuracy by training samples, 10 to 1,000: naive Bayes 0.75 to 0.9,'
+    >>> charts.learning_curves(rows).to_dict()["description"][:70]
+    'Accuracy for 10 to 1,000 training samples: naive Bayes from 0.75 to 0.'
     """
     curves = _curves(rows)
     names = list(curves)
@@ -55,7 +55,8 @@ def learning_curves(
     span = (low - pad, min(high + pad, 1.0) if accurate and high < 1.0 else high + pad)
     sizes = sorted({size for curve in curves.values() for size in curve})
     form = ".0%" if accurate else ".6~g"
-    x = alt.X("samples:Q").title("training samples").axis(format=",d", values=sizes, grid=False)
+    x = alt.X("samples:Q").title("number of training samples")
+    x = x.axis(format=",d", values=sizes, grid=False)
     ends = [sizes[0], max(sizes[-1], sizes[0] + 1)]
     x = x.scale(type="log" if log_x else "linear", domain=ends, nice=False)
     scale = alt.Scale(domain=list(span), nice=False, zero=False)
@@ -83,9 +84,10 @@ def learning_curves(
     repeats = max(point["repeats"] for point in points)
     subtitle = []
     if repeats > 1:
-        subtitle = [f"Means of up to {repeats:,} repeats; the bands hold 80 % of them."]
+        subtitle = [f"Lines: means of up to {repeats:,} repeats. Bands: the middle 80 % of them."]
     description = _words(points, names, score, sizes)
-    return finish(chart, f"{score.capitalize()} by training samples", subtitle, description)
+    title = f"{score.capitalize()} by number of training samples"
+    return finish(chart, title, subtitle, description)
 
 
 def _curves(rows: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
@@ -94,19 +96,19 @@ def _curves(rows: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
         missing = [key for key in _KEYS if key not in row]
         if missing:
             raise ValueError(
-                f"Every row of learning curves has {', '.join(map(repr, _KEYS))}. Row {k} has no "
+                f"Every row must have {', '.join(map(repr, _KEYS))}. Row {k} has no "
                 f"{missing[0]!r}: it has {', '.join(map(repr, row)) or 'nothing'}."
             )
         scores = np.atleast_1d(np.asarray(row["score"], np.float64)).ravel()
         size = int(row["samples"])
         if size < 1 or not len(scores) or not np.isfinite(scores).all():
             raise ValueError(
-                "A row of learning curves has at least one sample, and one or more finite scores. "
-                f"Row {k} has {row['samples']!r} and {row['score']!r}."
+                "Every row must have at least one sample and one or more finite scores. Row "
+                f"{k} has samples {row['samples']!r} and score {row['score']!r}."
             )
         found.setdefault(str(row["model"]), {}).setdefault(size, []).extend(scores.tolist())
     if not found:
-        raise ValueError("There are no rows to draw learning curves of.")
+        raise ValueError("There are no rows to draw. Give at least one.")
     return {
         name: {size: np.array(scores) for size, scores in curve.items()}
         for name, curve in found.items()
@@ -121,7 +123,7 @@ def _point(scores: Array) -> dict[str, float]:
 def _labels(
     points: list[dict[str, Any]], names: list[str], span: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """The names of the lines, at the height of their ends."""
+    """Return the names of the lines at the heights of their ends, without overlaps."""
     heights = [_HEIGHT * share(_ends(points, name)[1]["score"], span, False) for name in names]
     return [
         {"model": name, "score": at_share(place / _HEIGHT, span, False)}
@@ -137,15 +139,16 @@ def _ends(points: list[dict[str, Any]], name: str) -> tuple[dict[str, Any], dict
 def _words(points: list[dict[str, Any]], names: list[str], score: str, sizes: list[int]) -> str:
     ends = {name: _ends(points, name) for name in names}
     listed = ", ".join(
-        f"{name} {short(first['score'])} to {short(last['score'])}"
+        f"{name} from {short(first['score'])} to {short(last['score'])}"
         for name, (first, last) in ends.items()
     )
-    words = f"{score.capitalize()} by training samples, {sizes[0]:,} to {sizes[-1]:,}: {listed}."
+    title = score.capitalize()
+    words = f"{title} for {sizes[0]:,} to {sizes[-1]:,} training samples: {listed}."
     if len(names) > 1 and len(sizes) > 1:
         tops = [
             max((p for p in points if p["samples"] == size), key=lambda p: float(p["score"]))
             for size in (sizes[0], sizes[-1])
         ]
         told = [f"{p['model']} with {counted(p['samples'], 'sample')}" for p in tops]
-        words += f" The highest is {told[0]} and {told[1]}."
+        words += f" Highest: {told[0]}, {told[1]}."
     return words

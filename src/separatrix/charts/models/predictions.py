@@ -1,4 +1,4 @@
-"""How good predictions are: confusions, ROC, precision and recall, calibration."""
+"""Charts of predictions: confusion matrix, ROC, precision and recall, calibration."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.chart_data import class_words, data, short
 from separatrix.charts.drawing.theme import CLASSES, DASHES, TRAINING, WRONG, finish
 from separatrix.matrix import Array
 from separatrix.metrics import curves, measure, rank, reliability
 from separatrix.text import counted, percent
 
-_CELLS = 30  # classes up to which the cells have their numbers written in
+_CELLS = 30  # largest number of classes with counts printed in the cells
 _SIDE = 300
 
 
 def confusion(y: Any, predicted: Any, classes: Any = None) -> Any:
-    """Draw the confusion matrix: a row for every true class, a column for every predicted one.
+    """Draw the confusion matrix, with true classes in rows and predicted classes in columns.
 
-    The shade is the share of the row; what is right is blue, what is wrong red.
+    The shading shows the fraction of the true class. Correct predictions are blue, errors are red.
 
     >>> from separatrix import charts
     >>> chart = charts.confusion(["a", "a", "b"], ["a", "b", "b"])
     >>> chart.to_dict()["description"]
-    'Confusion matrix of 3 rows and 2 classes: 66.7 % right. Most often, a was taken for b: 1 row.'
+    'Confusion matrix of 3 rows and 2 classes. Accuracy 66.7 %. Most common error: a predicted \
+as b (1 row).'
     """
     y, predicted = np.asarray(y), np.asarray(predicted)
     known = np.union1d(y, predicted) if classes is None else np.asarray(classes)
@@ -41,7 +42,7 @@ def confusion(y: Any, predicted: Any, classes: Any = None) -> Any:
             "predicted": names[k],
             "rows": int(counts[j, k]),
             "share": float(shares[j, k]),
-            "kind": "right" if j == k else "wrong",
+            "kind": "correct" if j == k else "wrong",
         }
         for j in range(len(names))
         for k in range(len(names))
@@ -50,11 +51,16 @@ def confusion(y: Any, predicted: Any, classes: Any = None) -> Any:
     cell = 44 if len(names) <= 6 else 34 if len(names) <= 12 else max(420 // len(names), 4)
     labels = alt.Axis(labelAngle=0 if max(map(len, names)) <= 5 else -40, domain=False, ticks=False)
     base = alt.Chart(data(cells)).encode(
-        x=alt.X("predicted:N").sort(names).title("predicted").axis(labels),
+        x=alt.X("predicted:N").sort(names).title("predicted class").axis(labels),
         y=alt.Y("true:N").sort(names).title("true class").axis(domain=False, ticks=False),
-        tooltip=["true:N", "predicted:N", "rows:Q", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=[
+            alt.Tooltip("true:N", title="true class"),
+            alt.Tooltip("predicted:N", title="predicted class"),
+            "rows:Q",
+            alt.Tooltip("share:Q", title="fraction of the true class", format=".1%"),
+        ],
     )
-    hue = alt.Color("kind:N").scale(domain=["right", "wrong"], range=[TRAINING, WRONG])
+    hue = alt.Color("kind:N").scale(domain=["correct", "wrong"], range=[TRAINING, WRONG])
     layers = [
         base.mark_rect().encode(
             color=hue.legend(alt.Legend(title=None, orient="top")),
@@ -72,41 +78,43 @@ def confusion(y: Any, predicted: Any, classes: Any = None) -> Any:
         ]
         layers[1:] = [layer.encode(text=alt.Text("rows:Q").format(",d")) for layer in layers[1:]]
     chart = alt.layer(*layers).properties(width=cell * len(names), height=cell * len(names))
-    right = f"{percent(found['accuracy'])} of {counted(len(y), 'row')} right"
-    return finish(chart, "Confusions", [f"{right}."], _confusion_words(counts, names, found))
+    subtitle = [f"Accuracy {percent(found['accuracy'])} on {counted(len(y), 'row')}."]
+    words = _confusion_words(counts, [class_words(label) for label in known.tolist()], found)
+    return finish(chart, "Confusion matrix", subtitle, words)
 
 
 def _confusion_words(counts: Array, names: list[str], found: dict[str, Any]) -> str:
     classes = counted(len(names), "class", "classes")
     words = (
-        f"Confusion matrix of {counted(found['rows'], 'row')} and {classes}: "
-        f"{percent(found['accuracy'])} right."
+        f"Confusion matrix of {counted(found['rows'], 'row')} and {classes}. "
+        f"Accuracy {percent(found['accuracy'])}."
     )
     wrong = counts - np.diag(np.diag(counts))
     if wrong.any():
         true, said = np.unravel_index(wrong.argmax(), wrong.shape)
         words += (
-            f" Most often, {names[true]} was taken for {names[said]}: "
-            f"{counted(int(wrong.max()), 'row')}."
+            f" Most common error: {names[true]} predicted as {names[said]} "
+            f"({counted(int(wrong.max()), 'row')})."
         )
     return words
 
 
 def roc(y: Any, scores: Any, classes: Any = None) -> Any:
-    """Draw the share of a class that is found against the share of the others taken for it.
+    """Draw ROC curves: the true positive rate by the false positive rate.
 
     Parameters
     ----------
     y : (n,) labels
-    scores : (n,) for the second of two classes, (n, C) for all, or a mapping from names to such
-    classes : in the order of the scores; those of y, sorted, for None
+    scores : (n,) for the second of two classes, (n, C) for all classes, or a mapping from names of
+        classifiers to such scores
+    classes : the classes in the order of the scores. None means the sorted classes of y
 
-    With more than two classes there is a line for each against the rest.
+    With more than two classes, every class has a curve against all others.
 
     >>> from separatrix import charts
     >>> chart = charts.roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> chart.to_dict()["description"]
-    'ROC curve of 4 rows. Area: class 1 0.75.'
+    'ROC curve of 4 rows. Area under the curve: 0.75 (class 1).'
     """
     lines = _lines(y, scores, classes)
     rows = [
@@ -118,24 +126,26 @@ def roc(y: Any, scores: Any, classes: Any = None) -> Any:
         for name, found, _ in lines
     ]
     words = {name: f"{name} ({short(ranked['roc_auc'])})" for name, _, ranked in lines}
-    chart = _ranked(rows, words, "share of the others taken for it", "share found", "area")
+    area = "area under the curve"
+    chart = _ranked(rows, words, "false positive rate", "true positive rate", area)
     diagonal = alt.Chart(data([{"x": 0.0, "y": 0.0}, {"x": 1.0, "y": 1.0}]))
     guess = diagonal.mark_line(strokeDash=[2, 4], style="quiet").encode(x="x:Q", y="y:Q")
     listed = _listed({name: ranked["roc_auc"] for name, _, ranked in lines})
-    description = f"ROC curve of {counted(len(np.asarray(y)), 'row')}. Area: {listed}."
-    subtitle = [f"{_alone('Area', listed, lines)}Dotted: scores that know nothing."]
-    return finish(alt.layer(guess, chart), "ROC", subtitle, description)
+    n = counted(len(np.asarray(y)), "row")
+    description = f"ROC curve of {n}. Area under the curve: {listed}."
+    subtitle = [*_alone("Area under the curve", listed, lines), "Dotted line: random scores."]
+    return finish(alt.layer(guess, chart), "ROC curve", subtitle, description)
 
 
 def precision_recall(y: Any, scores: Any, classes: Any = None) -> Any:
-    """Draw the share of the answers that is right against the share of the class that is found.
+    """Draw precision-recall curves: the precision by the recall.
 
-    The parameters are those of `roc`.
+    The parameters are the same as in `roc`.
 
     >>> from separatrix import charts
     >>> chart = charts.precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> chart.to_dict()["description"]
-    'Precision-recall curve of 4 rows. Average precision: class 1 0.833.'
+    'Precision-recall curve of 4 rows. Average precision: 0.833 (class 1).'
     """
     lines = _lines(y, scores, classes)
     rows = [
@@ -151,27 +161,29 @@ def precision_recall(y: Any, scores: Any, classes: Any = None) -> Any:
     chart = _ranked(rows, words, "recall", "precision", "average precision")
     listed, n = _listed(each), counted(len(np.asarray(y)), "row")
     description = f"Precision-recall curve of {n}. Average precision: {listed}."
-    told = _alone("Average precision", listed, lines).strip()
-    return finish(chart, "Precision and recall", [told] if told else [], description)
+    subtitle = _alone("Average precision", listed, lines)
+    return finish(chart, "Precision-recall curve", subtitle, description)
 
 
 def calibration(y: Any, probabilities: Any, classes: Any = None, *, bins: int = 10) -> Any:
-    """Draw how often a class comes true against the probability that it was given.
+    """Draw calibration curves: the observed frequency of a class by its predicted probability.
 
     Parameters
     ----------
     y : (n,) labels
-    probabilities : (n,) of the second of two classes, (n, C), or a mapping from names to such
-    classes : in the order of the probabilities; those of y, sorted, for None
-    bins : groups of rows of like probability, as equal in size as ties allow
+    probabilities : (n,) for the second of two classes, (n, C) for all classes, or a mapping from
+        names of classifiers to such probabilities
+    classes : the classes in the order of the probabilities. None means the sorted classes of y
+    bins : number of groups of rows with similar probabilities. The groups have equal sizes, except
+        for ties
 
-    A point is a group: its mean probability, the share that came true, and the range within which
-    that share would lie by chance 19 times of 20 if it were the truth (Wilson's interval).
+    A point shows the mean probability and the observed frequency of a group. The vertical line is
+    the 95 % confidence interval of the frequency (Wilson's interval).
 
     >>> from separatrix import charts
     >>> chart = charts.calibration([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.9], bins=2)
     >>> chart.to_dict()["description"]
-    'Calibration of 4 rows. Mean distance from the truth: class 1 0.25.'
+    'Calibration curve of 4 rows. Expected calibration error: 0.25 (class 1).'
     """
     rows, errors = [], {}
     for name, positive, column in _columns(y, probabilities, classes):
@@ -179,17 +191,20 @@ def calibration(y: Any, probabilities: Any, classes: Any = None, *, bins: int = 
         errors[name] = found["error"]
         rows += [{"line": name, **group} for group in found["groups"]]
     words = {name: f"{name} ({short(value)})" for name, value in errors.items()}
-    hue, _ = _hues(words, "mean distance")
+    hue, _ = _hues(words, "expected calibration error")
     span = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("predicted:Q").scale(span).axis(format="%", tickCount=5).title("probability given"),
+        x=alt.X("predicted:Q")
+        .scale(span)
+        .axis(format="%", tickCount=5)
+        .title("predicted probability"),
         color=hue,
     )
     y_axis = (
-        alt.Y("observed:Q").scale(span).axis(format="%", tickCount=5).title("share that came true")
+        alt.Y("observed:Q").scale(span).axis(format="%", tickCount=5).title("observed frequency")
     )
     tooltip = [
-        "line:N",
+        alt.Tooltip("line:N", title="curve"),
         alt.Tooltip("predicted:Q", format=".3f"),
         alt.Tooltip("observed:Q", format=".3f"),
         "rows:Q",
@@ -202,19 +217,19 @@ def calibration(y: Any, probabilities: Any, classes: Any = None, *, bins: int = 
         base.mark_point(filled=True, size=40, opacity=1).encode(y=y_axis, tooltip=tooltip),
     ).properties(width=_SIDE, height=_SIDE)
     listed, n = _listed(errors), counted(len(np.asarray(y)), "row")
-    description = f"Calibration of {n}. Mean distance from the truth: {listed}."
-    told = _alone("Mean distance", listed, list(errors))
-    subtitle = [f"{told}Dotted: probabilities that are the truth."]
-    return finish(chart, "Calibration", subtitle, description)
+    description = f"Calibration curve of {n}. Expected calibration error: {listed}."
+    told = _alone("Expected calibration error", listed, list(errors))
+    subtitle = [*told, "Dotted line: perfect calibration."]
+    return finish(chart, "Calibration curve", subtitle, description)
 
 
 def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {short(value)}" for name, value in values.items())
+    return ", ".join(f"{short(value)} ({name})" for name, value in values.items())
 
 
-def _alone(what: str, listed: str, lines: Sequence[Any]) -> str:
-    """The number of the only line, which needs no legend."""
-    return f"{what}: {listed}. " if len(lines) == 1 else ""
+def _alone(what: str, listed: str, lines: Sequence[Any]) -> list[str]:
+    """Return a line with the number of a single curve, which has no legend."""
+    return [f"{what}: {listed}."] if len(lines) == 1 else []
 
 
 def _ranked(
@@ -232,7 +247,11 @@ def _ranked(
             order=alt.Order("order:Q"),
             color=hue,
             strokeDash=dash,
-            tooltip=["line:N", alt.Tooltip("x:Q", format=".3f"), alt.Tooltip("y:Q", format=".3f")],
+            tooltip=[
+                alt.Tooltip("line:N", title="curve"),
+                alt.Tooltip("x:Q", title=x, format=".3f"),
+                alt.Tooltip("y:Q", title=y, format=".3f"),
+            ],
         )
         .transform_window(order="row_number()")
         .properties(width=_SIDE, height=_SIDE)
@@ -240,7 +259,7 @@ def _ranked(
 
 
 def _hues(words: dict[str, str], title: str) -> tuple[Any, Any]:
-    """Colour and dash of every line, and a legend that has its number."""
+    """Return the colours and dashes of the lines, with a legend that shows their numbers."""
     names = list(words)
     legend = alt.Legend(
         title=title,
@@ -259,7 +278,7 @@ def _hues(words: dict[str, str], title: str) -> tuple[Any, Any]:
 
 
 def _lines(y: Any, scores: Any, classes: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """For every line its name, the points of its curves and its areas."""
+    """Return the name, the points and the areas of every curve."""
     both = np.array([False, True])
     return [
         (name, curves(positive, column), rank(positive, column, both))
@@ -268,7 +287,7 @@ def _lines(y: Any, scores: Any, classes: Any) -> list[tuple[str, dict[str, Any],
 
 
 def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]]:
-    """For every line its name, which rows are of its class (n,), and their scores (n,)."""
+    """Return, for every curve, its name, the rows of its class (n,) and the scores (n,)."""
     y = np.asarray(y)
     known = np.unique(y) if classes is None else np.asarray(classes)
     number = counted(len(known), "class", "classes")
@@ -277,19 +296,21 @@ def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]
     for model, given in named.items():
         given = np.asarray(given)
         if len(given) != len(y):
-            raise ValueError(f"There are {len(y):,} labels and {len(given):,} rows of scores.")
+            raise ValueError(
+                "Every row must have a label and a score. Got "
+                f"{len(y):,} labels and {len(given):,} rows of scores."
+            )
         if given.ndim == 2 and given.shape[1] == 2:
             given = given[:, 1]
         if given.ndim == 1 and len(known) != 2:
             raise ValueError(
-                f"y has {number}, and there is one score for each row. Give one for each class, "
-                "(n, C)."
+                f"y has {number}, but there is one score per row. Give one score per class, (n, C)."
             )
         columns = {known[-1]: given} if given.ndim == 1 else dict(zip(known.tolist(), given.T))
         if given.ndim == 2 and given.shape[1] != len(known):
             raise ValueError(
-                f"y has {number}, and a row has {counted(given.shape[1], 'score')}. Give a score "
-                "for each class."
+                f"y has {number}, but a row has {counted(given.shape[1], 'score')}. Give one score "
+                "per class."
             )
         for label, column in columns.items():
             positive = y == label
@@ -298,5 +319,5 @@ def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]
                 name = own if not model else model if given.ndim == 1 else f"{model}, {own}"
                 out.append((name, positive, column))
     if not out:
-        raise ValueError("All rows are of one class: there is nothing to tell apart.")
+        raise ValueError("All rows are of one class. The curves need rows of at least two classes.")
     return out

@@ -1,4 +1,4 @@
-"""The path of the weights over the surface of what is minimised."""
+"""The path of two weights over the surface of the objective."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from separatrix.penalty import ElasticNet
 from separatrix.text import counted
 
 _WIDTH, _HEIGHT = 420, 360
-_GRID = (48, 56)  # points at which the surface is measured
-_AT_ONCE = 128  # of them
-_FINER = 6  # pixels of the picture between two of them
-_BANDS = 14
-_DOTS = 50  # epochs that are dots on a path: later ones lie side by side
-_DENSE = 150  # epochs that are all on a path, and points of what comes after
+_GRID = (48, 56)  # grid points at which the objective is evaluated
+_AT_ONCE = 128  # grid points per evaluation
+_FINER = 6  # pixels of the image per grid point
+_BANDS = 14  # levels of the shading
+_DOTS = 50  # epochs drawn as dots; later ones would overlap
+_DENSE = 150  # first epochs, which are all drawn, and number of points for later ones
 
 
 def weight_path(
@@ -40,33 +40,34 @@ def weight_path(
     *,
     output: int = 0,
 ) -> Any:
-    """Train by gradient descent, and draw the way of two weights over the objective.
+    """Train by gradient descent and draw the path of two weights over the objective.
 
     Parameters
     ----------
-    estimator : or several by name that minimise the same objective, fitted or not
-    X, y : the rows to train on
+    estimator : an estimator, fitted or not, or a dictionary of estimators that minimise the same
+        objective
+    X, y : the training rows
     weights : two features, by number or name, or "bias"
-    output : the number of the score that they belong to, where there are several
+    output : number of the score that the weights belong to, if there are several
 
-    The shade is the objective as a function of these two weights, in bands on the scale of the
-    logarithm above its lowest value; all other weights are as they are at the end of the first run.
+    The shading shows the objective as a function of these two weights, on a logarithmic scale
+    above its lowest value. All other weights have their values from the end of the first run.
 
     >>> import numpy as np
     >>> from separatrix import GradientDescentClassifier, charts
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [0, 1, 1]
     >>> model = GradientDescentClassifier(l2=0.1, learning_rate=0.5, epochs=30)
-    >>> charts.weight_path(model, X, y).to_dict()["description"][:51]
-    'Path of x0 and x1 over the objective in 30 epochs: '
+    >>> charts.weight_path(model, X, y).to_dict()["description"][:63]
+    'Path of the weight of x0 and the weight of x1 in 30 epochs. Obj'
     """
     named = dict(estimator) if isinstance(estimator, Mapping) else {"": estimator}
     if not named:
-        raise ValueError("There is no estimator to train.")
+        raise ValueError("There is no estimator to train. Give at least one.")
     for one in named.values():
         if not isinstance(one, GradientDescentClassifier):
             raise TypeError(
-                "The path of the weights is drawn of GradientDescentClassifier, whose epochs can "
-                f"be read off. Got {type(one).__name__}."
+                "The path of the weights needs a GradientDescentClassifier. Got "
+                f"{type(one).__name__} instead."
             )
     first = next(iter(named.values()))
     objective, start = _objective(first, X, y)
@@ -79,21 +80,20 @@ def weight_path(
     chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     subtitle = [_formula(objective)]
     if start.W.size + start.b.size * objective.bias > 2:
-        subtitle.append("All other weights as they are at the end of the first run.")
+        subtitle.append("All other weights have their values from the end of the first run.")
     ends = "; ".join(
         f"{name + ' ' if name else ''}from {short(float(P[0]))} to {short(float(P[-1]))}"
         for name, (_, _, P) in paths.items()
     )
     epochs = counted(max(int(one.epochs) for one in named.values()), "epoch")
-    description = (
-        f"Path of {axes.names[0]} and {axes.names[1]} over the objective in {epochs}: {ends}."
-    )
+    described = " and the ".join(axes.names)
+    description = f"Path of the {described} in {epochs}. Objective: {ends}."
     return finish(chart, "Path of two weights over the objective", subtitle, description)
 
 
 @dataclass(frozen=True)
 class _Axes:
-    """Where the two weights are: rows of W, None for the bias; and their output."""
+    """The two weights: their rows of W (None for the bias), their output and their names."""
 
     features: tuple[int | None, int | None]
     output: int
@@ -104,23 +104,25 @@ class _Axes:
         cls, weights: tuple[int | str, int | str], output: int, names: list[str], like: Model
     ) -> _Axes:
         if len(weights) != 2:
-            raise ValueError(f"Two weights are drawn. Got {len(weights)}.")
+            raise ValueError(f"The 'weights' parameter must have two entries. Got {len(weights)}.")
         if not 0 <= output < like.n_outputs:
-            raise ValueError(f"There are {like.n_outputs} outputs, from 0 on. Got {output}.")
+            raise ValueError(
+                f"The 'output' parameter must be from 0 to {like.n_outputs - 1}. Got {output}."
+            )
         found = [_feature(weight, names) for weight in weights]
         if found[0] == found[1]:
-            raise ValueError(f"Two different weights are drawn. Got {weights[0]!r} twice.")
-        words = ["bias" if j is None else names[j] for j in found]
+            raise ValueError(f"The two weights must be different. Got {weights[0]!r} twice.")
+        words = ["bias" if j is None else f"weight of {names[j]}" for j in found]
         return cls((found[0], found[1]), output, (words[0], words[1]))
 
     def of_model(self, model: Model) -> Array:
-        """The two weights of each model (B, 2)."""
+        """Return the two weights of each model (B, 2)."""
         k = self.output
         columns = [model.b[:, k] if j is None else model.W[j, :, k] for j in self.features]
         return np.stack(columns, axis=1).astype(np.float64)
 
     def put(self, model: Model, points: Array) -> Model:
-        """Models (B,) like the one given, but for these two weights (B, 2)."""
+        """Return B copies of a model with the two weights replaced by points (B, 2)."""
         out = Model(
             np.repeat(model.W, len(points), axis=1), np.repeat(model.b, len(points), axis=0)
         )
@@ -138,15 +140,17 @@ def _feature(weight: int | str, names: list[str]) -> int | None:
     if isinstance(weight, str):
         if weight not in names:
             known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-            raise ValueError(f"There is no feature {weight!r}. Known: {known}, and 'bias'.")
+            raise ValueError(f"There is no feature {weight!r}. Choose from {known} and 'bias'.")
         return names.index(weight)
     if not 0 <= weight < len(names):
-        raise ValueError(f"There are {len(names)} features, from 0 on. Got {weight}.")
+        raise ValueError(
+            f"The number of a feature must be from 0 to {len(names) - 1}. Got {weight}."
+        )
     return int(weight)
 
 
 def _objective(estimator: GradientDescentClassifier, X: Any, y: Any) -> tuple[Objective, Model]:
-    """What is minimised, and where training starts."""
+    """Return the objective and the starting weights of an estimator."""
     data_ = make_dataset(copy(estimator), X, y, None)
     task = estimator._make_task(data_)
     penalty = ElasticNet(task.l1, task.l2, task.factors, task.bias_factor)
@@ -157,18 +161,18 @@ def _objective(estimator: GradientDescentClassifier, X: Any, y: Any) -> tuple[Ob
 def _path(
     estimator: GradientDescentClassifier, X: Any, y: Any, axes: _Axes, objective: Objective
 ) -> tuple[Array, Model, Array]:
-    """The two weights at some epochs, from the start on; the last model; the objective's values."""
+    """Return the two weights at some epochs, the last model and the values of the objective."""
     own, start = _objective(estimator, X, y)
     if _formula(own) != _formula(objective):
         raise ValueError(
-            "Paths are drawn over one surface, and the estimators minimise different objectives: "
+            "All estimators must minimise the same objective. These are different objectives: "
             f"{_formula(objective)}; {_formula(own)}."
         )
-    # One after the other at first: a path that swings from epoch to epoch must be seen to.
+    # Keep all of the first epochs, so that oscillations from epoch to epoch are visible.
     last = int(estimator.epochs)
     sparse = np.geomspace(min(_DENSE, last), last, _DENSE).round().astype(int)
     epochs = np.union1d(np.arange(1, min(_DENSE, last) + 1), sparse)
-    # They differ in nothing but their epochs, and are one run that is read off several times.
+    # The models differ only in the number of epochs, so fit_many trains them as one run.
     models = fit_many([clone(estimator).set_params(epochs=int(e)) for e in epochs], X, y)
     all_models = Model.stack([start, *(m._model().astype(np.float64) for m in models)])
     points = axes.of_model(all_models)
@@ -184,7 +188,7 @@ def _formula(objective: Objective) -> str:
 def _box(points: Array) -> tuple[float, float, float, float]:
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = (low + high) / 2.0, np.maximum((high - low) / 2.0, 1e-3)
-    # As high as wide, or nearly: a path that goes straight has no width of its own.
+    # Limit the ratio of the sides: a straight path would have no width.
     half = 1.35 * np.maximum(half, 0.35 * half.max())
     (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
     return left, right, bottom, top
@@ -193,7 +197,7 @@ def _box(points: Array) -> tuple[float, float, float, float]:
 def _values(
     objective: Objective, base: Model, axes: _Axes, box: tuple[float, float, float, float]
 ) -> Array:
-    """The objective on a grid over the box, the highest line first."""
+    """Return the objective on a grid over the box, from top to bottom."""
     grid = np.stack(np.meshgrid(*_places(box)), axis=-1).reshape(-1, 2)
     parts = [
         objective.value(axes.put(base, grid[k : k + _AT_ONCE]))
@@ -203,7 +207,7 @@ def _values(
 
 
 def _places(box: tuple[float, float, float, float]) -> tuple[Array, Array]:
-    """The middles of the columns of the grid, and of its lines, from the top on."""
+    """Return the centres of the columns, and of the lines from top to bottom."""
     left, right, bottom, top = box
     height, width = _GRID
     across = left + (right - left) * (np.arange(width) + 0.5) / width
@@ -225,12 +229,12 @@ def _shade(values: Array, box: tuple[float, float, float, float], axes: _Axes) -
 
 
 def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:
-    """A cross at the lowest place; none if that is at the rim, and lower ones lie beyond it."""
+    """Draw a cross at the lowest grid point, unless it is at the border of the box."""
     line, column = np.unravel_index(values.argmin(), values.shape)
     if line in (0, values.shape[0] - 1) or column in (0, values.shape[1] - 1):
         return []
     across, up = _places(box)
-    words = f"lowest: {short(float(values.min()))}"
+    words = f"lowest objective: {short(float(values.min()))}"
     place = alt.Chart(data([{"x": across[column], "y": up[line], "words": words}]))
     place = place.encode(x="x:Q", y="y:Q")
     return [
@@ -242,7 +246,7 @@ def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:
 
 
 def _sides(names: tuple[str, str], box: tuple[float, float, float, float]) -> tuple[Any, Any]:
-    """Axes over a box that an image fills."""
+    """Return the axes of the box that the image fills."""
     left, right, bottom, top = box
     axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
     scales = (
@@ -268,7 +272,12 @@ def _lines(paths: Mapping[str, tuple[Array, Model, Array]]) -> list[Any]:
         x="x:Q",
         y="y:Q",
         color=alt.Color("run:N").scale(domain=names, range=shades).legend(legend),
-        tooltip=["run:N", "x:Q", "y:Q", alt.Tooltip("value:Q", title="objective", format=".4g")],
+        tooltip=[
+            "run:N",
+            alt.Tooltip("x:Q", title="horizontal"),
+            alt.Tooltip("y:Q", title="vertical"),
+            alt.Tooltip("value:Q", title="objective", format=".4g"),
+        ],
     )
     dash = alt.StrokeDash("run:N").scale(domain=names, range=dashes).legend(legend)
     starts = base.transform_filter(alt.datum.end == "start")

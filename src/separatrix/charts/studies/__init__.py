@@ -1,1 +1,1 @@
-"""Charts of studies: many configurations side by side."""
+"""Charts of studies, which compare many configurations."""

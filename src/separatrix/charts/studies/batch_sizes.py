@@ -1,4 +1,4 @@
-"""Batch, mini-batch and stochastic descent on one chart."""
+"""Batch, mini-batch and stochastic gradient descent in one chart."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def batches(
     log_x: bool = False,
     log_y: bool = False,
 ) -> Any:
-    """Draw the training loss of descent by all rows at once, by some, and by one at a time.
+    """Draw the training loss of batch, mini-batch and stochastic gradient descent.
 
     Parameters
     ----------
-    runs : the facts of a study in which batch_size varies, of which the best configuration of each
-        is drawn; or histories by batch size, None for all rows
-    rows : how many rows were trained on; not needed for a study
-    by : the horizontal axis: "epochs", "rows" that were seen, or "updates" of the weights
+    runs : the facts of a study that varies batch_size (the best configuration of every batch size
+        is drawn), or a mapping from batch sizes to histories, with None for all rows
+    rows : number of training rows; not needed for a study
+    by : the horizontal axis: "epochs", "rows" (processed so far) or "updates" (of the weights)
     log_x, log_y : whether the axes are logarithmic
 
     >>> from sklearn.datasets import load_iris
@@ -44,37 +44,40 @@ def batches(
     >>> sizes = [None, 15, 1]
     >>> models = fit_many([GradientDescentClassifier(batch_size=m) for m in sizes], X, y)
     >>> chart = charts.batches({m: f.history_ for m, f in zip(sizes, models)}, len(y))
-    >>> chart.to_dict()["description"][:65]
-    'Training loss by epochs. At the end: batch (all 150 rows) 0.707, '
+    >>> chart.to_dict()["description"][:68]
+    'Training loss by epochs. Final values: batch (all 150 rows) 0.707, m'
     """
     if by not in AXES:
         known = ", ".join(repr(name) for name in AXES)
-        raise ValueError(f"The axis is one of {known}. Got {by!r} instead.")
+        raise ValueError(f"The 'by' parameter must be one of {known}. Got {by!r} instead.")
     if isinstance(runs, StudyFacts):
         rows = runs.data.rows["train"]
         histories = _best_of_each(runs)
     else:
         histories = dict(runs)
     if rows is None:
-        raise ValueError("How many rows were trained on? Give rows, the length of y.")
+        raise ValueError("Histories need the number of training rows. Give rows=len(y).")
     if not histories:
-        raise ValueError("There are no histories to draw.")
+        raise ValueError("There are no histories to draw. Give at least one.")
     lines = [
         _line(size, histories[size], rows, by, log_x)
         for size in sorted(histories, key=lambda m: -(m or rows))
     ]
     chart = _chart(lines, by, log_x, log_y)
     ends = ", ".join(f"{line['run']} {short(line['value'][-1])}" for line in lines)
-    title = {"epochs": "epochs", "rows": "rows seen", "updates": "updates of the weights"}[by]
-    description = f"Training loss by {title}. At the end: {ends}."
-    return finish(chart, "Batch, mini-batch and stochastic descent", [], description)
+    title = {"epochs": "epochs", "rows": "rows processed", "updates": "weight updates"}[by]
+    description = f"Training loss by {title}. Final values: {ends}."
+    return finish(chart, "Batch, mini-batch and stochastic gradient descent", [], description)
 
 
 def _best_of_each(facts: StudyFacts) -> dict[int | None, History]:
-    """For every batch size the history of the configuration of the lowest training loss."""
+    """Return, for every batch size, the history of the configuration with the lowest loss."""
     if "batch_size" not in facts.varied:
         varied = ", ".join(facts.varied) or "nothing"
-        raise ValueError(f"The study {facts.name!r} does not vary batch_size: it varies {varied}.")
+        raise ValueError(
+            f"This chart needs a study that varies batch_size. The study {facts.name!r} varies "
+            f"{varied}."
+        )
     best: dict[int | None, Row] = {}
     for row in facts.rows:
         if row.state == "done" and not row.diverged:
@@ -109,7 +112,7 @@ def _chart(lines: list[dict[str, Any]], by: str, log_x: bool, log_y: bool) -> An
     span = (span[0] / 1.1, span[1] * 1.1) if log_y else (min(0.0, span[0]), span[1] * 1.05)
     start = min(int(line["at"][0]) for line in lines)
     end = max(int(line["at"][-1]) for line in lines)
-    title = {"epochs": "epoch", "rows": "rows seen", "updates": "updates of the weights"}[by]
+    title = {"epochs": "epoch", "rows": "rows processed", "updates": "weight updates"}[by]
     x = alt.X("at:Q").title(title).axis(format=",d", tickCount=5, grid=False)
     x = x.scale(type="log" if log_x else "linear", domain=[start if log_x else 0, end], nice=False)
     y = alt.Y("value:Q").title("training loss").axis(format=".6~g", tickCount=5)
@@ -122,14 +125,21 @@ def _chart(lines: list[dict[str, Any]], by: str, log_x: bool, log_y: bool) -> An
             x=x,
             y=y,
             **_kinds([line["run"] for line in lines]),
-            tooltip=["run:N", "at:Q", alt.Tooltip("value:Q", format=".4g")],
+            tooltip=[
+                "run:N",
+                alt.Tooltip("at:Q", title=title),
+                alt.Tooltip("value:Q", title="training loss", format=".4g"),
+            ],
         )
         .properties(width=_WIDTH, height=_HEIGHT)
     )
 
 
 def _kinds(names: list[str]) -> dict[str, Any]:
-    """Blue, the fewer rows a step the thinner and lighter: such lines swing most."""
+    """Return the encodings of the lines: thinner and lighter for smaller batches.
+
+    Small batches oscillate most, and thick lines would hide the others.
+    """
     steps = np.linspace(0.0, 1.0, len(names)) if len(names) > 1 else np.zeros(1)
     shades = (1.0 - steps[:, None]) * colour(TRAINING) + steps[:, None] * colour(_LIGHT)
     hues = ["#" + "".join(f"{round(255 * part):02x}" for part in shade) for shade in shades]

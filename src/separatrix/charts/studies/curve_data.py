@@ -1,4 +1,4 @@
-"""The curves that `training_curves` draws: configurations of a study, or histories with names."""
+"""The curves that `training_curves` draws, from a study or from named histories."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from separatrix.training.history import History
 
 @dataclass(frozen=True, eq=False)
 class TrainingCurve:
-    """A configuration with its histories, one for every seed.
+    """A configuration and its histories, one for every random seed.
 
     Attributes
     ----------
-    number : of the configuration in its study
-    label, words : what it is called in a picture and in a sentence
-    best_epoch : of the lowest validation loss, of several seeds the median; None if there is none
-    best : whether it is the best of all
-    diverged : how, in words; "" if no seed did
-    diverged_seeds : how many seeds did
+    number : number of the configuration in its study
+    label : short name, with the values only, such as "0.1 · 0.9"
+    words : full name, such as "learning rate 0.1, momentum 0.9"
+    best_epoch : epoch of the lowest validation loss (median over the seeds), or None
+    best : whether it is the best configuration
+    diverged : how it diverged, such as "diverged at epoch 10"; "" if no seed diverged
+    diverged_seeds : number of seeds that diverged
     """
 
     number: int
@@ -41,21 +42,21 @@ class TrainingCurve:
 
     @property
     def ring_epoch(self) -> int | None:
-        """The best epoch of the first seed, whose line is marked."""
+        """The best epoch of the first seed, whose line gets the mark."""
         return _best_epoch(self.histories[0])
 
     @property
     def epochs(self) -> int:
-        """The epochs made, of several seeds the median."""
+        """The number of epochs (median over the seeds)."""
         return median_low(history.epochs for history in self.histories)
 
     @property
     def merit(self) -> float:
-        """The lowest validation loss, or training loss without one; infinite if it diverged."""
+        """The lowest validation loss, else the lowest training loss; infinite if it diverged."""
         return math.inf if self.diverged else _lowest(self.histories[0])
 
     def last(self, field: str) -> float:
-        """The last value measured, of several seeds the mean."""
+        """Return the last measured value (mean over the seeds)."""
         return sum(_last(history[field]) for history in self.histories) / len(self.histories)
 
 
@@ -63,34 +64,34 @@ CurveSource = StudyFacts | Mapping[str, History] | History
 
 
 def curves_of(given: CurveSource) -> list[TrainingCurve]:
-    """The curves of a study, of histories by name, or of one history.
+    """Return the curves of a study, of named histories, or of one history.
 
-    Configurations of a study that differ only in their epochs are beginnings of one curve, which
-    is taken once: as far as the best of all goes, where that is one of them, or the longest.
+    Configurations of a study that differ only in the number of epochs share one curve. It ends
+    with the best configuration of the study if that is one of them, and with the longest otherwise.
     """
     if isinstance(given, StudyFacts):
         return _of_study(given)
-    named: Any = {"the run": given} if isinstance(given, History) else given
+    named: Any = {"training run": given} if isinstance(given, History) else given
     if not isinstance(named, Mapping) or not all(isinstance(h, History) for h in named.values()):
         raise TypeError(
-            "Curves are drawn of the facts of a study, of a history, or of histories by name: "
-            f"{{'rate 0.1': model.history_}}. Got {type(given).__name__} instead."
+            "Curves need the facts of a study, a history, or a dictionary of histories such as "
+            f"{{'learning rate 0.1': model.history_}}. Got {type(given).__name__} instead."
         )
     if not named:
-        raise ValueError("There are no histories to draw.")
+        raise ValueError("There are no histories to draw. Give at least one.")
     return _of_histories(named)
 
 
 def label_names(facts: StudyFacts) -> list[str]:
-    """What a curve's label tells, in its order: all parameters that vary but the epochs."""
+    """Return the parameters in the label of a curve: all that vary, except the epochs."""
     return [name for name in facts.varied if name != "epochs"]
 
 
 def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
     if not facts.histories:
         raise ValueError(
-            f"The facts of the study {facts.name!r} have no histories: either none of its runs is "
-            "done yet, or they were read with histories=False."
+            f"The facts of the study {facts.name!r} have no histories: either none of its runs has "
+            "finished, or the facts were read with histories=False."
         )
     names = label_names(facts)
     groups: dict[tuple[str, ...], list[Row]] = {}
@@ -106,7 +107,8 @@ def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
         out.append(
             TrainingCurve(
                 number=told.number,
-                label=" · ".join(_short(name, value) for name, value in own.items()) or "the run",
+                label=" · ".join(_short(name, value) for name, value in own.items())
+                or "training run",
                 words=describe_configuration(own) or "the only configuration",
                 histories=facts.histories[told.number],
                 best_epoch=told.best_epoch,
@@ -166,5 +168,5 @@ def _lowest(history: History) -> float:
 
 
 def best_curve(curves: Sequence[TrainingCurve]) -> TrainingCurve | None:
-    """The best curve, if there is one."""
+    """Return the best curve, or None."""
     return next((curve for curve in curves if curve.best), None)

@@ -1,4 +1,4 @@
-"""A measure of a study over two of its parameters, with the limit of stability."""
+"""A heatmap of a study over two parameters, with the limit of the stable learning rates."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from separatrix.charts.drawing.theme import CHOSEN, WRONG, finish
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
 from separatrix.text import counted, percent, value_words
 
-_LINES = "momentum"  # of the map, one if it does not vary
-_TEXT = 16  # columns up to which the cells have their numbers written in
+_LINES = "momentum"  # default parameter of the vertical axis
+_TEXT = 16  # largest number of columns with values printed in the cells
 
 
 def rates(
@@ -28,18 +28,19 @@ def rates(
     x: str = "learning_rate",
     y: str = _LINES,
 ) -> Any:
-    """Draw a measure after the last epoch as a map over learning rate and momentum.
+    """Draw a heatmap of a measure after the last epoch over learning rate and momentum.
 
     Parameters
     ----------
-    facts : of a study
-    measure : "train_loss", "train_accuracy", "val_loss" or "val_accuracy"; the validation loss, or
-        the training loss without one, for ""
-    x, y : the parameters of the axes; one that does not vary makes one row
+    facts : the facts of a study
+    measure : "train_loss", "train_accuracy", "val_loss" or "val_accuracy"; "" means the validation
+        loss, or the training loss if there are no validation rows
+    x, y : the parameters of the axes. The heatmap has one line if `y` does not vary
 
-    A cell has the best value of all configurations in it, and is red if all of them diverged. The
-    line is the rate up to which descent is stable by the data alone, 2/L or 2(1 + momentum)/L. The
-    best configuration is framed in green.
+    A cell shows the best value of its configurations, and is red if all of them diverged. The
+    dashed line marks the largest learning rate that is stable everywhere: 2/L without momentum and
+    2(1 + momentum)/L with momentum, where L bounds the curvature of the loss. The best
+    configuration has a green frame.
 
     >>> from separatrix import GradientDescentClassifier, Study, charts
     >>> study = Study("map", GradientDescentClassifier(), {"learning_rate": [0.1, 0.01, 0.001]})
@@ -52,7 +53,9 @@ def rates(
     measure = measure or ("val_loss" if done[0].last.get("val_loss") is not None else "train_loss")
     grid = _Grid(measure, x, y, _values(done, x), _values(done, y))
     if all(row.last.get(measure) is None for row in done):
-        raise ValueError(f"The study {facts.name!r} has not measured {measure}.")
+        raise ValueError(
+            f"The study {facts.name!r} did not measure {measure}. Choose another measure."
+        )
     cells = _cells(grid, done)
     limit = _limit(grid, done) if x == "learning_rate" else []
     chart = alt.layer(*_map(grid, cells), *limit, *_numbers(grid, cells)).properties(
@@ -66,7 +69,7 @@ def rates(
 
 @dataclass(frozen=True)
 class _Grid:
-    """What is drawn over which values: the columns are of x, the lines of y."""
+    """The measure, and the values of x (columns) and y (lines)."""
 
     measure: str
     x: str
@@ -83,21 +86,21 @@ class _Grid:
         """Whether there is room for numbers in the cells."""
         return len(self.columns) <= _TEXT
 
-    # Numbered places and not names: the limit lies between two of them.
+    # The axes are numbered, not named, because the limit lies between two columns.
     def across(self, field: str) -> Any:
-        """The axis of the columns."""
+        """Return the axis of the columns."""
         return _axis(alt.X(field), self.columns, self.x)
 
     def up(self, field: str) -> Any:
-        """The axis of the lines; there is none if nothing varies."""
+        """Return the axis of the lines, which is hidden if there is no such parameter."""
         axis = _axis(alt.Y(field), self.lines, self.y)
         return axis.axis(None) if self.lines == [None] else axis
 
     def scale(self, values: Sequence[float]) -> tuple[tuple[float, float], bool]:
-        """The range of the colours, and whether it is logarithmic.
+        """Return the range of the colours, and whether it is logarithmic.
 
-        The few lowest and highest values share the colour of their neighbours: one alone, such as a
-        loss of 1e-16, would take all colours for itself.
+        The range spans the quantiles from 5 % to 95 %. Otherwise a single extreme value, such as a
+        loss of 1e-16, would leave almost the same colour for all others.
         """
         if not values:
             return (0.0, 1.0), False
@@ -106,7 +109,7 @@ class _Grid:
 
 
 def _cells(grid: _Grid, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One cell for every pair of values that occurs, with the best of its configurations."""
+    """Return a cell with the best value for every pair of parameter values that occurs."""
     sign = -1.0 if grid.high_is_good else 1.0
     groups: dict[tuple[int, int], list[Row]] = {}
     for row in rows:
@@ -172,7 +175,7 @@ def _map(grid: _Grid, cells: Sequence[dict[str, Any]]) -> list[Any]:
 
 
 def _numbers(grid: _Grid, cells: Sequence[dict[str, Any]]) -> list[Any]:
-    """The values, written into their cells if there is room for them."""
+    """Print the values in the cells if there is room for them."""
     if not grid.written:
         return []
     span, log = grid.scale([cell["value"] for cell in cells if cell["value"] is not None])
@@ -181,7 +184,7 @@ def _numbers(grid: _Grid, cells: Sequence[dict[str, Any]]) -> list[Any]:
         kind = "diverged"
         if cell["value"] is not None:
             place = share(max(cell["value"], span[0]), span, log)
-            # White on the dark half of the colours, black on the light one, in either theme.
+            # White on dark cells, black on light cells, in both themes.
             kind = "white" if (place > 0.5) == grid.high_is_good else "black"
         rows.append({**cell, "kind": kind})
     base = alt.Chart(data(rows)).encode(
@@ -214,13 +217,13 @@ def _axis(channel: Any, values: list[Any], name: str) -> Any:
 
 
 def _limit(grid: _Grid, rows: Sequence[Row]) -> list[Any]:
-    """The stable rate of every line, as a stair through the map."""
+    """Draw the largest stable learning rate of every line as a staircase."""
     points: list[dict[str, Any]] = []
     for line, value in enumerate(grid.lines):
         same = [row for row in rows if row.parameters.get(grid.y) == value]
         known = [row.stable_rate for row in same if row.stable_rate is not None]
         if known:
-            # On the border after the last column that is stable: a line through it would hide it.
+            # On the border to the right of the last stable column, where it hides no value.
             place = sum(rate <= min(known) for rate in grid.columns) - 0.5
             for height in (line - 0.5, line + 0.5):
                 corner = {"at": place, "height": height, "rate": min(known), "corner": len(points)}
@@ -231,7 +234,7 @@ def _limit(grid: _Grid, rows: Sequence[Row]) -> list[Any]:
         x=grid.across("at:Q"),
         y=grid.up("height:Q"),
         order="corner:Q",
-        tooltip=[alt.Tooltip("rate:Q", title="stable rate", format=".3g")],
+        tooltip=[alt.Tooltip("rate:Q", title="largest stable learning rate", format=".3g")],
     )
     words = alt.Chart(data([{"at": points[-1]["at"], "text": "stable up to here"}]))
     return [
@@ -262,13 +265,15 @@ def _subtitle(facts: StudyFacts, rows: Sequence[Row], axes: tuple[str, str]) -> 
     out = []
     others = [name.replace("_", " ") for name in facts.varied if name not in axes]
     if others:
-        out.append(f"Each cell: the best over {', '.join(others)}.")
+        out.append(f"Cells: best over all values of {' and '.join(others)}.")
+    if any(row.mark == "best" for row in rows):
+        out = [" ".join([*out, "Green frame: best configuration."])]
     stable = [row.stable_rate for row in rows if row.stable_rate is not None]
     if axes[0] == "learning_rate" and stable:
         low, high = min(stable), max(stable)
         words = short(low) if high < 1.001 * low else f"{short(low)} to {short(high)}"
-        out.append(f"Stable by the data alone up to a rate of {words}.")
-    return [" ".join(out)] if out else []
+        out.append(f"Dashed line: largest learning rate that is stable everywhere ({words}).")
+    return out
 
 
 def _description(grid: _Grid, cells: Sequence[dict[str, Any]], shown: str) -> str:
@@ -290,19 +295,19 @@ def _description(grid: _Grid, cells: Sequence[dict[str, Any]], shown: str) -> st
 def _require(facts: StudyFacts, measure: str, x: str, y: str) -> None:
     if measure and measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
-        raise ValueError(f"The map shows one of {known}. Got {measure!r} instead.")
+        raise ValueError(f"The 'measure' parameter must be one of {known}. Got {measure!r}.")
     if not any(row.state == "done" for row in facts.rows):
-        raise ValueError(f"No configuration of the study {facts.name!r} is done yet.")
+        raise ValueError(f"No configuration of the study {facts.name!r} has finished yet.")
     if x not in facts.varied:
         varied = ", ".join(facts.varied) or "nothing"
         raise ValueError(
-            f"The study {facts.name!r} does not vary {x}: it varies {varied}. Name the parameters "
-            "of the axes by x and y."
+            f"The study {facts.name!r} does not vary {x}: it varies {varied}. Choose the "
+            "parameters of the axes with x and y."
         )
     lines = [*facts.grid, *facts.parameters, _LINES]
     if y not in lines:
         allowed = ", ".join(dict.fromkeys(repr(name) for name in lines if name != x))
         raise ValueError(
-            f"The lines of the map are those of a parameter of the study {facts.name!r}, one of "
-            f"{allowed}. Got y={y!r} instead."
+            f"The 'y' parameter must be a parameter of the study {facts.name!r}: one of {allowed}. "
+            f"Got y={y!r} instead."
         )

@@ -1,4 +1,4 @@
-"""Loss and accuracy over the epochs."""
+"""Training curves: loss, accuracy, objective or gradient norm by epoch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import data, short, thinned
+from separatrix.charts.drawing.chart_data import data, thinned
 from separatrix.charts.drawing.positions import at_share, share, spread
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.charts.studies.curve_data import (
@@ -16,13 +16,19 @@ from separatrix.charts.studies.curve_data import (
     TrainingCurve,
     best_curve,
     curves_of,
-    label_names,
+)
+from separatrix.charts.studies.curve_words import (
+    FEW,
+    LONGEST,
+    description,
+    front_runs,
+    labels_fit,
+    panel_titles,
+    subtitle,
 )
 from separatrix.matrix import Array
-from separatrix.study.results.facts import StudyFacts
-from separatrix.text import counted
 
-# What is drawn: the field of each part, and how a value is written.
+# For every measure: the fields of a history to draw, and the number format of the axis.
 MEASURES = {
     "loss": ({"training": "train_loss", "validation": "val_loss"}, ".6~g"),
     "accuracy": ({"training": "train_accuracy", "validation": "val_accuracy"}, ".0%"),
@@ -30,8 +36,7 @@ MEASURES = {
     "gradient norm": ({"training": "gradient_norm"}, ".6~g"),
 }
 LAYOUTS = ("auto", "multiples", "overlaid")
-FEW = 12  # runs that can be told apart on one chart, and be small charts without scrolling
-PANELS = 24
+PANELS = 24  # largest number of small charts
 COLOURS = {
     "training": TRAINING,
     "validation": VALIDATION,
@@ -39,11 +44,12 @@ COLOURS = {
     "diverged": WRONG,
     "best epoch": CHOSEN,
 }
-_POINTS, _LEAST, _ALL_POINTS = 200, 16, 24_000  # of one line, at least of one, of a chart
+# Largest and smallest number of points of one line, and largest number of points of a chart.
+_POINTS, _LEAST, _ALL_POINTS = 200, 16, 24_000
 _LABEL = 12.0  # pixels between two labels
-_LONGEST = 24  # letters of a label beside a chart of full width
-# How far beyond what most runs need, or the best, an axis goes: a few that are further off leave
-# the picture instead of squeezing all others.
+_NARROW, _WIDE = 34, 50  # characters of a heading above a small and a large chart
+# An axis ends at these multiples of the range of most runs, or of the best one. A few runs far
+# outside leave the chart, so that the others are not compressed into a corner.
 _HIGHER, _WIDER, _DEEPER = 1.5, 2.0, 1e-8
 
 
@@ -56,25 +62,25 @@ def curves(
     log_y: bool = False,
     chosen: Sequence[int] | None = None,
 ) -> Any:
-    """Draw a measure of every run over its epochs, training beside validation.
+    """Draw a measure of every run by epoch, for training and validation rows.
 
     Parameters
     ----------
-    runs : the facts of a study, a history, or histories by name
+    runs : the facts of a study, a history, or a dictionary of histories
     measure : "loss", "accuracy", "objective" or "gradient norm"
-    layout : "multiples", a small chart for every run (of very many, the best ones), or "overlaid",
-        all on one; "auto" for the former with up to 12 runs
+    layout : "multiples" (a small chart for every run, or for the best 24), "overlaid" (all runs in
+        one chart) or "auto" ("multiples" for up to 12 runs)
     log_x, log_y : whether the axes are logarithmic
-    chosen : numbers of the runs in colour where there are more than 12; the best for None
+    chosen : numbers of the runs to draw in colour if there are more than 12; None means the best
 
-    The best epoch is that of the lowest validation loss. Diverged runs are red up to where they
-    leave the picture. Lines of many epochs keep the lows and highs of every stretch.
+    A ring marks the best epoch, which has the lowest validation loss. Diverged runs are red, with a
+    cross where they leave the chart. Long lines are thinned but keep their minima and maxima.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, charts
     >>> model = GradientDescentClassifier(learning_rate=0.1).fit(*load_iris(return_X_y=True))
     >>> charts.curves(model.history_).to_dict()["description"]
-    'Loss of 1 run by epoch. Best: the run; after 100 epochs training 0.442.'
+    'Loss of 1 run by epoch. After 100 epochs: training 0.442.'
     """
     _require(measure, layout)
     all_runs = curves_of(runs)
@@ -87,32 +93,13 @@ def curves(
         shown = sorted(all_runs, key=lambda run: (not run.best, run.merit))[:PANELS]
     sheet = _Sheet(measure, fields, form, shown, log_x, log_y)
     chart = _multiples(sheet) if layout == "multiples" else _overlaid(sheet, chosen)
-    subtitle = _subtitle(runs, all_runs, len(shown), layout == "overlaid")
+    lines = subtitle(runs, all_runs, len(shown), layout == "overlaid", chosen)
     title = f"{measure.capitalize()} by epoch"
-    return finish(chart, title, subtitle, _description(measure, fields, all_runs))
-
-
-def _subtitle(
-    given: CurveSource, runs: Sequence[TrainingCurve], shown: int, overlaid: bool
-) -> list[str]:
-    out = []
-    if isinstance(given, StudyFacts) and (names := label_names(given)):
-        out.append(f"CurveSource by {' · '.join(name.replace('_', ' ') for name in names)}.")
-    seeds = len(runs[0].histories)
-    if shown < len(runs):
-        out.append(f"The best {shown} of {counted(len(runs), _thing(seeds))}.")
-    diverged = [run.label for run in runs if run.diverged]
-    if overlaid and diverged:
-        listed = f": {', '.join(diverged)}" if len(diverged) <= 3 else ""
-        count = sum(run.diverged_seeds for run in runs)
-        out.append(f"{count:,} of {counted(len(runs) * seeds, 'run')} diverged{listed}.")
-    if seeds > 1:
-        out.append(f"Of {seeds} seeds the first is drawn{'' if overlaid else ' in full'}.")
-    return [" ".join(out)] if out else []
+    return finish(chart, title, lines, description(measure, fields, all_runs))
 
 
 class _Sheet:
-    """What the lines of a chart share: scales, number of points, rows of its data."""
+    """The scales, the number of points and the data of a chart."""
 
     def __init__(
         self,
@@ -132,7 +119,7 @@ class _Sheet:
         self.rows: list[dict[str, Any]] = []
 
     def _span(self) -> tuple[float, float]:
-        """The range of the values of runs that did not diverge, and of others if they are near."""
+        """Return the range of the vertical axis: that of the runs that did not diverge."""
         values = self._seen([run for run in self.runs if not run.diverged] or self.runs)
         if not len(values):
             return (0.1, 1.0)
@@ -153,12 +140,12 @@ class _Sheet:
         return (low if low == 0.0 else low - pad, high + pad)
 
     def _seen(self, runs: Sequence[TrainingCurve]) -> Array:
-        """All finite values of some runs, those that a logarithm has a place for."""
+        """Return all finite values of some runs, and only positive ones on a logarithmic axis."""
         values = _values(runs, self.fields.values())
         return values[values > 0.0] if self.log_y else values
 
     def line(self, run: TrainingCurve, seed: int, part: str, points: int, **more: Any) -> Array:
-        """Add one line; returns its values, those not drawn included."""
+        """Add one line and return all its values, including those that are not drawn."""
         values = run.histories[seed][self.fields[part]]
         usable = np.where(values > 0.0, values, np.nan) if self.log_y else values
         keep = [run.ring_epoch - 1] if run.ring_epoch else []
@@ -177,12 +164,12 @@ class _Sheet:
         return values
 
     def point(self, layer: str, part: str, epoch: int, value: float, **more: Any) -> None:
-        """Add one point: a mark or a label."""
+        """Add a mark or a label."""
         row = {"layer": layer, "part": part, "epoch": [epoch], "value": [value], **more}
         self.rows.append(row)
 
     def layers(self, width: int, height: int, **title: Any) -> Any:
-        """Lines, marks and labels, from the rows."""
+        """Return the lines, marks and labels of the rows."""
         x = alt.X("epoch:Q").title("epoch")
         low = 1.0 if self.log_x or self.epochs < 20 else 0.0
         x = x.scale(
@@ -199,7 +186,7 @@ class _Sheet:
         hue = hue.scale(domain=list(present), range=list(present.values()))
         tooltip = [
             alt.Tooltip("words:N", title="run"),
-            alt.Tooltip("part:N"),
+            alt.Tooltip("part:N", title="rows"),
             alt.Tooltip("epoch:Q"),
             alt.Tooltip("value:Q", title=self.measure, format=".4g"),
         ]
@@ -221,7 +208,7 @@ class _Sheet:
                 rings.mark_point(shape="circle", size=60, strokeWidth=2.5, opacity=1).encode(
                     tooltip=tooltip
                 ),
-                labels.mark_text(align="left", dx=9, clip=False, limit=7 * _LONGEST).encode(
+                labels.mark_text(align="left", dx=9, clip=False, limit=7 * LONGEST).encode(
                     text="text:N"
                 ),
             )
@@ -231,13 +218,14 @@ class _Sheet:
 
 
 def _multiples(sheet: _Sheet) -> Any:
-    """A small chart for every run, training and validation on it."""
-    titles = _titles(sheet.runs)
+    """Draw a small chart for every run, with training and validation."""
+    few = len(sheet.runs) <= 4
+    titles = panel_titles(sheet.runs, _WIDE if few else _NARROW)
     for run, panel in zip(sheet.runs, titles):
         for part in sheet.fields:
             for seed in reversed(range(len(run.histories))):
                 more = {"panel": panel, "colour": "diverged" if run.diverged else part}
-                # Where both lines are one, that of training is seen on both sides of the other.
+                # If the lines coincide, the wider training line stays visible on both sides.
                 width = 1.0 if seed else 1.3 if part == "validation" else 2.6
                 faint = 0.3 if seed else 1.0
                 values = sheet.line(
@@ -245,27 +233,20 @@ def _multiples(sheet: _Sheet) -> Any:
                 )
                 if seed == 0:
                     _mark_end(sheet, run, part, values, panel=panel)
-    few = len(titles) <= 4
     columns = len(titles) if few else 4
     chart = sheet.layers(300 if few else 210, 200 if few else 130)
     facet = alt.Facet("panel:N").title(None).sort(titles)
+    facet = facet.header(labelExpr="split(datum.label, '\\n')")
     return chart.facet(facet, columns=columns, data=data(sheet.rows), spacing=18)
 
 
 def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
-    """All runs on one chart, one panel for training and one for validation."""
-    few = len(sheet.runs) <= FEW
-    front = {run.number for run in sheet.runs if few or run.best}
-    if chosen is not None:
-        front = {*chosen}
-        unknown = front - {run.number for run in sheet.runs}
-        if unknown:
-            raise ValueError(
-                f"There is no run with the number {min(unknown)} to be drawn in front."
-            )
+    """Draw all runs in one chart, with one panel for training and one for validation."""
+    in_front = front_runs(sheet.runs, chosen)
+    front, full = {run.number for run in in_front}, labels_fit(in_front)
     faint = float(np.clip(4.0 / len(sheet.runs) ** 0.6, 0.08, 0.8))
-    longest = max((len(run.label) for run in sheet.runs if run.number in front), default=0)
-    width, height = 370 if longest <= _LONGEST // 2 else 310, 270
+    labels = [run.words if full else run.label for run in in_front]
+    width, height = 370 if max(map(len, labels), default=0) <= 12 else 310, 270
     for part in sheet.fields:
         ends = []
         for run in sorted(sheet.runs, key=lambda run: (run.number in front, run.best)):
@@ -281,7 +262,7 @@ def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
             _mark_end(sheet, run, part, values, ring=run.best, cross=ahead or faint > 0.2)
             if ahead and not run.diverged:
                 ends.append((run, float(values[-1]), values.size))
-        _label_ends(sheet, part, ends, height)
+        _label_ends(sheet, part, ends, height, full)
     chart = sheet.layers(width, height)
     column = alt.Column("part:N").title(None).sort(list(sheet.fields))
     return chart.facet(column=column, data=data(sheet.rows), spacing=20)
@@ -297,7 +278,7 @@ def _mark_end(
     cross: bool = True,
     **more: Any,
 ) -> None:
-    """A cross where a diverged run leaves the picture, or ends; a ring at the best epoch."""
+    """Add a cross where a diverged run leaves the chart or ends, or a ring at the best epoch."""
     if run.diverged and cross:
         low, high = sheet.span
         beyond = np.flatnonzero(~(values <= high))
@@ -312,9 +293,13 @@ def _mark_end(
 
 
 def _label_ends(
-    sheet: _Sheet, part: str, ends: Sequence[tuple[TrainingCurve, float, int]], height: int
+    sheet: _Sheet,
+    part: str,
+    ends: Sequence[tuple[TrainingCurve, float, int]],
+    height: int,
+    full: bool,
 ) -> None:
-    """The names of lines, at their ends and not on top of each other."""
+    """Add the names of the lines at their ends, without overlaps."""
     by_epoch: dict[int, list[tuple[TrainingCurve, float]]] = {}
     for run, value, epoch in ends:
         if np.isfinite(value) and (value > 0.0 or not sheet.log_y):
@@ -324,22 +309,9 @@ def _label_ends(
         inside = [min(max(value, low), high) for _, value in same]
         at = [height * share(value, sheet.span, sheet.log_y) for value in inside]
         for (run, _), place in zip(same, spread(at, _LABEL, height)):
-            words = run.label
-            if run.best and run.best_epoch and len(words) <= _LONGEST // 2:
-                words += f" (best epoch {run.best_epoch:,})"
+            words = run.words if full else run.label
             value = at_share(place / height, sheet.span, sheet.log_y)
             sheet.point("label", part, epoch, value, text=words, colour=part, words=run.words)
-
-
-def _titles(runs: Sequence[TrainingCurve]) -> list[str]:
-    """The heading of every run's chart, no two alike."""
-    out: list[str] = []
-    for run in runs:
-        told = run.diverged or (f"best epoch {run.best_epoch:,}" if run.best_epoch else "")
-        title = f"{'● ' if run.best and len(runs) > 1 else ''}{run.label}"
-        title += f"  ({told})" if told else ""
-        out.append(title if title not in out else f"{title} #{run.number}")
-    return out
 
 
 def _values(runs: Sequence[TrainingCurve], fields: Any) -> Array:
@@ -352,30 +324,10 @@ def _measured(runs: Sequence[TrainingCurve], field: str) -> bool:
     return any(np.isfinite(run.histories[0][field]).any() for run in runs)
 
 
-def _description(measure: str, fields: dict[str, str], runs: Sequence[TrainingCurve]) -> str:
-    seeds = len(runs[0].histories)
-    words = f"{measure.capitalize()} of {counted(len(runs) * seeds, 'run')} by epoch"
-    words += f" ({counted(len(runs), 'configuration')}, {seeds} seeds)." if seeds > 1 else "."
-    best = best_curve(runs)
-    if best is not None:
-        ends = " and ".join(f"{part} {short(best.last(field))}" for part, field in fields.items())
-        words += f" Best: {best.words}; after {counted(best.epochs, 'epoch')} {ends}"
-        words += f" (means over {seeds} seeds)" if seeds > 1 else ""
-        median = " (median)" if seeds > 1 else ""
-        words += f"; best epoch {best.best_epoch:,}{median}." if best.best_epoch else "."
-    diverged = sum(run.diverged_seeds for run in runs)
-    return words + (f" {diverged:,} diverged." if diverged else "")
-
-
-def _thing(seeds: int) -> str:
-    """What a line is called: several seeds of a configuration are as many runs."""
-    return "run" if seeds == 1 else "configuration"
-
-
 def _require(measure: str, layout: str) -> None:
     if measure not in MEASURES:
         known = ", ".join(repr(name) for name in MEASURES)
-        raise ValueError(f"Curves are drawn of one of {known}. Got {measure!r} instead.")
+        raise ValueError(f"The 'measure' parameter must be one of {known}. Got {measure!r}.")
     if layout not in LAYOUTS:
         known = ", ".join(repr(name) for name in LAYOUTS)
-        raise ValueError(f"The layout of curves is one of {known}. Got {layout!r} instead.")
+        raise ValueError(f"The 'layout' parameter must be one of {known}. Got {layout!r} instead.")
