@@ -1,4 +1,4 @@
-"""Confidence intervals of coefficients, and the models without features they are compared with."""
+"""Confidence intervals of coefficients, and the null model without features."""
 
 from separatrix.inference.intervals import Intervals, confidence_intervals
 

@@ -1,4 +1,4 @@
-"""Fits to rows drawn anew, all in one batch."""
+"""Bootstrap replicates: fits to resampled rows, all in one batch."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from separatrix.training import Result, train
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.diagnosis import Diagnosis
 
-MOST_DRAWS = 1000  # of one replicate, until every class is there
-ENTRIES_AT_ONCE = 1 << 27  # of the weights, or of what a solver remembers of its models
-REMEMBERED = 20  # numbers that a solver remembers for every coefficient
+MOST_DRAWS = 1000  # maximum number of draws for one replicate until all classes occur
+ENTRIES_AT_ONCE = 1 << 27  # maximum size of the weights and of the solver state of one batch
+REMEMBERED = 20  # numbers that a solver stores per coefficient
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How rows are drawn: `n_replicates` times as many as there are, each time with replacement.
+    """A bootstrap: `n_replicates` samples of n of the n rows, drawn with replacement.
 
-    The rows of replicate r depend on the seed and on r only.
+    The rows of replicate r depend only on the seed and on r.
     """
 
     n_replicates: int
@@ -36,9 +36,10 @@ class Bootstrap:
     seed: int
 
     def weights(self, y: Array, s: Array) -> tuple[Array, int]:
-        """Weights (n, R), how often each row was drawn times s, and how many draws were refused.
+        """Return weights (n, R) and the number of rejected draws.
 
-        Rows without weight are not there to be drawn.
+        A weight is the number of times that a row was drawn, times its weight in s (n,). Draws in
+        which a class is missing are rejected. Rows with weight 0 are never drawn.
 
         >>> y = np.array([0, 0, 1, 1])
         >>> weights, _ = Bootstrap(3, True, 0).weights(y, np.ones(4))
@@ -57,8 +58,8 @@ class Bootstrap:
                 refused += 1
             else:
                 raise ValueError(
-                    f"{MOST_DRAWS} draws of {len(rows)} rows all missed some class: it is too "
-                    "rare. Set stratified=True, which keeps the number of rows of each class."
+                    f"In each of {MOST_DRAWS} draws of {len(rows)} rows, a class was missing. Set "
+                    "stratified=True, which keeps the number of rows of every class."
                 )
             out[:, r] = np.bincount(drawn, minlength=len(y)) * s
         return out, refused
@@ -67,15 +68,15 @@ class Bootstrap:
 def fit_replicates(
     fit: FittedObjective, draw: Bootstrap
 ) -> tuple[Array, tuple[Certificate, ...], int]:
-    """The coefficients (R, K, p) and certificates of all replicates, and the draws refused.
+    """Fit all replicates; return coefficients (R, K, p), certificates and rejected draws.
 
-    Every replicate starts from the fit and is solved as the fit was, to the same `tol`.
+    Every replicate starts from the weights of the fit, with the same solver and the same `tol`.
     """
     weights, refused = draw.weights(fit.rows.y, fit.s)
     each = clone(fit.estimator).set_params(solver=fit.estimator.solver_)
     d, _, K = fit.model.W.shape
     at_once = max(1, ENTRIES_AT_ONCE // max(len(weights), REMEMBERED * d * K))
-    # Only without a penalty can a replicate lack an optimum, if its rows can be separated.
+    # Without a penalty, a replicate whose classes are separable has no finite optimum.
     free = fit.task.l1 == 0.0 and fit.task.l2 == 0.0
     results: list[Result] = []
     for first in range(0, draw.n_replicates, at_once):
@@ -100,10 +101,11 @@ def fit_replicates(
 
 
 def _aligned(model: Model, fit: FittedObjective) -> Model:
-    """The replicates, moved by what their loss does not notice to where the fit is.
+    """Shift the replicates so that equivalent models can be compared with the fit.
 
-    A loss of differences between the scores of all classes leaves the common shift of the biases
-    open, and without a penalty that of the weights: where it ends is the solver's affair.
+    A loss that depends only on differences of scores does not change if all biases shift by the
+    same amount. Without a penalty, this also holds for the weights. The shift then depends on the
+    solver, so it is set to the shift of the fit.
     """
     task, K = fit.task, model.n_outputs
     if K == 1 or len(fit.estimator.classes_) > K or isinstance(task.loss, OneVsRest):
@@ -117,13 +119,13 @@ def _aligned(model: Model, fit: FittedObjective) -> Model:
 
 
 def _refuse_endless(endless: Sequence[tuple[int, Diagnosis]], count: int) -> None:
-    """Raise if replicates, whose rows can be told apart, have no finite coefficients."""
+    """Raise if replicates have separable classes, and so no finite coefficients."""
     if endless:
         (first, found), number = endless[0], len(endless)
         raise ValueError(
             f"{number} of {count} replicates {'has' if number == 1 else 'have'} no finite "
-            f"coefficients, and the intervals no end. The first is replicate {first}: "
-            f"{found.message} Fit with a finite C, or leave out what tells these rows apart."
+            f"coefficients, so the intervals are infinite. The first is replicate {first}: "
+            f"{found.message} Fit with a finite C, or remove the features that separate the rows."
         )
 
 
@@ -131,7 +133,7 @@ def _warn(missed: Sequence[tuple[int, Diagnosis]], count: int) -> None:
     if missed:
         number = len({r for r, _ in missed})
         warnings.warn(
-            f"{number} of {count} replicates are not what was asked for. The first is replicate "
+            f"{number} of {count} replicates did not converge. The first is replicate "
             f"{missed[0][0]}: {missed[0][1]}",
             ConvergenceWarning,
             stacklevel=user_stacklevel(),

@@ -1,4 +1,4 @@
-"""What the coefficients of an estimator are called."""
+"""Names of the coefficients of an estimator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def feature_names(estimator: LinearClassifier) -> list[str]:
-    """The names of the features; x0, x1, ... where they have none."""
+    """Return the names of the features, or x0, x1, ... if they have none."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         return [f"x{j}" for j in range(estimator.n_features_in_)]
@@ -20,13 +20,13 @@ def feature_names(estimator: LinearClassifier) -> list[str]:
 
 
 def output_classes(estimator: LinearClassifier) -> list[Any]:
-    """The class that each output speaks for: one whose score is always 0, the first, has none."""
+    """Return the class of each output; a first class with a fixed score of 0 has no output."""
     n_outputs = len(estimator.intercept_)
     return list(estimator.classes_[len(estimator.classes_) - n_outputs :].tolist())
 
 
 def table_index(classes: Sequence[Any], names: Sequence[str]) -> pd.Index:
-    """The names, below the classes if these are several."""
+    """Return an index of the names, below the classes if there are several."""
     import pandas as pd
 
     if len(classes) == 1:

@@ -1,4 +1,4 @@
-"""A fitted estimator, brought together again with the data it was fitted to."""
+"""A fitted estimator together with the data of its fit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.task import Task
 
-SAME_VALUE = 1e-6  # to which an objective must be what it was; float32 sums differ by less
+SAME_VALUE = 1e-6  # largest relative difference of two equal objectives; float32 sums differ less
 
 
 @dataclass(frozen=True, eq=False)
 class FittedObjective:
-    """An estimator and its data.
+    """A fitted estimator and its data.
 
     Attributes
     ----------
     rows : X and y, without weights
-    s : (n,), the weights of the rows, those of the classes left out
-    task, objective, model : what was asked for, what was minimised, and what was found
+    s : (n,), the sample weights, without class weights
+    task, objective, model : the training task, the objective that was minimised and its solution
     """
 
     estimator: OptimumClassifier
@@ -44,14 +44,14 @@ class FittedObjective:
     def of(
         cls, estimator: OptimumClassifier, X: Any, y: Any, sample_weight: Any
     ) -> FittedObjective:
-        """Check that these are the data of the fit: its objective has the same value on them."""
+        """Check that these are the data of the fit: the objective must have the same value."""
         checked = copy(estimator)
         data = make_dataset(checked, X, y, sample_weight)
         _require_same_columns(estimator, checked)
         if not np.array_equal(data.classes, estimator.classes_):
             raise ValueError(
-                f"y has the classes {list_classes(data.classes)}, and the fit has "
-                f"{list_classes(estimator.classes_)}. Give the y of the fit."
+                f"y has the classes {list_classes(data.classes)}, but the fit had "
+                f"{list_classes(estimator.classes_)}. Pass the y of the fit."
             )
         (block,) = data.blocks()
         given = as_weights(sample_weight, X, 1)
@@ -70,11 +70,11 @@ class FittedObjective:
         return cls(estimator, rows, s, task, objective, model)
 
     def weighted(self, s: Array) -> Dataset:
-        """The data with other weights, (n,) or (n, B), times those of the classes."""
+        """Return the data with other weights (n,) or (n, B), times the class weights."""
         return _weighted(self.rows, s, self.estimator)
 
     def coefficients(self, model: Model) -> Array:
-        """Intercept, if there is one, and weights of every output of every model, (B, K, p)."""
+        """Return coefficients (B, K, p): the intercept, if there is one, before the weights."""
         W = np.transpose(model.W, (1, 2, 0))
         return np.concatenate([model.b[:, :, None], W], axis=2) if self.task.bias else W.copy()
 
@@ -90,14 +90,14 @@ def _require_same_columns(estimator: OptimumClassifier, checked: OptimumClassifi
     known, given = (getattr(e, "feature_names_in_", None) for e in (estimator, checked))
     if checked.n_features_in_ != estimator.n_features_in_:
         raise ValueError(
-            f"X has {checked.n_features_in_} features, and the fit has "
-            f"{estimator.n_features_in_}. Give the X of the fit."
+            f"X has {checked.n_features_in_} features, but the fit had "
+            f"{estimator.n_features_in_}. Pass the X of the fit."
         )
     if known is not None and given is not None and not np.array_equal(known, given):
         at = int(np.flatnonzero(known != given)[0])
         raise ValueError(
-            f"Column {at} of X is {given[at]!r}, and in the fit it is {known[at]!r}. Give the "
-            "columns of the fit, in its order."
+            f"Column {at} of X is {given[at]!r}, but in the fit it was {known[at]!r}. Pass the "
+            "columns of the fit in the same order."
         )
 
 
@@ -105,7 +105,7 @@ def _require_same_value(estimator: OptimumClassifier, objective: Objective, mode
     now, then = float(objective.value(model)[0]), estimator.certificate_.primal
     if not abs(now - then) <= SAME_VALUE * max(abs(now), abs(then)):
         raise ValueError(
-            f"The objective of the fit is {now:.6g} on these data, and was {then:.6g} when it was "
-            "fitted. Give the X, y and sample_weight of the fit, and fit again after a change of "
-            "the parameters or the weights."
+            f"The objective is {now:.6g} on this data, but was {then:.6g} after the fit. Pass the "
+            "X, y and sample_weight of the fit. If parameters or coefficients were changed, fit "
+            "again."
         )

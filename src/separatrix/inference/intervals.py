@@ -1,4 +1,4 @@
-"""How sure the coefficients of a fitted model are."""
+"""Confidence intervals for the coefficients of a fitted model."""
 
 from __future__ import annotations
 
@@ -38,20 +38,37 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """A table of coefficients: a row for every output, a column for every coefficient.
+    """Confidence intervals of the coefficients of K outputs.
 
     Attributes
     ----------
-    names : the intercept, if there is one, and then the features: p names
-    classes : the K classes that the outputs speak for
-    estimate, standard_error, lower, upper : (K, p)
-    z, p_value : (K, p), the estimate in standard errors and how likely one as far from 0 would be
-        if the coefficient were 0; None with method="bootstrap"
-    covariance : (K p, K p) of all coefficients, row after row; None with method="bootstrap"
-    replicates : (R, K, p), the estimates of every replicate; None with method="wald"
-    certificates : how far from its optimum each replicate can be; empty with method="wald"
-    n_redrawn : how many replicates were drawn again because a class was missing
-    level, method : as they were given
+    names : list of str
+        Names of the p coefficients: the intercept, if there is one, and the features.
+    classes : list
+        Class of each output.
+    estimate : ndarray of shape (K, p)
+        Coefficients of the fit.
+    standard_error : ndarray of shape (K, p)
+        Standard errors of the coefficients.
+    lower, upper : ndarray of shape (K, p)
+        Ends of the intervals.
+    level : float
+        Confidence level.
+    method : str
+        "wald" or "bootstrap".
+    z : ndarray of shape (K, p) or None
+        Estimates divided by their standard errors. None with method="bootstrap".
+    p_value : ndarray of shape (K, p) or None
+        Two-sided p-values of the hypothesis that the coefficient is 0. None with
+        method="bootstrap".
+    covariance : ndarray of shape (K p, K p) or None
+        Covariance of all coefficients, output after output. None with method="bootstrap".
+    replicates : ndarray of shape (R, K, p) or None
+        Coefficients of the R replicates. None with method="wald".
+    certificates : tuple of Certificate
+        Certificates of the replicates. Empty with method="wald".
+    n_redrawn : int
+        Number of draws that were repeated because a class was missing.
     """
 
     names: list[str]
@@ -71,15 +88,15 @@ class Intervals:
 
     @property
     def largest_gap(self) -> float | None:
-        """The largest relative gap of all replicates; None where there is no gap."""
+        """The largest relative duality gap of all replicates; None if there is no gap."""
         gaps = [proof.relative_gap for proof in self.certificates]
         known = [gap for gap in gaps if gap is not None]
         return max(known) if known and len(known) == len(gaps) else None
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas data frame with one row for every coefficient.
+        """Return a pandas data frame with one row per coefficient.
 
-        Its index is the names, below the classes if there are several outputs.
+        The index holds the names, below the classes if there are several outputs.
         """
         import pandas as pd
 
@@ -119,26 +136,46 @@ def confidence_intervals(
     stratified: bool = False,
     random_state: Any = None,
 ) -> Intervals:
-    """Intervals for the coefficients of a fitted LogisticRegression or LinearSVC.
+    """Compute confidence intervals for the coefficients of a fitted classifier.
 
     Parameters
     ----------
-    estimator : the fitted estimator
-    X, y, sample_weight : what it was fitted to
-    level : the share of data sets whose interval holds the true coefficient
-    method : "wald", estimate +- z standard errors, from the curvature of the likelihood: for a
-        LogisticRegression without a penalty (C=np.inf), its weights being counts of rows. Or
-        "bootstrap", from fits to rows drawn anew, for every loss and penalty. A penalty draws the
-        coefficients towards 0, in the replicates as in the fit: the intervals then speak of the
-        penalised coefficients, not of the true ones
-    n_replicates : how many fits; all are one batch, started from the estimator's coefficients
-    interval : "percentile", from quantile to quantile of the replicates, or "basic", these
-        mirrored at the estimate
-    stratified : whether each class keeps its number of rows
-    random_state : the seed of the rows that are drawn; None is 0
+    estimator : LogisticRegression or LinearSVC
+        Fitted estimator.
+    X, y, sample_weight
+        The data of the fit.
+    level : float, default=0.95
+        Confidence level: the fraction of data sets whose interval contains the true coefficient.
+    method : {"wald", "bootstrap"}, default="wald"
+        "wald" computes the estimate plus or minus a multiple of its standard error, from the
+        curvature of the likelihood. It requires LogisticRegression without a penalty (C=np.inf),
+        and sample weights that are counts of rows. "bootstrap" fits the model to resampled rows
+        and works with every loss and penalty. A penalty shrinks the coefficients of the
+        replicates as well, so these intervals are for the penalised coefficients, not for the
+        true ones.
+    n_replicates : int, default=200
+        Number of bootstrap replicates. All are fitted as one batch, starting from the
+        coefficients of the estimator.
+    interval : {"percentile", "basic"}, default="percentile"
+        Bootstrap interval: "percentile" takes quantiles of the replicates, "basic" reflects these
+        about the estimate.
+    stratified : bool, default=False
+        Whether to resample within each class, which keeps the numbers of rows per class.
+        Otherwise, a replicate in which a class is missing is drawn again.
+    random_state : int, RandomState or None, default=None
+        Random seed of the bootstrap. None means 0.
 
-    A row is drawn with its weight. Replicates without a row of some class are drawn again.
+    Returns
+    -------
+    intervals : Intervals
+        Estimates, standard errors and intervals.
 
+    Notes
+    -----
+    The bootstrap draws rows together with their sample weights.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from separatrix import LogisticRegression, confidence_intervals
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -215,18 +252,18 @@ def _bootstrap(fit: FittedObjective, level: float, draw: Bootstrap, interval: st
 
 
 def _estimates(fit: FittedObjective) -> tuple[Array, list[str], list[Any]]:
-    """The coefficients (K, p) of the fit, their names, and the classes of the outputs."""
+    """Return the coefficients (K, p), their names, and the classes of the outputs."""
     names = feature_names(fit.estimator)
     names = [INTERCEPT, *names] if fit.task.bias else names
     return fit.coefficients(fit.model)[0], names, output_classes(fit.estimator)
 
 
 def _require_tails(n_replicates: int, level: float) -> None:
-    """Raise if no replicate is expected beyond each end of the intervals."""
+    """Raise unless at least one replicate is expected beyond each end of the intervals."""
     least = math.ceil(2.0 / (1.0 - level) - 1e-9)
     if n_replicates < least:
         raise ParameterError(
             f"A level of {level:g} needs at least {least} replicates, so that one lies beyond each "
-            f"end of the intervals. Got n_replicates={n_replicates}.",
+            f"end of an interval. Got n_replicates={n_replicates}.",
             parameter="n_replicates",
         )

@@ -1,4 +1,4 @@
-"""The best model whose weights are all 0, and the penalties at which nothing beats it."""
+"""The null model, whose weights are all 0, and the penalties at which it is (almost) optimal."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from separatrix.training import Stop, train
 from separatrix.training.solver_choice import choose_solver
 from separatrix.training.task import Task
 
-PRECISION = 1e-15  # of the gradient of the bias, relative to the start; rounding may end it before
+PRECISION = 1e-15  # relative tolerance of the bias gradient; rounding may stop the solver earlier
 ITERATIONS = 1000
-GAIN = 0.01
+GAIN = 0.01  # largest relative gain over the null model at `largest_l2`
 
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
-    """The best model of the form W = 0.
+    """The best model with W = 0.
 
     Attributes
     ----------
-    b : (K,), its biases
-    value : its mean loss
-    slope : (d, K), the gradient V of the mean loss with respect to W there
+    b : (K,), the biases
+    value : the mean loss
+    slope : (d, K), the gradient V of the mean loss with respect to W at this model
 
-    Its rows differ in their class only, so that a data set of one row for each class, with the
-    weight of the class, has the same optimum.
+    Without features, rows differ only in their class. So the biases are found on a data set with
+    one row per class that has the weight of the class.
     """
 
     b: Array
@@ -39,11 +39,11 @@ class NullModel:
 
     @classmethod
     def of(cls, loss: Loss, n_outputs: int, data: Dataset, *, bias: bool) -> NullModel:
-        """Solve for the biases, and look at the data once for the slope."""
+        """Solve for the biases, and compute the slope in one pass over the data."""
         C, weight = len(data.classes), data.class_weight()
         classes = np.arange(C)
         rows = Dataset.of(np.zeros((C, 1)), classes, weight, classes=data.classes)
-        # A loss with kinks needs no optimum: its balanced duals at 0 prove the same bound.
+        # A loss with kinks needs no solver: the balanced duals at b = 0 give the same bound.
         b = _biases(loss, n_outputs, rows) if bias and loss.smooth else np.zeros(n_outputs)
         U = loss.gradient(classes, np.broadcast_to(b, (C, 1, n_outputs)).copy())
         if bias:
@@ -60,13 +60,13 @@ class NullModel:
         return cls(b, value, slope[:, 0])
 
     def largest_l1(self, factors: Array | None = None) -> float:
-        """max |V_j| / f_j: the smallest l1 at which W = 0 is the optimum."""
+        """Return the smallest l1 at which W = 0 is optimal, max |V_j| / f_j."""
         return float((np.abs(self.slope) / _column(factors)).max(initial=0.0))
 
     def largest_l2(self, factors: Array | None = None) -> float:
-        """The l2 at which no model is better than this one by more than a hundredth of its loss.
+        """Return an l2 at which no model is more than 1 % better than the null model.
 
-        The loss is convex, so that P >= value + <V, W> + l2/2 |f W|^2, which is never below
+        The loss is convex, so P >= value + <V, W> + l2/2 |f W|^2, whose minimum is
         value - |V / f|^2 / (2 l2).
         """
         squares = np.square(self.slope / _column(factors)).sum()

@@ -1,4 +1,4 @@
-"""The covariance of maximum likelihood estimates, and when there is none."""
+"""The covariance of maximum likelihood estimates, and checks that it is valid."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from separatrix.text import listed
 
 INSTEAD = "use method='bootstrap'"
 MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
-SINGULAR = 1e-11  # share of the largest eigenvalue, the diagonal being 1, that is rounding
-INVOLVED = 1e-3  # share of the largest entry by which a column counts as part of a dependence
-OFF_OPTIMUM = 0.01  # standard errors that an estimate may be away from the optimum
+SINGULAR = 1e-11  # eigenvalues below this fraction of the largest are zero up to rounding
+INVOLVED = 1e-3  # columns with at least this fraction of the largest entry are linearly dependent
+OFF_OPTIMUM = 0.01  # largest distance of an estimate from the optimum, in standard errors
 
 
 def covariance(fit: FittedObjective, names: Sequence[str]) -> Array:
-    """The inverse of the information S H, (K p, K p), H being the Hessian of the mean loss.
+    """Return the inverse (K p, K p) of the information matrix S H.
 
-    Raises where it is not the covariance of the estimates, saying why and what to do.
+    H is the Hessian of the mean loss and S the total weight. Raises a ValueError if this is not a
+    valid covariance of the estimates.
     """
     _require_likelihood(fit)
-    # A feature far from zero is all but a multiple of the intercept. Seen from its origin it is
-    # not, and each coefficient in units of its own size is as well determined as the data allow.
+    # A feature far from zero is almost a multiple of the intercept, which makes H ill-conditioned.
+    # Subtracting the origin and scaling the diagonal to 1 prevents this.
     recentring = fit.objective.recentring(1)
     H = _hessian(fit, recentring)
     size = np.sqrt(np.diag(H))
@@ -43,7 +44,7 @@ def covariance(fit: FittedObjective, names: Sequence[str]) -> Array:
 
 
 def _hessian(fit: FittedObjective, recentring: Recentring) -> Array:
-    """The Hessian (K p, K p) of the mean loss, output after output, each with its bias first."""
+    """Return the Hessian (K p, K p) of the mean loss, output by output, bias first."""
     d, _, K = fit.model.W.shape
     H = block_diag(*fit.objective.hessian_operator(fit.model, recentring).matrix()[0])
     H = np.tril(H) + np.tril(H, -1).T
@@ -53,56 +54,56 @@ def _hessian(fit: FittedObjective, recentring: Recentring) -> Array:
 
 
 def _require_likelihood(fit: FittedObjective) -> None:
-    """Raise unless the fit is the maximum of the likelihood of independent rows."""
+    """Raise unless the fit maximises the likelihood of independent rows."""
     task, estimator = fit.task, fit.estimator
     base = task.loss.base if isinstance(task.loss, OneVsRest) else task.loss
     if base.name == "softmax":
         raise ValueError(
-            "Wald intervals need coefficients that the likelihood determines: softmax with an "
-            "output for every class does not change when all outputs shift together. Fit with "
+            "Wald intervals need unique coefficients, but softmax with one output per class does "
+            "not change if all outputs shift by the same amount. Fit with "
             f"multiclass='reference', or {INSTEAD}."
         )
     if base.name not in ("logistic", "softmax_reference"):
         raise ValueError(
-            f"Wald intervals need a likelihood, and loss '{base.name}' is none. Use "
+            f"Wald intervals need a likelihood, and loss '{base.name}' does not define one. Use "
             f"LogisticRegression(C=np.inf), or {INSTEAD}."
         )
     if task.l1 > 0.0 or task.l2 > 0.0:
         raise ValueError(
-            "Wald intervals need C=np.inf: a penalty draws the coefficients towards 0, and "
-            "estimate +- standard errors would miss the true ones. Got "
-            f"C={float(estimator.C):g}. Fit with C=np.inf, or {INSTEAD}."
+            "Wald intervals need C=np.inf: a penalty shrinks the coefficients towards 0, so the "
+            f"intervals would miss the true coefficients. Got C={float(estimator.C):g}. Fit with "
+            f"C=np.inf, or {INSTEAD}."
         )
     if estimator.class_weight is not None:
         raise ValueError(
-            "Wald intervals need class_weight=None: weights of classes change the likelihood. Got "
-            f"{estimator.class_weight!r}. Fit without, or {INSTEAD}."
+            "Wald intervals need class_weight=None: class weights change the likelihood. Got "
+            f"{estimator.class_weight!r}. Fit without class weights, or {INSTEAD}."
         )
     wrong = np.flatnonzero(fit.s != np.rint(fit.s))
     if len(wrong):
         raise ValueError(
-            "Wald intervals take sample_weight as counts of equal rows, since they shrink with the "
-            f"number of rows. Row {wrong[0]} has {fit.s[wrong[0]]:g}. Give whole numbers, or "
-            f"{INSTEAD}, which draws each row with its weight."
+            "Wald intervals treat sample_weight as counts of equal rows, which must be whole "
+            f"numbers. Row {wrong[0]} has {fit.s[wrong[0]]:g}. Use whole numbers, or "
+            f"{INSTEAD}, which draws rows with their weights."
         )
     endless = next((each for each in estimator.diagnoses_ if each.kind == "separable"), None)
     if endless is not None:
         raise ValueError(
-            f"Wald intervals need a finite optimum, and there is none. {endless.message} Leave out "
-            f"what tells these rows apart, or add a penalty (a finite C) and {INSTEAD}."
+            f"Wald intervals need a finite optimum. {endless.message} Remove the features that "
+            f"separate the rows, or add a penalty (a finite C) and {INSTEAD}."
         )
     size = fit.coefficients(fit.model).size
     if size > MOST_COEFFICIENTS:
         raise ValueError(
-            f"Wald intervals need a matrix of {size} x {size} entries, and {MOST_COEFFICIENTS} "
-            f"coefficients are the most. Take fewer features, or {INSTEAD}."
+            f"Wald intervals are limited to {MOST_COEFFICIENTS} coefficients, because they need a "
+            f"matrix of {size} x {size} entries. Use fewer features, or {INSTEAD}."
         )
 
 
 def _from_origin(fit: FittedObjective, recentring: Recentring) -> Array:
-    """The matrix (K p, K p) that turns coefficients seen from the origin into those of X.
+    """Return the matrix (K p, K p) that maps coefficients of X - origin to coefficients of X.
 
-    The intercept at zero is that at the origin o, less o times the weights.
+    The weights stay the same; the intercept decreases by origin times weights.
     """
     d, _, K = fit.model.W.shape
     one = np.eye(d + fit.task.bias)
@@ -120,11 +121,11 @@ def _require_information(
     at = empty[0] % len(names)
     if (
         recentring.has_effect and recentring.origin[at - 1] != 0.0
-    ):  # 0 only as seen from there: a constant
+    ):  # the feature is 0 only after subtracting the origin, so it is constant
         raise _dependent([names[0], names[at]])
     raise ValueError(
-        f"Feature '{names[at]}' is 0 in every row that counts: the data say nothing of its "
-        "coefficient. Leave it out."
+        f"Feature '{names[at]}' is 0 in every row with a positive weight, so its coefficient cannot "
+        "be estimated. Remove the feature."
     )
 
 
@@ -138,8 +139,8 @@ def _require_full_rank(
 ) -> None:
     if values[0] > SINGULAR * values[-1]:
         return
-    # The entries of the null vector, output by output, say which columns depend on each other. An
-    # intercept that is the rounding of the terms it is made of has no part in it.
+    # Large entries of the null vector mark the columns that depend on each other. The intercept
+    # counts only if it exceeds the rounding error of the terms it is computed from.
     shape = (-1, len(names))
     seen = np.abs(null * size).reshape(shape).max(axis=0)
     if recentring.has_effect:
@@ -152,21 +153,21 @@ def _require_full_rank(
 
 def _dependent(involved: list[str]) -> ValueError:
     return ValueError(
-        "Wald intervals need features of full rank, and these are linearly dependent: "
-        f"{listed(involved, 8)}. Leave one of them out, or add a penalty (a finite C) and "
+        "Wald intervals need linearly independent features, but these are linearly dependent: "
+        f"{listed(involved, 8)}. Remove one of them, or add a penalty (a finite C) and "
         f"{INSTEAD}."
     )
 
 
 def _require_optimum(fit: FittedObjective, V: Array, recentring: Recentring) -> None:
-    """Raise if a Newton step would move some coefficient by more than it is uncertain by."""
+    """Raise if a Newton step moves a coefficient by more than a fraction of its standard error."""
     found = fit.objective.evaluate(fit.model)
     gradient = recentring.apply_to_gradient(Model(found.GW, found.gb))
     g = fit.coefficients(gradient).ravel()
     off = float(np.max(np.abs(V @ (fit.s.sum() * g)) / np.sqrt(np.diag(V))))
     if off > OFF_OPTIMUM:
         raise ValueError(
-            f"Wald intervals need the optimum, and a coefficient is still {off:.2g} standard "
+            f"Wald intervals need the optimum, but a coefficient is still {off:.2g} standard "
             f"errors away from it. Fit with a smaller tol (it was {float(fit.estimator.tol):g}) "
-            "and enough max_iter."
+            "and a sufficient max_iter."
         )
