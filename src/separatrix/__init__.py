@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name is. A module is imported when one of its names is first asked for.
+# The module of each name. A module is imported when one of its names is first used.
 _PLACES = {
     "separatrix.estimators": (
         "GradientDescentClassifier",

@@ -1,7 +1,7 @@
-"""The private names of scikit-learn that this library uses, imported here and nowhere else.
+"""The private names of scikit-learn that this library uses; no other module imports any.
 
-Two kinds: functions that scikit-learn's own meta-estimators call and that have no public name, and
-the insides of its scorers, which say whether the predictions of a model are all that is scored.
+There are two kinds: functions without a public name that scikit-learn's own meta-estimators call,
+and the internals of its scorers, which tell whether a scorer uses only the predictions of a model.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ __all__ = [
 
 
 def scorers_by_name(scorer: Any) -> dict[str, Any] | None:
-    """The scorers that a scorer of several metrics is made of; None for one of a single metric."""
+    """Return the scorers that a multi-metric scorer consists of; None for a single metric."""
     return scorer._scorers if isinstance(scorer, _MultimetricScorer) else None
 
 
 def needs_predictions_only(scorer: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a scorer uses a model's predictions, and looks neither at X nor into the model.
+    """Return whether a scorer uses only a model's predictions, not X or the model itself.
 
     >>> from sklearn.metrics import get_scorer
     >>> needs_predictions_only(get_scorer("accuracy"), {})
@@ -60,20 +60,20 @@ def needs_predictions_only(scorer: Any, params: Mapping[str, Any]) -> bool:
     if parts is not None:
         return all(needs_predictions_only(part, params) for part in parts.values())
     if isinstance(scorer, _PassthroughScorer):
-        # A pipeline routes metadata to its steps as it sees fit.
+        # A pipeline may route metadata to any of its steps.
         return not (params and isinstance(scorer._estimator, Pipeline))
     return isinstance(scorer, _BaseScorer)
 
 
 def is_accuracy(scorer: Any) -> bool:
-    """Whether a scorer is the plain accuracy of `predict`.
+    """Return whether a scorer is the plain accuracy of `predict`.
 
     >>> from sklearn.metrics import get_scorer
     >>> is_accuracy(get_scorer("accuracy")), is_accuracy(get_scorer("f1"))
     (True, False)
     """
     if isinstance(scorer, _PassthroughScorer):
-        return True  # the score of a classifier
+        return True  # a classifier's own score
     return (
         isinstance(scorer, _BaseScorer)
         and scorer._score_func is accuracy_score

@@ -1,7 +1,7 @@
-"""The errors of parameters, and messages that know which of their words name parameters.
+"""Errors about parameters, and messages that know which of their words name parameters.
 
-A message is written once, with the parameters as data. Its text has the words of Python ("give
-header=False"); the command line writes its options instead ("give --no-header").
+A message is written once, with the parameters as data. As text it uses the words of Python ("give
+header=False"). The command line writes its options instead ("give --no-header").
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-NAMING_FORMS = ("=", "quoted", "subject")  # in which a parameter stands without its value
+NAMING_FORMS = ("=", "quoted", "subject")  # forms that name a parameter without its value
 _NO_VALUE: Any = object()
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as a message names it, alone or with a value.
+    """A parameter in a message, with or without a value.
 
-    The format specification is the form: nothing, "=", "quoted", "subject", or that of the value.
-    `of` says whose parameter it is, where two have the same name.
+    The format specification selects the form: nothing, "=", "quoted", "subject", or a format for
+    the value. `of` names the owner of the parameter if two parameters have the same name.
 
     >>> C = Parameter("C", 0.25)
     >>> f"{Parameter('C')}, {C}, {C:.1g}, {C:=}, {C:quoted}, {C:subject}"
@@ -48,7 +48,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class ParameterNames:
-    """Several parameters in a row, as a message lists them.
+    """Several parameters as a message lists them.
 
     >>> str(ParameterNames(["C", "tol"])), str(ParameterNames([]))
     ('C, tol', 'none')
@@ -62,7 +62,7 @@ class ParameterNames:
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a parameter, written as Python reads it.
+    """The value of a parameter, written as in Python.
 
     >>> str(Value("hinge")), str(Value(math.inf))
     ("'hinge'", 'np.inf')
@@ -86,7 +86,7 @@ Named = Parameter | ParameterNames | Value
 class Message(str):
     """A sentence whose {placeholders} are values, some of them parameters.
 
-    As a string it has the words of Python.
+    As a string it uses the words of Python.
 
     >>> message = Message("{path}: if it is data, give {header}.", path="a.csv",
     ...                   header=Parameter("header", False))
@@ -105,7 +105,7 @@ class Message(str):
         return self
 
     def render(self, write: Callable[[Named], Any]) -> str:
-        """The text with `write` asked how to write each parameter."""
+        """Return the text, calling `write` for each parameter."""
         rendered = {
             name: value.render(write)
             if isinstance(value, Message)
@@ -117,7 +117,7 @@ class Message(str):
         return self.template.format(**rendered)
 
     def parameters(self) -> Iterator[Parameter]:
-        """The parameters that are named, in their order."""
+        """Yield the parameters that the message names, in order."""
         for value in self.values.values():
             if isinstance(value, Message):
                 yield from value.parameters()
@@ -133,15 +133,15 @@ def _restore(template: str, values: dict[str, Any]) -> Message:
 
 
 def message_of(error: BaseException) -> str:
-    """What an error or a warning says: its Message, if it was raised with one."""
+    """Return the message of an error or a warning, as a Message if it was raised with one."""
     first = error.args[0] if error.args else None
     return first if isinstance(first, Message) else str(error)
 
 
 class ParameterError(ValueError):
-    """A parameter has a value it cannot have, or one that does not go with the others.
+    """A parameter has a value that is not allowed, or that does not fit the other parameters.
 
-    `parameter` is its name: by default the first that the message names, None if it names none.
+    `parameter` is its name: by default the first one in the message, None if there is none.
 
     >>> ParameterError(Message("{C:subject} must be > 0.", C=Parameter("C"))).parameter
     'C'
@@ -154,4 +154,4 @@ class ParameterError(ValueError):
 
 
 class OptionError(ParameterError):
-    """An option that a model family does not have, or that does not go with the others."""
+    """An option that a model family does not have, or that does not fit the other options."""

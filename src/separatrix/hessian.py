@@ -1,10 +1,10 @@
-"""The second derivative of the objective at a point: times directions, or written out.
+"""The Hessian of the objective: products with directions, or the explicit matrix.
 
     H = sum_i s_i [x_i; 1] d2loss(z_i) [x_i; 1]^T / S  +  l2 f^2  (and l2 f_b^2 for the bias)
 
-with recentred x_i. d2loss (K, K) is diagonal for losses that are sums over their
-outputs: then H is K blocks of order d + 1. Otherwise it is one block of order (d + 1) K, output
-after output.
+with recentred x_i. For losses that are sums over their outputs, d2loss (K, K) is diagonal, and H
+consists of K blocks of order d + 1. Otherwise it is one block of order (d + 1) K, one output after
+the other.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 from separatrix.recentring import Recentring
 
-NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians, while models are taken in groups
+NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians in memory; models are taken in groups
 
 
 class HessianOperator:
-    """The second derivative of P of each model of a batch, at its weights.
+    """The Hessian of P for each model of a batch, at its weights.
 
-    The scores at the weights are kept, so that a product costs one pass over X and one over X^T.
+    The scores at the weights are kept, so a product costs one pass over X and one over X^T.
 
     Parameters
     ----------
-    data, loss, penalty : what the models minimise
-    model : where
+    data, loss, penalty : the data, the loss and the penalty of the objective
+    model : the weights at which the Hessian is taken
     scale : (B,), 1 / S
-    bias_curvature : (B,), the penalty's part for the bias; None where the bias is fixed
-    recentring : of the features, and so of the directions
-    scores : (n, B, K) of every block, where they are known
+    bias_curvature : (B,), the second derivative of the penalty on the bias; None for a fixed bias
+    recentring : the recentring of the features, and so of the directions
+    scores : (n, B, K) of every block, if they are known
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
@@ -68,8 +68,8 @@ class HessianOperator:
     ) -> None:
         if not loss.smooth:
             raise ValueError(
-                f"Loss '{loss.name}' has no second derivative: it is not smooth. Use a smooth one, "
-                "such as 'squared_hinge' or 'logistic'."
+                f"Loss '{loss.name}' has no second derivative, because it is not smooth. Use a "
+                "smooth loss, such as 'squared_hinge' or 'logistic'."
             )
         self.data, self.loss, self.penalty = data, loss, penalty
         self.shape: tuple[int, int, int] = model.W.shape
@@ -78,12 +78,12 @@ class HessianOperator:
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks each model's H has: K, or 1 where the outputs are coupled."""
+        """The number of blocks of each model's H: K, or 1 if the outputs are coupled."""
         _, _, K = self.shape
         return K if self.loss.coupling(K) == "none" else 1
 
     def select(self, models: Array) -> HessianOperator:
-        """The same for some of the models (numbers or a mask)."""
+        """Return the operator for some of the models (numbers or a mask)."""
         part = copy(self)
         part.data, part.penalty = self.data.select(models), self.penalty.select(models)
         part.scale, part.recentring = self.scale[models], self.recentring.select(models)
@@ -94,7 +94,7 @@ class HessianOperator:
         return part
 
     def times(self, V: Model) -> Model:
-        """H times the direction V, given as a model, of each model."""
+        """Return H times the direction V, given as a model, for each model."""
         if V.W.shape != self.shape or V.b.shape != self.shape[1:]:
             raise ValueError(
                 f"The direction must have the shapes of the model, W {self.shape} and b "
@@ -111,7 +111,7 @@ class HessianOperator:
         return Model(HW, hb.astype(V.b.dtype))
 
     def diagonal(self) -> Model:
-        """The diagonal of H; 1 for a bias that is fixed."""
+        """Return the diagonal of H; 1 for a fixed bias."""
         d, B, K = self.shape
         scores = iter(self._scores)
 
@@ -132,9 +132,9 @@ class HessianOperator:
         return Model(W, b)
 
     def matrix(self, least: Array | None = None) -> Array:
-        """H, written out, as `write_hessian` does.
+        """Return the explicit H, in the format of `write_hessian`.
 
-        `least` is that of `of_rows`.
+        `least` is as in `of_rows`.
         """
 
         def weights(models: Array) -> Iterator[Array]:
@@ -152,7 +152,7 @@ class HessianOperator:
         )
 
     def of_rows(self, least: Array | None = None) -> Iterator[Array]:
-        """s d2loss / S of the rows, (n, B, pairs) of every block: for the pairs of `output_pairs`.
+        """Yield s d2loss / S of the rows, (n, B, pairs) of every block, for `output_pairs`.
 
         `least` (B,) is added to the second derivative of every row along each output.
         """
@@ -167,7 +167,7 @@ class HessianOperator:
             yield h
 
     def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
-        """s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
+        """Return s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
         if self.n_blocks == Z.shape[2]:
             return self._apply_loss_hessian(block, Z).astype(np.float64, copy=False)
         h = np.empty((*Z.shape[:2], len(pairs)))
@@ -179,13 +179,13 @@ class HessianOperator:
         return h
 
     def _second(self, block: Block, Z: Array, output: int) -> Array:
-        """The column of s d2loss / S for one output, (n, B, K)."""
+        """Return the column of s d2loss / S for one output, (n, B, K)."""
         V = np.zeros_like(Z)
         V[:, :, output] = 1.0
         return self._apply_loss_hessian(block, Z, V)
 
     def _apply_loss_hessian(self, block: Block, Z: Array, V: Array | None = None) -> Array:
-        """s d2loss(Z) V / S of each row, (n, B, K), V being ones or given, to be overwritten."""
+        """Return s d2loss(Z) V / S of each row, (n, B, K); a given V is overwritten, else ones."""
         if self.loss.compiled:
             code, margin, of_ones = self.loss.native_code, self.loss.margin, V is None
             out = np.empty_like(Z) if V is None else V
@@ -199,7 +199,7 @@ class HessianOperator:
         return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
 
     def _product(self, block: Block, Z: Array, V: Model) -> tuple[Array, Array]:
-        """X^T and the sum of s d2loss(Z) (X V + c) / S."""
+        """Return X^T and the sum of s d2loss(Z) (X V + c) / S."""
         if not self.loss.compiled:
             U = self._apply_loss_hessian(block, Z, V.scores(block.X))
             return block.X.transpose_times(U), sum_samples(U)
@@ -222,7 +222,7 @@ class HessianOperator:
 
 
 def output_pairs(n_outputs: int, n_blocks: int) -> list[tuple[int, int]]:
-    """The pairs (k, j) of outputs, j <= k, that a Hessian of so many blocks knows."""
+    """Return the pairs (k, j) of outputs, j <= k, in a Hessian of so many blocks."""
     apart = n_blocks == n_outputs
     return [(k, j) for k in range(n_outputs) for j in range(k + 1) if k == j or not apart]
 
@@ -236,11 +236,11 @@ def write_hessian(
     n_blocks: int,
     weights: Callable[[Array], Iterator[Array]],
 ) -> Array:
-    """H of all models from the second derivatives of the rows: (B, n_blocks, m, m).
+    """Compute H of all models from the second derivatives of the rows: (B, n_blocks, m, m).
 
-    m = (d + 1) K / n_blocks, and the bias comes last; only the lower triangle counts. A bias that
-    is fixed (`bias_curvature` is None) has a 1 on the diagonal. `weights` gives, for some models, h
-    (n, models, pairs) of every block of the data, the pairs being those of `output_pairs`.
+    m = (d + 1) K / n_blocks, and the bias comes last. Only the lower triangle is valid. A fixed
+    bias (`bias_curvature` is None) has a 1 on the diagonal. `weights` returns, for some models, h
+    (n, models, pairs) of every block of the data, with the pairs of `output_pairs`.
     """
     d, B, K = shape
     D, apart = d + 1, n_blocks == K
@@ -252,7 +252,7 @@ def write_hessian(
         for models, origin in recentring.groups()
         for first in range(0, len(models), group)
     ]
-    at_once = apart and len(parts) == 1  # then what is made is what is asked for
+    at_once = apart and len(parts) == 1  # then the parts already are the result
     m = D * K // n_blocks
     out = np.empty((0 if at_once else B, n_blocks, m, m))
     for some, origin in parts:

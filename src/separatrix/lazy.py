@@ -1,7 +1,7 @@
-"""Packages whose names are imported when they are first asked for.
+"""Packages that import their names on first use.
 
-scikit-learn alone takes more than a second to import. A command line that prints its help, or the
-table of a study, need not wait for it.
+scikit-learn alone takes more than a second to import. The command line need not wait for it to
+print its help or the table of a study.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 def lazily(
     package: str, places: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package whose names are in other modules.
+    """Return `__getattr__` and `__dir__` for a package whose names are in other modules.
 
     >>> get, _ = lazily("separatrix", {"math": ("sqrt",)})
     >>> get("sqrt")(4.0)

@@ -1,9 +1,9 @@
-"""How good predictions are, as plain values: numbers, text, lists and dicts of such.
+"""Quality measures of predictions as plain values: numbers, text, lists and dicts.
 
-measure(...)         accuracy, log-loss, precision, recall and F1 of every class, confusions
+measure(...)         accuracy, log-loss; precision, recall and F1 of every class; confusion matrix
 rank(...)            how well scores order the rows: ROC and precision-recall
-operating_points     what a line drawn through the scores of two classes gives
-reliability          whether what is given a probability comes true as often
+operating_points     precision and recall at different thresholds for two classes
+reliability          whether probabilities agree with the observed frequencies
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from separatrix.estimators.threshold import choose_threshold
 from separatrix.matrix import Array
 from separatrix.text import listed
 
-_POINTS = 201  # of a curve
-_NORMAL = 1.959963984540054  # within so many standard deviations lie 95 % of a normal law
+_POINTS = 201  # largest number of points of a curve
+_NORMAL = 1.959963984540054  # 95 % of a normal distribution is within so many standard deviations
 RECALLS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -36,8 +36,8 @@ def measure(
 ) -> dict[str, Any]:
     """Compare predictions (n,) with labels (n,).
 
-    `precision` of a class that was never predicted, and `recall` of one that has no rows, are None;
-    `log_loss` is None without `probabilities` (n, C). `confusion` has a row for every true class.
+    `precision` is None for a class that was never predicted, `recall` for one that has no rows, and
+    `log_loss` without `probabilities` (n, C). `confusion` has a row for every true class.
 
     >>> y, predicted = np.array([0] * 6 + [1] * 10), np.array([0] * 4 + [1] * 2 + [1] * 7 + [0] * 3)
     >>> found = measure(y, predicted, np.array([0, 1]))
@@ -73,10 +73,10 @@ def measure(
 
 
 def rank(y: Array, scores: Array, classes: Array) -> dict[str, Any]:
-    """Judge scores, (n,) for the second of two classes or (n, C), by the order of the rows.
+    """Measure how well scores, (n,) for the second of two classes or (n, C), order the rows.
 
-    `roc_auc` and `average_precision` of more than two classes are the means over one class against
-    the rest, for the classes that have rows and are not alone. None where there is no such class.
+    For more than two classes, `roc_auc` and `average_precision` are means over one class against
+    the rest. Classes without rows, or with all rows, are left out; None if none remains.
 
     >>> found = rank(np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 1]))
     >>> found["roc_auc"], round(found["average_precision"], 3)
@@ -95,7 +95,7 @@ def rank(y: Array, scores: Array, classes: Array) -> dict[str, Any]:
 
 
 def curves(positive: Array, scores: Array) -> dict[str, dict[str, list[float]]]:
-    """Points of the ROC and the precision-recall curve for two classes, at most 201 of each.
+    """Return the ROC and precision-recall curves for two classes, with at most 201 points each.
 
     >>> found = curves(np.array([False, True]), np.array([0.0, 1.0]))
     >>> found["roc"]["true_positive_rate"][-1], found["precision_recall"]["precision"][-1]
@@ -112,9 +112,9 @@ def curves(positive: Array, scores: Array) -> dict[str, dict[str, list[float]]]:
 def operating_points(
     positive: Array, scores: Array, recalls: Sequence[float] = RECALLS
 ) -> list[dict[str, float]]:
-    """The best precision for each of some recalls at least, and the threshold that gives both.
+    """Return the best precision for a recall of at least each given one, and its threshold.
 
-    Recalls that need the same threshold are one point.
+    Recalls with the same threshold are one point.
 
     >>> points = operating_points(np.array([False, True, True]), np.array([0.0, 1.0, 2.0]), [1.0])
     >>> points[0]["threshold"], points[0]["precision"], points[0]["false_positive_rate"]
@@ -140,10 +140,10 @@ def operating_points(
 
 
 def reliability(positive: Array, probabilities: Array, bins: int = 10) -> dict[str, Any]:
-    """Compare probabilities (n,) with what came true, in groups of rows of like probability.
+    """Compare probabilities (n,) with observed frequencies in groups of similar probability.
 
-    The groups are as equal in size as ties allow. Each has the mean probability, the share that
-    came true and Wilson's interval of it at 95 %; `error` is the mean distance of the first two
+    The groups are as equal in size as ties allow. Each has its mean probability, the fraction
+    observed and Wilson's 95 % interval of it. `error` is the mean distance between the first two
     over the rows, the expected calibration error.
 
     >>> found = reliability(np.array([False, True, True, True]), np.array([0.5, 0.5, 1.0, 1.0]), 2)
@@ -180,7 +180,7 @@ def _require_known(y: Array, classes: Array) -> None:
     strange = sorted({str(label) for label in np.unique(y) if label not in classes})
     if strange:
         raise ValueError(
-            f"The rows have the label {strange[0]!r}, which is none of the model's classes: "
+            f"The rows have the label {strange[0]!r}, which is not one of the model's classes: "
             f"{listed(classes.tolist(), 10)}."
         )
 

@@ -43,15 +43,15 @@ class Model:
         return self.b.shape[1]
 
     def scores(self, X: Matrix) -> Array:
-        """Z (n, B, K) = X W + b."""
+        """Return Z (n, B, K) = X W + b."""
         return X.scores(self.W, self.b)
 
     def select(self, models: Array) -> Model:
-        """A copy of some of the models (numbers or a mask)."""
+        """Return a copy of some of the models (numbers or a mask)."""
         return Model(pick_models(self.W, models), np.ascontiguousarray(self.b[models]))
 
     def split(self, models: Array) -> list[Model]:
-        """Copies of some of the models (numbers), each of them by itself.
+        """Return separate copies of some of the models (numbers).
 
         >>> [part.b.item() for part in Model(np.ones((1, 2, 1)), np.array([[3.0], [4.0]])).split(
         ...     np.array([1, 0])
@@ -65,17 +65,17 @@ class Model:
         return [Model(part, self.b[m : m + 1].copy()) for part, m in zip(out, which)]
 
     def copy(self) -> Model:
-        """A copy of all the models."""
+        """Return a copy of all the models."""
         return Model(self.W.copy(), self.b.copy())
 
     def astype(self, dtype: np.dtype | type) -> Model:
-        """The models in another type of number."""
+        """Return the models in another number type."""
         return Model(self.W.astype(dtype, order="C"), self.b.astype(dtype, order="C"))
 
     def dot(self, other: Model) -> Array:
-        """The inner product of each model with its namesake (B,), in float64.
+        """Return the inner products with the corresponding models of `other` (B,), in float64.
 
-        Each is summed in the same order, whatever models stand beside it.
+        Each is summed in the same order, so it does not depend on the other models.
         """
         out = np.empty(len(self.b))
         if self.W.dtype != other.W.dtype:
@@ -84,11 +84,11 @@ class Model:
         return out
 
     def times(self, factors: Array) -> Model:
-        """Each model times its own factor (B,)."""
+        """Multiply each model by its factor (B,)."""
         return Model(self.W * factors[:, None], self.b * factors[:, None])
 
     def plus(self, other: Model, factors: Array | float = 1.0) -> Model:
-        """Each model plus its namesake, that times a factor (B,) or one for all."""
+        """Add a factor, (B,) or one for all, times the corresponding model of `other`."""
         by = factors if isinstance(factors, float) else factors[:, None]
         return Model(self.W + by * other.W, self.b + by * other.b)
 
@@ -99,7 +99,7 @@ class Model:
 
     @classmethod
     def stack(cls, models: list[Model]) -> Model:
-        """One batch of all the models given.
+        """Join all the models given into one batch.
 
         >>> Model.stack([Model.zeros(3, 1, 1), Model.zeros(3, 4, 1)]).W.shape
         (3, 5, 1)

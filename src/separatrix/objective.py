@@ -1,8 +1,8 @@
-"""Data, loss and penalty together: what is minimised.
+"""The objective that is minimised: data, loss and penalty together.
 
     P(W, b) = sum_i s_i loss(y_i, x_i W + b) / S  +  l1 |W|_1  +  l2/2 |W|^2,    S = sum_i s_i
 
-for every model of a batch at once. The bias is free, unless the penalty says otherwise.
+for every model of a batch. The bias is not penalised unless the penalty says so.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from separatrix.recentring import Recentring
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one pass over the data finds of each model; the arrays are (B,) but for the gradients.
+    """The result of one pass over the data; all arrays except the gradients are (B,).
 
-    `gradient_norm` is the norm of the smallest subgradient of P, bias included: with l1 = 0 the
-    norm of the gradient. `GW` (d, B, K) is the gradient of the loss term alone, `gb` (B, K) that of
-    the loss and of the penalty on the bias. `scores` (n, B, K) of every block are there if they
-    were asked for.
+    `gradient_norm` is the norm of the smallest subgradient of P, including the bias; with l1 = 0
+    this is the norm of the gradient. `GW` (d, B, K) is the gradient of the loss term only, `gb`
+    (B, K) the gradient of the loss and the penalty on the bias. `scores` (n, B, K) of every block
+    are included on request.
     """
 
     loss: Array
@@ -53,7 +53,7 @@ class Evaluation:
         return self.loss + self.penalty
 
     def put(self, models: Array, other: Evaluation) -> Evaluation:
-        """A copy in which some of the models have been looked at again."""
+        """Return a copy in which some of the models have a new evaluation."""
         names = [f.name for f in fields(self) if f.name != "scores"]
         out = Evaluation(*(getattr(self, name).copy() for name in names))
         for name in names:
@@ -65,7 +65,7 @@ class Evaluation:
         return out
 
     def select(self, models: Array) -> Evaluation:
-        """What was found of some of the models."""
+        """Return the evaluation of some of the models."""
         return Evaluation(
             self.loss[models],
             self.accuracy[models],
@@ -84,8 +84,8 @@ class Objective:
     data : Dataset
     loss : Loss
     penalty : ElasticNet, for one or for B models
-    bias : whether b is free; otherwise it stays where it is
-    scale : (B,), used instead of 1 / S: a mini-batch counts for all the rows it stands for
+    bias : whether the bias is trained; otherwise it is fixed
+    scale : (B,), used instead of 1 / S: a mini-batch counts for all rows that it represents
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
@@ -112,25 +112,25 @@ class Objective:
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
         self._scale = np.atleast_1d(np.asarray(scale, np.float64))
         self._recentring: Recentring | None = None
-        self._extremes: tuple[Array, Array] | None = None  # of the weights, when asked for
+        self._extremes: tuple[Array, Array] | None = None  # of the weights, once computed
 
     def scale(self, n_models: int) -> Array:
-        """1 / S of each model (B,), or what was given instead; 0 for a model without weight."""
+        """Return 1 / S of each model (B,), or the given scale; 0 for a model without weight."""
         return _of_each("The weights", self._scale, n_models)
 
     def strengths(self, n_models: int) -> tuple[Array, Array]:
-        """l1 and l2 of each model (B,)."""
+        """Return l1 and l2 of each model (B,)."""
         what = "The l1 and l2 of the penalty"
         l1, l2 = (_of_each(what, a, n_models) for a in (self.penalty.l1, self.penalty.l2))
         return l1, l2
 
     def bias_curvature(self, n_models: int) -> Array:
-        """The second derivative of the penalty on the bias (B,): 0 where it is free or fixed."""
+        """Return the second derivative of the penalty on the bias (B,): 0 if it has none."""
         what = "The l2 and bias_factor of the penalty"
         return _of_each(what, self.penalty.bias_curvature, n_models) * self.bias
 
     def factors(self, model: Model) -> Array | None:
-        """The penalty's factors as the kernels take them: (d,) or one for every column of W."""
+        """Return the penalty's factors for the kernels: (d,), or one per column of W."""
         f = self.penalty.factors
         if f is None:
             return None
@@ -144,7 +144,7 @@ class Objective:
         return loss + self.penalty.value(model.W) + self._bias_penalty(model)
 
     def value_of_zero(self, n_models: int, n_outputs: int) -> Array:
-        """P (B,) of models whose weights and biases are all zero; X is not read."""
+        """Return P (B,) of models with zero weights and biases, without reading X."""
         classes = np.arange(self.data.highest_label + 1)
         each = self.loss.value(classes, np.zeros((len(classes), 1, n_outputs)))[:, 0]
         (total,) = self.data.sum_over_blocks(
@@ -153,17 +153,17 @@ class Objective:
         return np.broadcast_to(total, n_models) * self.scale(n_models)
 
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
-        """The mean loss and the weighted share of rows predicted right, (B,) each."""
+        """Return the mean loss and the weighted accuracy, (B,) each."""
         self._require(model)
         scale = self.scale(model.n_models)
         loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
         return loss * scale, hits * scale
 
     def evaluate(self, model: Model, gradient: bool = True, scores: bool = False) -> Evaluation:
-        """Loss, accuracy, penalty and gradient of every model, in one pass over the data.
+        """Compute loss, accuracy, penalty and gradient of every model in one pass over the data.
 
-        Without the gradient, which is NaN then, it takes half as long, and less from zero weights.
-        With `scores` those are kept, too, of a loss that has a kernel.
+        Without the gradient (NaN then) it takes half the time, and even less at zero weights. With
+        `scores`, the scores are kept too if the loss has a kernel.
         """
         self._require(model)
         if not gradient:
@@ -193,17 +193,17 @@ class Objective:
         return Evaluation(loss * scale, hits * scale, penalty, norm, GW, gb, tuple(seen))
 
     def gradient(self, model: Model) -> tuple[Array, Array]:
-        """Gradient of the loss and the l2 term with respect to W (d, B, K) and b (B, K)."""
+        """Return the gradient of the loss and the l2 term for W (d, B, K) and b (B, K)."""
         found = self.evaluate(model)
         return found.GW + self.penalty.gradient(model.W), found.gb
 
     def loss_gradient(self, block: Block, model: Model) -> Array:
-        """The gradient of each row's loss with respect to its scores, (n, B, K)."""
+        """Return the gradient of each row's loss with respect to its scores, (n, B, K)."""
         self._require(model, Dataset([block], self.data.classes))
         return self.score_gradient(block, model.scores(block.X))
 
     def score_gradient(self, block: Block, Z: Array) -> Array:
-        """The same from the scores (n, B, K), which may be overwritten."""
+        """Return the same from the scores (n, B, K), which may be overwritten."""
         if not self.loss.compiled:
             return self.loss.gradient(block.y, Z)
         value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
@@ -214,7 +214,7 @@ class Objective:
         return Z
 
     def recentring(self, n_models: int) -> Recentring:
-        """The recentring of the features: to their origin, for models whose bias is free."""
+        """Return the recentring of the features: to their origin for unpenalised biases."""
         if self._recentring is None or len(self._recentring.free) != n_models:
             free = self.bias & (self.bias_curvature(n_models) == 0.0)
             self._recentring = Recentring(self.data.origin(), free)
@@ -223,10 +223,10 @@ class Objective:
     def hessian_operator(
         self, model: Model, recentring: Recentring | None = None, scores: tuple[Array, ...] = ()
     ) -> HessianOperator:
-        """The second derivative of the loss and the l2 terms, of features as given or recentred.
+        """Return the Hessian of the loss and the l2 terms, for features as given or recentred.
 
-        The model is that of the features as given. Its scores are computed, unless an evaluation
-        has them.
+        The model is for the features as given. Its scores are computed unless an evaluation has
+        them.
         """
         self._require(model)
         B = model.n_models
@@ -239,11 +239,11 @@ class Objective:
         )
 
     def hessian_times(self, model: Model, V: Model) -> Model:
-        """The Hessian of the loss and the l2 terms, times the direction V (as a model)."""
+        """Return the Hessian of the loss and the l2 terms times the direction V (a model)."""
         return self.hessian_operator(model).times(V)
 
     def select(self, models: Array) -> Objective:
-        """The objective of some of the models."""
+        """Return the objective of some of the models."""
         return Objective(
             self.data.select(models),
             self.loss,
@@ -253,11 +253,11 @@ class Objective:
         )
 
     def every(self, step: int) -> Objective:
-        """The objective of every step-th row alone: a rough one, for that much less work."""
+        """Return the objective of every step-th row: less accurate, but proportionally cheaper."""
         return Objective(self.data.every(step), self.loss, self.penalty, bias=self.bias)
 
     def words(self, b: int = 0) -> str:
-        """The formula that model b minimises, in words and numbers."""
+        """Describe the formula that model b minimises, in words and numbers."""
         rows = f"{self.data.n_samples} {'weighted ' if self._is_weighted(b) else ''}rows"
         parts = [f"{self.loss.words} over {rows}"]
         penalty = self.penalty.words(b)
@@ -270,7 +270,7 @@ class Objective:
         return f"{text}, bias {'penalised' if penalised else 'free'}"
 
     def _is_weighted(self, b: int) -> bool:
-        """Whether the rows of model b weigh differently: of a mean, equal weights say nothing."""
+        """Return whether the rows of model b have different weights; a mean ignores equal ones."""
         if all(block.s is None for block in self.data.blocks()):
             return False
         if self._extremes is None:
@@ -301,8 +301,8 @@ class Objective:
         n_classes = _n_classes(self.loss, model.n_outputs)
         if data.highest_label >= n_classes:
             raise ValueError(
-                f"Loss '{self.loss.name}' with {model.n_outputs} outputs tells {n_classes} classes "
-                f"apart. The data has the class number {data.highest_label}. "
+                f"Loss '{self.loss.name}' with {model.n_outputs} outputs separates {n_classes} "
+                f"classes. The data has the class number {data.highest_label}. "
                 "Give the model an output for every class."
             )
         for block in data.blocks():
@@ -326,12 +326,12 @@ class Objective:
         curvature = self.bias_curvature(len(b))[:, None]
         if not curvature.any():
             return 0.0
-        return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 where free, though b be infinite
+        return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 if unpenalised, even for b = inf
 
     def _sums(
         self, block: Block, model: Model, gradient: bool, seen: Array | None = None
     ) -> tuple[Array, ...]:
-        """Sums over a block: s loss (B,), s right (B,), and the gradient of the mean loss.
+        """Return sums over a block: s loss (B,), s correct (B,), and the mean loss's gradient.
 
         The scores are written to `seen`, if given.
         """
@@ -359,7 +359,7 @@ class Objective:
         return (loss, hits) if GW is None else (loss, hits, GW, gb)
 
     def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
-        """The same in numpy, for a loss that has no kernel."""
+        """Return the same sums in numpy, for a loss that has no kernel."""
         s, y = per_model(block.weights), per_model(block.y)
         Z = zero_unweighted(model.scores(block.X), s)
         loss = sum_samples(s * self.loss.value(block.y, Z))
@@ -372,16 +372,16 @@ class Objective:
 
 
 def _n_classes(loss: Loss, n_outputs: int) -> int:
-    """How many classes so many outputs tell apart: one more where a score 0 stands for a class."""
+    """Return the number of classes of so many outputs; a class with fixed score 0 counts too."""
     try:
         lifted = n_outputs == 1 or loss.n_outputs(n_outputs + 1) == n_outputs
-    except ValueError:  # a loss of two classes
+    except ValueError:  # a loss for two classes
         lifted = False
     return n_outputs + lifted
 
 
 def _of_each(what: str, a: Array, n_models: int) -> Array:
-    """One number for every model, of one for all or one each."""
+    """Return one number for every model, given one for all or one each."""
     if len(a) not in (1, n_models):
         raise ValueError(
             f"{what} must be one for all models, or one for each of {n_models}. Got {len(a)} "

@@ -1,4 +1,4 @@
-"""The penalty: elastic net, with none, L1 and L2 as its corners."""
+"""The elastic-net penalty, with no penalty, L1 and L2 as special cases."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from separatrix.matrix import Array, sum_squares
 
 __all__ = ["ElasticNet"]
 
-# After scaling by `dual_scale` an entry may exceed its bound by rounding only.
+# After scaling by `dual_scale` an entry may exceed its bound only by rounding.
 DOMAIN_TOLERANCE = 512 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class ElasticNet:
-    """l1 * sum f |W| + l2/2 * (sum f^2 W^2 + f_b^2 |b|^2), for B models at once.
+    """l1 * sum f |W| + l2/2 * (sum f^2 W^2 + f_b^2 |b|^2), for B models together.
 
     Parameters
     ----------
     l1, l2 : a number, or (B,)
-        Strengths, finite and >= 0. One number stands for every model.
+        Strengths, finite and >= 0. One number applies to every model.
     factors : None, (d,) or (d, B)
-        The f of the formula, finite and > 0; 1 if None. With f the standard deviations of the
+        The f of the formula, finite and > 0; 1 if None. If f are the standard deviations of the
         features, the penalty is that of the standardised features.
     bias_factor : a number, or (B,)
-        The f_b of the formula, finite and >= 0. The bias is free with 0; with 1 / c it is the
-        weight of a constant feature c, penalised like all others. It needs l1 = 0.
+        The f_b of the formula, finite and >= 0. With 0 the bias is not penalised. With 1 / c it is
+        the weight of a constant feature c, penalised like all others. It needs l1 = 0.
 
-    Throughout, W and V are (d, B, K) and the bias is no part of them.
+    In all methods W and V are (d, B, K) and do not include the bias.
 
     >>> import numpy as np
     >>> penalty = ElasticNet(l1=[0.0, 0.1], l2=0.5)
@@ -60,7 +60,7 @@ class ElasticNet:
         }
         f = None if factors is None else _factors(factors)
         sizes = {name: len(values) for name, values in strengths.items()}
-        if sizes["bias_factor"] == 1:  # one for all models, and of no interest in a refusal
+        if sizes["bias_factor"] == 1:  # one for all models, and so irrelevant for the error
             del sizes["bias_factor"]
         if f is not None and f.ndim == 2:
             sizes["factors"] = f.shape[1]
@@ -84,11 +84,11 @@ class ElasticNet:
             )
 
     def value(self, W: Array) -> Array:
-        """The penalty of each model (B,), summed in float64."""
+        """Return the penalty of each model (B,), summed in float64."""
         out = np.zeros(W.shape[1])
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             scaled = W if self.factors is None else self._f() * W
-            # A model that diverged to inf under no penalty has penalty 0, not 0 * inf.
+            # A model that diverged to inf without a penalty has penalty 0, not 0 * inf.
             if self.l1.any():
                 out += np.where(self.l1 > 0, self.l1 * _sum(np.abs(scaled)), 0.0)
             if self.l2.any():
@@ -96,25 +96,25 @@ class ElasticNet:
         return out
 
     def gradient(self, W: Array) -> Array:
-        """Gradient of the l2 part, l2 f^2 W, in the type of W."""
+        """Return the gradient of the l2 part, l2 f^2 W, in the type of W."""
         curvature = self._once("_curvature", lambda: _across(self.l2) * self._f() ** 2)
         return W * curvature.astype(W.dtype, copy=False)
 
     def l1_slope(self, W: Array, V: Array) -> Array:
-        """Slope of the l1 part at W along V (B,), looking back: l1 sum f (sign(W) V).
+        """Return the slope of the l1 part at W along V (B,), l1 sum f (sign(W) V), from behind.
 
-        A weight at 0 has come there from the other side of V, and counts as -|V|.
+        A weight of 0 was on the other side of V before, and so counts as -|V|.
         """
         each = np.where(W == 0.0, -np.abs(V), np.sign(W) * V)
         return np.where(self.l1 > 0, self.l1 * _sum(self._f() * each), 0.0)
 
     @property
     def bias_curvature(self) -> Array:
-        """l2 f_b^2 of each model (B,): 0 where the bias is free."""
+        """l2 f_b^2 of each model (B,): 0 if the bias is not penalised."""
         return self._once("_bias_curvature", lambda: self.l2 * self.bias_factor**2)
 
     def bias_value(self, b: Array) -> Array:
-        """The penalty on the biases b (B, K) of each model (B,)."""
+        """Return the penalty on the biases b (B, K) of each model (B,)."""
         if not self.bias_curvature.any():
             return np.zeros(len(b))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -122,7 +122,7 @@ class ElasticNet:
             return np.where(self.bias_curvature > 0, 0.5 * self.bias_curvature * squares, 0.0)
 
     def bias_conjugate(self, v: Array) -> Array:
-        """sup_b <v, b> - penalty(b) of each model (B,), for v (B, K); 0 where the bias is free."""
+        """Return sup_b <v, b> - penalty(b) (B,) for v (B, K); 0 if the bias is not penalised."""
         curvature = self.bias_curvature
         if not curvature.any():
             return np.zeros(len(v))
@@ -131,7 +131,7 @@ class ElasticNet:
         return np.where(penalised, np.square(v / unit[:, None]).sum(axis=1), 0.0)
 
     def shrink_l1(self, W: Array, step: ArrayLike) -> Array:
-        """Proximal step of the l1 part: sign(W) max(|W| - step l1 f, 0).
+        """Return the proximal step of the l1 part: sign(W) max(|W| - step l1 f, 0).
 
         `step` is a number, (B,), (d, B) or broadcastable to (d, B, K).
         """
@@ -139,15 +139,15 @@ class ElasticNet:
         return np.sign(W) * np.maximum(np.abs(W) - threshold, 0)
 
     def prox(self, W: Array, step: ArrayLike) -> Array:
-        """Proximal step of the whole: argmin_V |V - W|^2 / 2 + step * penalty(V).
+        """Return the proximal step of the penalty: argmin_V |V - W|^2 / 2 + step * penalty(V).
 
-        `shrink_l1`, divided by 1 + step l2 f^2.
+        This is `shrink_l1`, divided by 1 + step l2 f^2.
         """
         shrink = 1.0 + _across(step) * _across(self.l2) * self._f() ** 2
         return self.shrink_l1(W, step) / shrink.astype(W.dtype)
 
     def conjugate(self, V: Array) -> Array:
-        """sup_W <V, W> - penalty(W) of each model (B,), in float64.
+        """Return sup_W <V, W> - penalty(W) of each model (B,), in float64.
 
         sum ((|V| - l1 f)_+)^2 / (2 l2 f^2) for l2 > 0; for l2 = 0, 0 where |V| <= l1 f
         everywhere (to rounding) and inf elsewhere.
@@ -158,7 +158,7 @@ class ElasticNet:
             size = np.abs(size)
             beyond = np.maximum(size - bound, 0.0)
         with np.errstate(over="ignore", under="ignore"):
-            # In units in which the squares of the smallest numbers are still some.
+            # Rescaled so that squaring the smallest numbers does not underflow.
             unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
             curved = sum_squares(beyond / (self._f() * _across(unit)))
         if smooth.all():
@@ -167,9 +167,9 @@ class ElasticNet:
         return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
 
     def attain(self, V: Array) -> tuple[Array, Array]:
-        """The weights whose <V, W> - penalty(W) is highest, in the place of V, and how high (B,).
+        """Overwrite V by the weights that maximise <V, W> - penalty(W); also return the maximum.
 
-        That is the conjugate at V. For l1 = 0 and l2 > 0.
+        The maximum (B,) is the conjugate at V. For l1 = 0 and l2 > 0.
 
         >>> ElasticNet(0.0, 2.0).attain(np.array([[[3.0]]]))
         (array([[[1.5]]]), array([2.25]))
@@ -182,9 +182,9 @@ class ElasticNet:
         return V, high
 
     def dual_scale(self, V: Array) -> Array:
-        """The factor (B,) by which V must shrink for its conjugate to be finite.
+        """Return the factor (B,) by which V must shrink for its conjugate to be finite.
 
-        min(1, min_j l1 f_j / |V_j|) for l2 = 0, and 1 for l2 > 0.
+        This is min(1, min_j l1 f_j / |V_j|) for l2 = 0, and 1 for l2 > 0.
         """
         if (self.l2 > 0).all():
             return np.ones(V.shape[1])
@@ -196,13 +196,13 @@ class ElasticNet:
         return np.where(self.l2 > 0, 1.0, ratio.min(axis=(0, 2), initial=1.0))
 
     def select(self, models: ArrayLike) -> ElasticNet:
-        """The penalty of some models only (numbers or a mask)."""
+        """Return the penalty of some models only (numbers or a mask)."""
         chosen = np.asarray(models)
 
         def pick(a: NDArray[np.float64]) -> NDArray[np.float64]:
             return a if a.shape[-1] == 1 else a[..., chosen]
 
-        part = object.__new__(ElasticNet)  # what was checked stays so
+        part = object.__new__(ElasticNet)  # the values have been checked already
         for name in ("l1", "l2", "bias_factor"):
             object.__setattr__(part, name, pick(getattr(self, name)))
         f = self.factors
@@ -210,7 +210,7 @@ class ElasticNet:
         return part
 
     def words(self, b: int = 0) -> str:
-        """The penalty of model b as a reader writes it."""
+        """Describe the penalty of model b as a formula for the reader."""
         l1, l2 = (float(a[b if len(a) > 1 else 0]) for a in (self.l1, self.l2))
         W = "W" if self.factors is None else "f W"
         terms = []
@@ -224,10 +224,10 @@ class ElasticNet:
         return " + ".join(terms) or "no penalty"
 
     def _once(self, name: str, make: Callable[[], Array]) -> Array:
-        """What `make` returns, made when it is first asked for.
+        """Return what `make` returns, computed on the first request.
 
-        Not by functools.cached_property: in Python 3.11 that takes a lock, and a child forked while
-        another thread has it waits for ever.
+        functools.cached_property takes a lock in Python 3.11: a child process forked while another
+        thread holds it would wait forever.
         """
         if name not in self.__dict__:
             self.__dict__[name] = make()
@@ -251,7 +251,7 @@ def _across(a: ArrayLike) -> Array:
 
 
 def _sum(a: Array) -> Array:
-    """Sum (d, B, K) over each model, in the same order whatever models stand beside it."""
+    """Sum (d, B, K) over each model in the same order, independently of the other models."""
     return np.ascontiguousarray(a.transpose(1, 0, 2)).reshape(a.shape[1], -1).sum(axis=1)
 
 
@@ -293,8 +293,8 @@ def _as_floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:  # text, lists of lists, huge ints
         raise ParameterError(
-            f"The '{name}' parameter of ElasticNet must hold numbers that floats can be. Got what "
-            f"numpy refuses: {error}.",
+            f"The '{name}' parameter of ElasticNet must hold numbers that fit a float. "
+            f"numpy refused them: {error}.",
             parameter=name,
         ) from None
 

@@ -1,11 +1,11 @@
-"""Weights and gradients for recentred features: those less an origin.
+"""Weights and gradients for recentred features, from which an origin is subtracted.
 
-With x - o for x, the scores x W + b are those of the same weights and another bias:
+With x - o instead of x, the scores x W + b belong to the same weights and another bias:
 
     c = b + o.W,    and so    dP/dW at a fixed c = dP/dW - o dP/db
 
-A free bias makes up for any origin, and what is solved for (W, c) is as well conditioned as if the
-features had never been far from zero. A bias that is fixed or penalised has an origin of its own.
+An unpenalised bias makes up for any origin. Solving for (W, c) is as well conditioned as if the
+features were close to zero. Models with a fixed or penalised bias keep the features as given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from separatrix.model import Model
 
 @dataclass(frozen=True)
 class Recentring:
-    """Moves the features of each model of a batch to an origin, or leaves them where they are.
+    """Moves the features of each model of a batch to an origin, or leaves them as they are.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ class Recentring:
 
     @classmethod
     def at_zero(cls, n_features: int, n_models: int) -> Recentring:
-        """The recentring that changes nothing."""
+        """Return the recentring that changes nothing."""
         return cls(np.zeros(n_features), np.zeros(n_models, bool))
 
     def select(self, models: Array) -> Recentring:
-        """The recentring of some of the models (numbers or a mask)."""
+        """Return the recentring of some of the models (numbers or a mask)."""
         return Recentring(self.origin, self.free[models])
 
     def groups(self) -> Iterator[tuple[Array, Array]]:
-        """The numbers of the models with the same origin, and that origin (d,)."""
+        """Yield the numbers of the models with the same origin, and this origin (d,)."""
         if not self.has_effect:
             yield np.arange(len(self.free)), np.zeros_like(self.origin)
             return
@@ -60,22 +60,22 @@ class Recentring:
                 yield np.flatnonzero(which), origin
 
     def apply(self, model: Model) -> Model:
-        """Weights, or a direction, for the recentred features."""
+        """Convert weights, or a direction, to the recentred features."""
         return self._move(model, 1.0)
 
     def undo(self, model: Model) -> Model:
-        """Weights, or a direction, for the features as given: the inverse of `apply`."""
+        """Convert weights, or a direction, to the features as given: the inverse of `apply`."""
         return self._move(model, -1.0)
 
     def sizes(self, model: Model) -> Array:
-        """The parts of the scores (B, K) that cancel: what lies at the origin, and the bias."""
+        """Return the size of the parts of the scores (B, K) that cancel: o.W and the bias."""
         if not self.origin.any():
             return np.abs(model.b)
         parts = np.abs(self.origin)[:, None, None] * np.abs(model.W)
         return np.abs(model.b) + np.ascontiguousarray(parts.transpose(1, 2, 0)).sum(axis=2)
 
     def apply_to_gradient(self, gradient: Model) -> Model:
-        """The gradient for the recentred features."""
+        """Convert a gradient to the recentred features."""
         if not self.has_effect:
             return gradient
         part = self.origin[:, None, None] * np.where(self.free[:, None], gradient.b, 0.0)
@@ -85,6 +85,6 @@ class Recentring:
         if not self.has_effect:
             return model
         parts = (self.origin[:, None, None] * model.W).transpose(1, 2, 0)
-        # Copied, so that each is summed in the same order whatever models stand beside it.
+        # Copied, so that each sum has the same order and does not depend on the other models.
         by = np.where(self.free[:, None], np.ascontiguousarray(parts).sum(axis=2), 0.0)
         return Model(model.W, (model.b + sign * by).astype(model.b.dtype, copy=False))

@@ -1,4 +1,4 @@
-"""Where a batch of models stands while it is trained."""
+"""The state of a batch of models during training."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from separatrix.objective import Evaluation
 
 @dataclass
 class State:
-    """Where a batch of models stands: arrays, nothing else.
+    """The state of a batch of models: arrays, nothing else.
 
     Attributes
     ----------
     model : the weights after `epoch` epochs
-    slots : what the solver remembers of each weight (a velocity, say), shaped like the model
+    slots : the solver's memory for each weight (a velocity, for example), shaped like the model
     found : loss, accuracy and gradient at the weights
-    done : (B,) whether the solver itself has reached its end, for a reason of its own
-    duals : U (n, B, K) of every block of the data, of a solver that has dual variables: they prove
-        how far the weights are from the optimum
-    memory : what the solver remembers of each model in other shapes; the model's axis comes first
-    pull : g*(X^T (s o U) / S) (B,), where the last step has found it, of duals that are balanced
+    done : (B,) whether the solver itself has finished, for its own reason
+    duals : U (n, B, K) of every block of the data, for solvers with dual variables; they give a
+        lower bound on the objective
+    memory : the solver's memory for each model in other shapes, with the models as first axis
+    pull : g*(X^T (s o U) / S) (B,), if the last step has computed it for balanced duals
     """
 
     model: Model
@@ -36,7 +36,7 @@ class State:
     pull: Array | None = None
 
     def select(self, models: Array) -> State:
-        """The state of some of the models."""
+        """Return the state of some of the models."""
         return replace(
             self,
             model=self.model.select(models),

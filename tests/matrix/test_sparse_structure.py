@@ -59,7 +59,7 @@ def broken(change: str, kind: Any) -> Any:
     ],
 )
 def test_a_broken_sparse_matrix_is_refused(change: str, kind: Any) -> None:
-    words = r"X is not a valid CS[RC] matrix of shape \(6, 6\): (row |column )?ind.*Make it anew"
+    words = r"X is not a valid CS[RC] matrix of shape \(6, 6\): (row |column )?ind.*Build it again"
     with pytest.raises(ValueError, match=words):
         Matrix(broken(change, kind))
     with pytest.raises(ValueError, match=words):

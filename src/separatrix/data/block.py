@@ -15,13 +15,13 @@ LAST_CLASS = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of X (n, d), their class numbers y and their weights s, both (n,) or (n, B).
+    """Some rows of X (n, d) with their class numbers y and weights s, both (n,) or (n, B).
 
-    Where models share their weights, as those of one fold do, s (n, G) holds each column once and
-    `weight_column` (B,) says which is a model's.
+    If models share weights, as the models of one fold do, s (n, G) holds each column once and
+    `weight_column` (B,) gives the column of each model.
 
-    `Block.of` makes one of any arrays and checks every number; the constructor takes y (int32), s
-    (float64) and `weight_column` (int32) as they are and checks their shapes.
+    `Block.of` converts any arrays and checks every number. The constructor takes y (int32), s
+    (float64) and `weight_column` (int32) as they are and checks only their shapes.
     """
 
     X: Matrix
@@ -48,13 +48,13 @@ class Block:
             columns = self.s.shape[1] if self.s is not None and self.s.ndim == 2 else 0
             if self.weight_column.dtype != np.int32 or not _within(self.weight_column, columns):
                 raise ValueError(
-                    f"'weight_column' must hold numbers (int32) of the {columns} columns of s, one "
+                    f"'weight_column' must hold one number (int32) of the {columns} columns of s "
                     f"for each model. Got {self.weight_column} instead."
                 )
 
     @classmethod
     def of(cls, X: Any, y: Any, s: Any = None, weight_column: Any = None) -> Block:
-        """Make a block of arrays: y to int32, s to float64, a single column of them to (n,)."""
+        """Make a block from arrays: y becomes int32, s float64, a single column (n,)."""
         weights = None if s is None else _one_or_many(_weights(s))
         if weights is None or weights.ndim == 1:
             weight_column = None
@@ -67,13 +67,13 @@ class Block:
 
     @property
     def weights(self) -> Array:
-        """The weights (n,), or (n, B) of each model; ones where none were given."""
+        """The weights (n,), or (n, B) for each model; ones if none were given."""
         if self.s is None:
             return np.ones(len(self.y))
         return self.s if self.weight_column is None else pick_models(self.s, self.weight_column)
 
     def weigh(self, U: Array, factors: Array) -> Array:
-        """s o U times a factor (B,) for each model, of U (n, B, K); 0 in rows without weight."""
+        """Return s o U times a factor (B,) for each model; 0 in rows without weight."""
         U = self.as_duals(U)
         out = np.empty_like(U)
         _core.multiply_weights(
@@ -82,7 +82,7 @@ class Block:
         return out
 
     def weighted_sum(self, U: Array, sizes: bool = False) -> Array:
-        """sum_i s_i U_i (B, K) of U (n, B, K), or of |U|; over the rows that have weight.
+        """Return sum_i s_i U_i (B, K), or of |U| with `sizes`, over the rows that have weight.
 
         >>> Block.of([[1.0], [2.0]], [0, 1], [1.0, 3.0]).weighted_sum(np.ones((2, 1, 1)))
         array([[4.]])
@@ -93,7 +93,7 @@ class Block:
         return out
 
     def as_duals(self, U: Array) -> Array:
-        """U (n, B, K) as the kernels take it, which check nothing."""
+        """Convert U (n, B, K) for the kernels, which check nothing."""
         U = np.ascontiguousarray(U, np.float64)
         given = self.own().get("weights")
         if U.ndim != 3 or len(U) != len(self.y) or given not in (None, U.shape[1]):
@@ -105,7 +105,7 @@ class Block:
         return U
 
     def own(self) -> dict[str, int]:
-        """What the models have of their own, "labels" or "weights", and for how many it is."""
+        """Return what differs between models, "labels" or "weights", and for how many models."""
         found = {"labels": self.y.shape[1]} if self.y.ndim == 2 else {}
         if self.s is not None and self.s.ndim == 2:
             found["weights"] = (
@@ -114,9 +114,9 @@ class Block:
         return found
 
     def different_weights(self) -> tuple[Array, Array]:
-        """The weights (n, G) without those that models share, and which are each model's (B,).
+        """Return the different columns of weights (n, G) and the column of each model (B,).
 
-        One column, and one number, where all models have the same.
+        One column and one number if all models have the same weights.
         """
         if self.weight_column is None:
             s = per_model(self.weights)
@@ -126,9 +126,9 @@ class Block:
         return self.s if len(used) == self.s.shape[1] else pick_models(self.s, used), place
 
     def select(self, models: Array) -> Block:
-        """The labels and weights of some models only; X is shared, and so are the weights.
+        """Return the block of some models, which shares X and the weights.
 
-        `Dataset` relies on that: what it knows of a column of the weights it knows by its number.
+        `Dataset` relies on this: it caches what it knows about a column of weights by its number.
         """
         y, column = self.y, self.weight_column
         if y.ndim == 2:
@@ -141,7 +141,7 @@ class Block:
         return Block(self.X, y, self.s, column)
 
     def every(self, step: int) -> Block:
-        """Every step-th row."""
+        """Return every step-th row."""
         s = None if self.s is None else np.ascontiguousarray(self.s[::step])
         return Block(
             self.X.every(step), np.ascontiguousarray(self.y[::step]), s, self.weight_column
@@ -153,7 +153,7 @@ def _within(numbers: Array, count: int) -> bool:
 
 
 def _one_or_many(a: Array) -> Array:
-    """(n, 1) as (n,), which stands for every model; all else as it is."""
+    """Convert (n, 1), which stands for every model, to (n,); leave all else unchanged."""
     return np.ascontiguousarray(a[:, 0]) if a.ndim == 2 and a.shape[1] == 1 else a
 
 

@@ -13,19 +13,19 @@ from separatrix.data.block import Block
 from separatrix.data.origin import origin_of
 from separatrix.matrix import Array, models_first, moments_of_models, per_model, sum_samples
 
-# Weights count relative to each other; beyond 2^+-64 they are shifted, so that no sum overflows.
+# Only ratios of weights matter; beyond 2^+-64 they are rescaled so that no sum overflows.
 LARGEST_EXPONENT = 64
 
 
 class Dataset:
-    """The rows all models are trained on.
+    """The rows that all models are trained on.
 
-    What a solver needs of the data is a sum over its rows; `sum_over_blocks` is the one way to get
-    it, so that the same solvers run on one block in memory or on many elsewhere.
+    Everything a solver needs from the data is a sum over its rows. `sum_over_blocks` is the only
+    way to compute one, so the same solvers run on one block in memory and on many elsewhere.
 
-    `classes` are the labels that the class numbers stand for. Weights matter relative to each other
-    only: those of a model whose largest is beyond 2^64 or below 2^-64 are kept times a power of 2,
-    which `given_weight` takes out again.
+    `classes` are the labels that the class numbers stand for. Only ratios of weights matter: if
+    the largest weight of a model is above 2^64 or below 2^-64, its weights are scaled by a power of
+    2, which `given_weight` reverses.
 
     >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
     >>> data.n_samples, data.n_features, data.total_weight()
@@ -41,7 +41,7 @@ class Dataset:
         self.n_features = self._blocks[0].X.shape[1]
         self.dtype = self._blocks[0].X.dtype
         self._total: Array | None = None
-        # Of every column of the weights, by its number: models that share one share these.
+        # By the number of the weight column: models that share a column share these.
         self._class_weights: dict[Hashable, tuple[Array, Array]] = {}
         self._class_shares: tuple[Array, Array] | None = None
         self._moments: tuple[Array, Array] | None = None
@@ -51,17 +51,17 @@ class Dataset:
     def of(
         cls, X: Any, y: Any, s: Any = None, *, weight_column: Any = None, classes: Any = None
     ) -> Dataset:
-        """A data set of one block, in memory; the classes are 0, 1, ... unless named."""
+        """Make a data set of one block in memory; the classes are 0, 1, ... unless given."""
         block = Block.of(X, y, s, weight_column)
         names = np.arange(block.y.max(initial=0) + 1) if classes is None else classes
         return cls([block], names)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks, in their order."""
+        """Iterate over the blocks in their order."""
         return iter(self._blocks)
 
     def sum_over_blocks(self, f: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
-        """Sum what f returns of every block, array by array, in the order of the blocks."""
+        """Sum the arrays that f returns for every block, in the order of the blocks."""
         total: tuple[Array, ...] | None = None
         for block in self.blocks():
             part = f(block)
@@ -70,7 +70,7 @@ class Dataset:
         return total
 
     def transpose_times(self, duals: Sequence[Array], factors: Array) -> Array:
-        """X^T (s o U) times a factor (B,) for each model: (d, B, K) of U (n, B, K) of every block.
+        """Return X^T (s o U) times a factor (B,) per model: (d, B, K) from U of every block.
 
         >>> data = Dataset.of([[1.0], [2.0]], [0, 1], [1.0, 3.0])
         >>> data.transpose_times([np.ones((2, 1, 1))], np.array([0.5])).item()
@@ -84,13 +84,13 @@ class Dataset:
         return self.sum_over_blocks(product)[0]
 
     def weighted_sums(self, duals: Sequence[Array]) -> Array:
-        """sum_i s_i U_i of each model (B, K), of U (n, B, K) of every block."""
+        """Return sum_i s_i U_i of each model (B, K), from U (n, B, K) of every block."""
         each = iter(duals)
 
         return self.sum_over_blocks(lambda block: (block.weighted_sum(next(each)),))[0]
 
     def total_weight(self) -> Array:
-        """S, the sum of the weights: of each model (B,), or (1,) where all have the same."""
+        """Return S, the sum of the weights: (B,), or (1,) if all models have the same weights."""
 
         def weigh(block: Block) -> tuple[Array]:
             if block.s is None:
@@ -103,15 +103,15 @@ class Dataset:
         return self._total
 
     def given_weight(self) -> Array:
-        """S of the weights as they were given."""
+        """Return S of the weights as they were given."""
         return np.ldexp(self.total_weight(), -self._shift)
 
     def class_weight(self) -> Array:
-        """The weight of every class, (C,), for data of one model."""
+        """Return the weight of every class, (C,), for data of one model."""
         return self._weight_and_count()[0]
 
     def class_counts(self) -> Array:
-        """How many rows with a weight every class has, (C,), for data of one model."""
+        """Return the number of rows with weight in every class, (C,), for data of one model."""
         return self._weight_and_count()[1]
 
     def _weight_and_count(self) -> tuple[Array, Array]:
@@ -133,7 +133,7 @@ class Dataset:
         return self._class_weights[key]
 
     def first_alike(self, n_models: int) -> Array:
-        """For each of so many models (B,) the first that has the same rows, labels and weights."""
+        """Return, for each of so many models (B,), the first one with the same rows and weights."""
         own = [block.own() for block in self.blocks()]
         if any("labels" in names for names in own):
             return np.arange(n_models)
@@ -144,9 +144,9 @@ class Dataset:
         return first[place.reshape(-1)]
 
     def class_shares(self) -> tuple[Array, Array]:
-        """The sums of s x / S (d, 1 or B, C) and of s / S (1 or B, C) over the rows of every class.
+        """Return the sums of s x / S (d, 1 or B, C) and s / S (1 or B, C) over every class.
 
-        One for all models if they have the same rows. They are made once, by a pass over X.
+        One for all models if they have the same rows. They are computed once, by a pass over X.
         """
         if self._class_shares is None:
             sums, weights = self.sum_over_blocks(self._sum_classes)
@@ -156,9 +156,9 @@ class Dataset:
         return self._class_shares
 
     def moments(self) -> tuple[Array, Array]:
-        """Mean and deviation (d, 1 or B) of the features, over the rows of every model.
+        """Return mean and deviation (d, 1 or B) of the features over the rows of every model.
 
-        One for all models if they have the same rows. They are made once.
+        One for all models if they have the same rows. They are computed once.
         """
         if self._moments is None:
             parts = [_moments_of(block) for block in self.blocks()]
@@ -170,9 +170,9 @@ class Dataset:
         return self._moments
 
     def origin(self) -> Array:
-        """Where the features are best seen from (d,): 0 but for those far from it.
+        """Return the origin (d,) of the features: 0 except for features far from zero.
 
-        It does not depend on the weights. It is found once, and parts of the data keep it.
+        It does not depend on the weights. It is computed once, and parts of the data keep it.
         """
         if self._origin is None:
             self._origin = origin_of([block.X for block in self.blocks()])
@@ -188,7 +188,7 @@ class Dataset:
         return block.X.transpose_times(each)[:, place], sum_samples(each)[place]
 
     def select(self, models: Array) -> Dataset:
-        """The data as some of the models see it."""
+        """Return the data as some of the models see it."""
         if not any(block.own() for block in self._blocks):
             return self
         part = copy(self)
@@ -207,9 +207,8 @@ class Dataset:
         return part
 
     def constants(self) -> Array:
-        """The values (d,) of columns with one in all rows that have weight, for data of one model.
-
-        NaN for the other columns.
+        """Return the values (d,) of columns that are constant in all rows with weight, else NaN.
+        For data of one model.
         """
         each = []
         for block in self._blocks:
@@ -220,9 +219,9 @@ class Dataset:
         return np.where(same, each[0], np.nan)
 
     def without_constants(self) -> Dataset:
-        """The data with 0 in columns that have the same value in all rows.
+        """Return the data with 0 in columns that have the same value in all rows.
 
-        A free bias does what they could do. Far from zero they would drown gradients in rounding.
+        An unpenalised bias can replace them. Far from zero, they would drown gradients in rounding.
         """
         each = [block.X.constants() for block in self._blocks]
         constant = np.logical_and.reduce([values == each[0] for values in each])
@@ -238,15 +237,15 @@ class Dataset:
         return part
 
     def every(self, step: int) -> Dataset:
-        """Every step-th row of each block, with the weights they have."""
-        self.origin()  # which the part keeps
+        """Return every step-th row of each block, with its weights."""
+        self.origin()  # so that the part keeps it
         part = self._other_rows()
         part._blocks = [block.every(step) for block in self._blocks]
         part.n_samples = sum(block.X.shape[0] for block in part._blocks)
         return part
 
     def take(self, block: Block, rows: Array) -> Dataset:
-        """The data set of some rows of one block, in their order, with the weights they have."""
+        """Return the data set of some rows of one block, in their order, with their weights."""
         part = self._other_rows()
         s = None if block.s is None else block.s[rows]
         part._blocks = [Block(block.X.take(rows), block.y[rows], s, block.weight_column)]
@@ -254,7 +253,7 @@ class Dataset:
         return part
 
     def _other_rows(self) -> Dataset:
-        """A copy that knows nothing of the rows yet, which are to be others."""
+        """Return a copy without cached facts about the rows, for other rows."""
         part = copy(self)
         part._total = part._class_shares = part._moments = None
         part._class_weights = {}
@@ -262,7 +261,7 @@ class Dataset:
 
 
 def _moments_of(block: Block) -> tuple[Array, Array, Array]:
-    """The weight (B,) of the rows, and mean and deviation (d, B) of the features."""
+    """Return the weight (B,) of the rows, and mean and deviation (d, B) of the features."""
     s, place = block.different_weights()
     mean, deviation = moments_of_models(block.X, np.ascontiguousarray(s))
     return sum_samples(s)[place], mean[:, place], deviation[:, place]
@@ -278,7 +277,7 @@ def _require_same_features(blocks: Sequence[Block]) -> None:
 
 
 def _highest_label(block: Block, n_classes: int) -> int:
-    """The highest class number in a block, which must be one of the classes."""
+    """Return the highest class number in a block, and check that it is one of the classes."""
     low, high = (int(f(initial=0)) for f in (block.y.min, block.y.max))
     if low < 0 or high >= max(n_classes, 1):
         wrong = low if low < 0 else high
@@ -291,9 +290,9 @@ def _highest_label(block: Block, n_classes: int) -> int:
 
 
 def _within_range(blocks: Sequence[Block]) -> tuple[list[Block], Array]:
-    """The blocks, with weights whose sums or inverse sums could overflow times a power of 2.
+    """Return the blocks, with weights scaled by a power of 2 if their sums could overflow.
 
-    Its exponent comes with them: () where all models have the same weights, else (B,).
+    Also return its exponent: () if all models have the same weights, else (B,).
     """
     if all(block.s is None for block in blocks):
         return list(blocks), np.zeros((), int)

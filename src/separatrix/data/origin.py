@@ -1,8 +1,8 @@
-"""Where the features are best seen from.
+"""Choose an origin for the features, to preserve digits of features far from zero.
 
-A feature far from zero, such as a time in seconds since 1970, is all but a multiple of the bias:
-what tells the rows apart drowns in what they have in common. Seen from a value among its own it is
-as good as any other.
+A feature far from zero, such as a time in seconds since 1970, is almost a multiple of the bias: the
+differences between rows are tiny compared with what they share. After subtracting one of its values
+the feature is as well conditioned as any other.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 
 from separatrix.matrix import Array, Matrix
 
-ROWS = 64  # of which the spread of a feature is seen
-FAR = 10.0  # spreads
+ROWS = 64  # rows from which the spread of a feature is estimated
+FAR = 10.0  # distance from zero, in spreads, from which a feature is recentred
 
 
 def origin_of(parts: Sequence[Matrix]) -> Array:
-    """The origin (d,) of the rows of all parts together, in float64.
+    """Return the origin (d,) of the rows of all parts together, in float64.
 
-    0 but for the features that lie ten times farther from zero than they spread. A feature of
-    a sparse matrix keeps its 0, unless it is there in every row: entries that are not there cannot
-    be moved. Any origin is a right one: it is found from a few of the rows.
+    It is 0 except for features that are ten times farther from zero than they spread. A feature of
+    a sparse matrix keeps its 0 unless every row has an entry, because missing entries cannot be
+    moved. Every origin gives correct results, so a few of the rows are enough to choose one.
 
     >>> origin_of([Matrix(np.array([[1.0, 1e9], [2.0, 1e9 + 2.0]]))])
     array([0.e+00, 1.e+09])
@@ -38,7 +38,7 @@ def origin_of(parts: Sequence[Matrix]) -> Array:
 
 
 def _bounds(X: Matrix) -> tuple[Array, Array]:
-    """The least and the largest value of every feature in some rows; NaN where one is not there."""
+    """Return the smallest and largest value of every feature in some rows; NaN if missing."""
     low, high = np.full((2, X.shape[1]), np.nan)
     full = np.flatnonzero(X.full_columns())
     if not len(full):

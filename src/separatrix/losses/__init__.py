@@ -1,4 +1,4 @@
-"""The losses: value, gradient, Hessian-times, conjugate and balance of each, in numpy.
+"""The losses in numpy: value, gradient, Hessian-times, conjugate and balance of each.
 
 Shapes (n samples, B models, K outputs per model, C classes):
 
@@ -8,9 +8,9 @@ Shapes (n samples, B models, K outputs per model, C classes):
     s (n,) or (n, B)   sample weights
 
 K = 1 is the binary form, with ty = 2 y - 1 in {-1, +1}. All losses but `squared` and
-`sigmoid_mse` see the scores through the differences z_j - z_y only. For them one output z is
-the pair of scores (0, z), so that the binary form is the multiclass form of a lifted array and
-is not written a second time. `softmax_reference` is lifted in the same way for every K.
+`sigmoid_mse` depend on the differences z_j - z_y only. For them one output z stands for the pair of
+scores (0, z): the binary form is the multiclass form of a lifted array, so there is no second
+implementation. `softmax_reference` is lifted in the same way for every K.
 
 >>> import numpy as np
 >>> Z = np.array([[[5.6, 6.4, -4.6]]])

@@ -1,4 +1,4 @@
-"""Duals that a free bias allows: as much weight leaves every class as enters it."""
+"""Balance duals as an unpenalised bias requires: as much flows into every class as out of it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-MOST_TURNS, TILT_EXACT = 50, 0.01  # of conjugate gradients, and what they leave of the imbalance
+MOST_TURNS, TILT_EXACT = 50, 0.01  # conjugate-gradient iterations, and the imbalance they may leave
 
 
 def balancing(A: Array) -> Array:
-    """The factors F (B, C, C) by which flows must shrink for each class to receive what it gives.
+    """Return the factors F (B, C, C) by which flows must shrink so that every class is balanced.
 
-    A_cj, the weighted sum of the flows from the samples of class c to class j, is the generator
-    of a Markov chain (less its diagonal), one for each of B models. Scaling the samples of class c
-    by pi_c balances the flows if pi is stationary, pi A = 0. Flows between classes that cannot
-    reach each other back (to a class without weight, say) can never be balanced and are dropped.
-    Both steps only shrink flows, under which the domain of every conjugate here is closed.
+    A_cj is the weighted sum of the flows from the samples of class c to class j, for B models. It
+    is the generator of a Markov chain, without its diagonal. Scaling the samples of class c by pi_c
+    balances the flows if pi is stationary, pi A = 0. Flows between classes without a path back (to
+    a class without weight, for example) can never be balanced and are dropped. Both steps only
+    shrink flows, which keeps them in the domain of every conjugate here.
 
     >>> balancing(np.array([[[0.0, 1.0], [4.0, 0.0]]]))[0]
     array([[1.  , 1.  ],
@@ -27,12 +27,12 @@ def balancing(A: Array) -> Array:
 
 
 def tilts(A: Array) -> Array:
-    """Shifts x (B, C) of the scores that all but balance the flows of a softmax.
+    """Return shifts x (B, C) of the scores that nearly balance the flows of a softmax.
 
-    With p the probabilities that the flows are made of, shifting the scores changes the imbalance g
-    by the Hessian diag(sum p) - sum p p^T. Where most rows are right, that is the Laplacian of
-    A + A^T: L x = -g is solved by conjugate gradients, summed without a library of products, whose
-    bits depend on its threads.
+    Let p be the probabilities of the rows. Shifting the scores changes the imbalance g by the
+    Hessian diag(sum p) - sum p p^T. If most rows are predicted right, that is close to the
+    Laplacian of A + A^T. L x = -g is solved by conjugate gradients, summed without a library's
+    matrix product, whose bits depend on its threads.
     """
     S = A + A.swapaxes(1, 2)
     degree = S.sum(axis=2)
@@ -44,7 +44,7 @@ def tilts(A: Array) -> Array:
     for _ in range(MOST_TURNS):
         Lq = degree * q - (S * q[:, None, :]).sum(axis=2)
         curvature = (q * Lq).sum(axis=1, keepdims=True)
-        go = (rz > goal) & (curvature > 0.0)  # each model ends by itself
+        go = (rz > goal) & (curvature > 0.0)  # each model stops on its own
         if not go.any():
             break
         step = np.divide(rz, curvature, out=np.zeros_like(rz), where=go)
@@ -56,7 +56,7 @@ def tilts(A: Array) -> Array:
 
 
 def _communicating(links: Array) -> Array:
-    """Mark the pairs (B, C, C) of states that reach each other."""
+    """Mark the pairs (B, C, C) of states that can reach each other."""
     reach = links | np.eye(links.shape[1], dtype=bool)
     while True:
         steps = reach.astype(np.float32)
@@ -67,16 +67,16 @@ def _communicating(links: Array) -> Array:
 
 
 def _stationary(A: Array, groups: Array) -> Array:
-    """Stationary vectors (B, C) of generators given without their diagonals.
+    """Return stationary vectors (B, C) of generators given without their diagonals.
 
-    They are made of closed groups of states; that of each group is scaled to a maximum of 1.
-    See W. Grassmann, M. Taksar and D. Heyman, Regenerative analysis and steady state
-    distributions for Markov chains, Operations Research 1985. Free of cancellation, so every
-    entry is right to some eps whatever the range of the rates.
+    They are supported on closed groups of states, each scaled to a maximum of 1. See W. Grassmann,
+    M. Taksar and D. Heyman, Regenerative analysis and steady state distributions for Markov chains,
+    Operations Research 1985. The algorithm has no cancellation, so every entry is accurate to a few
+    eps, whatever the range of the rates.
     """
     B, C, _ = A.shape
     rates = A.sum(axis=2)
-    rates = np.where(rates > 0.0, rates, 1.0)  # of a state that is a group by itself
+    rates = np.where(rates > 0.0, rates, 1.0)  # of a state that is its own group
     P = A / rates[:, :, None]
     leaving, pi = np.ones((B, C)), np.ones((B, C))
     for k in range(C - 1, 0, -1):
@@ -86,7 +86,7 @@ def _stationary(A: Array, groups: Array) -> Array:
     for k in range(1, C):
         inside, away = groups[:, k, :k], leaving[:, k]
         entering = (pi[:, :k] * P[:, :k, k]).sum(axis=1)
-        high = entering > away  # keep the maximum at 1: a quotient could overflow
+        high = entering > away  # keep the maximum at 1, because a quotient could overflow
         shrink = np.divide(away, entering, out=np.ones(B), where=high)
         pi[:, :k] *= np.where(inside, shrink[:, None], 1.0)
         grown = np.divide(entering, away, out=np.zeros(B), where=away > 0.0)

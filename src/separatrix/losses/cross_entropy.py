@@ -14,8 +14,8 @@ from separatrix.losses.differences import ClassDifferences
 from separatrix.losses.shapes import at_true, fill_true_class, quiet, softmax
 from separatrix.matrix import Array
 
-# From how many classes on duals are tilted, how often at most, and the share of all flows that an
-# imbalance may be.
+# Number of classes from which duals are tilted, largest number of tilts, and the imbalance, as a
+# fraction of all flows, at which tilting stops.
 MANY_CLASSES, MOST_TILTS, BALANCED = 32, 4, 1e-5
 
 
@@ -25,10 +25,10 @@ class CrossEntropy(ClassDifferences):
 
         loss(y, z) = log sum_j exp(z_j) - z_y,    gradient p - e_y,    p = softmax(z)
 
-    With one output, or a reference class, a score 0 stands first: log(1 + exp(-ty z)).
-    Conjugate: sum_j p_j log p_j for p = U + e_y in the simplex. The second derivative along v is
-    the variance of v under p, at most (max v - min v)^2 / 4: 1/2 for unit v, 1/4 for one output
-    beside a fixed 0.
+    With one output, or a reference class, the first score is 0: log(1 + exp(-ty z)). Conjugate:
+    sum_j p_j log p_j for p = U + e_y in the simplex. The second derivative along v is the variance
+    of v under p, at most (max v - min v)^2 / 4. This is 1/2 for a unit vector v, and 1/4 for one
+    output beside a fixed 0.
     """
 
     smooth: bool = True
@@ -41,10 +41,10 @@ class CrossEntropy(ClassDifferences):
         return softmax(self._lift(Z))[0]
 
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
-        """The duals of shifted scores, p_j exp(x_j) / sum, which are in the simplex whatever x is.
+        """Return the duals of shifted scores, p_j exp(x_j) / sum, which stay in the simplex.
 
-        What is left to balance by shrinking is small then. Shrinking alone costs what the class
-        that is farthest off demands of all others: much, of a thousand classes.
+        Little is left to balance by shrinking. Shrinking alone reduces all classes to the level of
+        the most unbalanced one, which is costly with a thousand classes.
         """
         if self._is_lifted(U) or U.shape[2] < MANY_CLASSES:
             return U, A
@@ -74,13 +74,13 @@ class CrossEntropy(ClassDifferences):
 
 @dataclass(frozen=True)
 class SigmoidSquared(ClassDifferences):
-    """Squared error on a sigmoid: not convex, kept to show why it is not used.
+    """Squared error of a sigmoid: not convex, included to show why it is not used.
 
         loss(y, z) = (y - sigma(z))^2 / 2 = r^2 / 2,    r = sigma(-ty z)
 
-    First derivative -ty r^2 (1 - r), second r^2 (1 - r) (2 - 3 r): negative where r > 2/3. Its
-    stationary points in r solve 12 r^2 - 15 r + 4 = 0; the one at (15 - sqrt 33) / 24 has the
-    larger modulus (0.0770 against 0.0601), which is the curvature.
+    First derivative -ty r^2 (1 - r), second r^2 (1 - r) (2 - 3 r), which is negative for r > 2/3.
+    The stationary points of the second derivative solve 12 r^2 - 15 r + 4 = 0. The one at
+    (15 - sqrt 33) / 24 has the larger modulus (0.0770 against 0.0601), which is the curvature.
     """
 
     convex: bool = False
@@ -92,7 +92,7 @@ class SigmoidSquared(ClassDifferences):
 
     def conjugate(self, y: Array, U: Array) -> Array:
         raise ValueError(
-            f"Loss '{self.name}' has no conjugate: it is not convex, so it has no duality gap. "
+            f"Loss '{self.name}' has no conjugate and no duality gap, because it is not convex. "
             "Judge its fits by the gradient norm, or use 'logistic'."
         )
 
@@ -119,7 +119,7 @@ class SigmoidSquared(ClassDifferences):
 
 @quiet
 def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
-    """Duals closer to balance and their flows, of one model with y (n,), s (n,) and U (n, 1, C)."""
+    """Return more balanced duals and their flows, of one model: y (n,), s (n,), U (n, 1, C)."""
     at = np.arange(len(y)), 0, y
     off = _imbalance(A)
     for _ in range(MOST_TILTS):
@@ -138,12 +138,12 @@ def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
 
 
 def _of_model(b: int, y: Array, s: Array, U: Array) -> tuple[Array, Array, Array]:
-    """Labels, weights and duals of one of several models."""
+    """Return the labels, weights and duals of one of several models."""
     y, s = (a if a.ndim == 1 else np.ascontiguousarray(a[:, b]) for a in (y, s))
     return y, s, np.ascontiguousarray(U[:, b : b + 1])
 
 
 def _imbalance(A: Array) -> float:
-    """What classes receive more or less than they give, as a share of all flows."""
+    """Return the flow that classes receive in excess or lack, as a fraction of all flows."""
     off, total = np.abs(A.sum(axis=1) - A.sum(axis=2)).sum(), A.sum()
     return float(off / total) if total > 0.0 else 0.0

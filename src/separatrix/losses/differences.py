@@ -1,4 +1,4 @@
-"""The losses that see the scores through their differences only."""
+"""The base class of losses that depend on differences of scores only."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from separatrix.losses.shapes import (
 )
 from separatrix.matrix import Array
 
-# Duals come from sums of some hundred rounded terms: they may leave a domain by this many eps.
+# Duals are sums of some hundred rounded terms, so they may leave a domain by this many eps.
 DOMAIN_TOLERANCE = 512
 
 
 @dataclass(frozen=True)
 class ClassDifferences:
-    """The common part of the losses that depend on z_j - z_y, j != y, only.
+    """The common part of losses that depend on the differences z_j - z_y, j != y, only.
 
-    Such a loss has a gradient of one shape: flows a_j >= 0 on the wrong classes and
-    -sum_j a_j on the true one. Its conjugate is finite for such U only, and is a function of
-    the flows.
+    The gradient of such a loss always has the same form: flows a_j >= 0 on the wrong classes and
+    -sum_j a_j on the true one. Its conjugate is finite only for U of this form, and is a function
+    of the flows.
 
-    A subclass in numpy alone has `_value`, `_flows`, `_hessian_times` (of a smooth loss),
-    `_extent` and `_conjugate`, and `curvature_of`. One with a `native_code` leaves `_extent` and
+    A subclass without a kernel defines `_value`, `_flows`, `_hessian_times` (if it is smooth),
+    `_extent`, `_conjugate` and `curvature_of`. One with a `native_code` leaves `_extent` and
     `_conjugate` to the kernels.
     """
 
     name: str
-    formula: str  # for a reader; {margin} stands for the margin
-    native_code: int = -1  # by which the kernels know the loss; below 0 for one in numpy alone
+    formula: str  # for the reader; {margin} stands for the margin
+    native_code: int = -1  # the number of the loss in the kernels; below 0 if it has no kernel
     outputs: str = "one or all"  # or "one", "all", "all but the first"
     margin: float = 0.0
     convex: bool = True
@@ -99,7 +99,7 @@ class ClassDifferences:
         return cost.astype(U.dtype, copy=False)
 
     def _conjugate_in_numpy(self, y: Array, U: Array, tolerance: float) -> Array:
-        """The same for a loss without a kernel; rounding may leave the domain by `tolerance`."""
+        """Return the conjugate of a loss without a kernel; rounding may exceed the domain."""
         lifted = prepend(-U.sum(axis=2, keepdims=True), U) if self._is_lifted(U) else U
         own = true_class(y, lifted)
         wrong = np.where(own, 0.0, lifted)
@@ -124,7 +124,7 @@ class ClassDifferences:
         return balanced.astype(U.dtype, copy=False)
 
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
-        """Duals that are closer to balance, where a loss knows how, and their flows A (B, C, C)."""
+        """Return duals closer to balance, if the loss can compute them, and their flows A."""
         return U, A
 
     def probabilities(self, Z: Array) -> Array | None:
@@ -146,26 +146,27 @@ class ClassDifferences:
         raise NotImplementedError
 
     def _flows(self, Z: Array, own: Array) -> Array:
-        """Gradient on the wrong classes; what stands at the true class is ignored."""
+        """Return the gradient on the wrong classes; the entry of the true class is ignored."""
         raise NotImplementedError
 
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         raise NotImplementedError
 
     def _extent(self, flows: Array) -> Array:
-        """What must be at most 1 (n, B) for flows (n, B, C), 0 at the true class, to be allowed.
+        """Return a size (n, B) of flows (n, B, C) that must be at most 1 for them to be allowed.
 
-        The largest flow where each has its own bound, their sum where they share one, 0 for none.
+        The largest flow if each has its own bound, their sum if they share one, 0 if there is none.
+        The flow of the true class is 0.
         """
         raise NotImplementedError
 
     def _conjugate(self, flows: Array) -> Array:
-        """The conjugate (n, B) of flows (n, B, C) inside the domain, 0 at the true class."""
+        """Return the conjugate (n, B) of flows (n, B, C) in the domain, 0 at the true class."""
         raise NotImplementedError
 
 
 def _whole(y: Array, n_classes: int) -> Array:
-    """Labels as the kernels take them, which check nothing."""
+    """Convert labels for the kernels, which check nothing."""
     labels = np.ascontiguousarray(y, np.int32)
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= n_classes:
         raise ValueError(

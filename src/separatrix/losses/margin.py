@@ -17,10 +17,10 @@ class Margin(ClassDifferences):
 
         loss(y, z) = sum_{j != y} max(0, margin + z_j - z_y)^power
 
-    and max(0, margin - ty z)^power with one output. At a tie the term counts as violated.
-    Conjugate: sum_j -margin a_j for flows a_j in [0, 1] (power 1), sum_j a_j^2/4 - margin a_j for
-    a_j >= 0 (power 2). With a violated terms the Hessian is twice the Laplacian of a star with
-    a <= K - 1 leaves, whose largest eigenvalue is a + 1: at most 2 K (2 with one output).
+    and max(0, margin - ty z)^power with one output. A tie counts as a violation. Conjugate:
+    sum_j -margin a_j for flows a_j in [0, 1] (power 1), sum_j a_j^2/4 - margin a_j for a_j >= 0
+    (power 2). With a violated terms the Hessian is twice the Laplacian of a star with a <= K - 1
+    leaves, whose largest eigenvalue is a + 1: at most 2 K (2 with one output).
 
     See J. Weston and C. Watkins, Support vector machines for multi-class pattern recognition,
     ESANN 1999.
@@ -36,13 +36,13 @@ class Margin(ClassDifferences):
         return 2.0 * n_outputs if self.smooth else None
 
     def predict(self, Z: Array) -> Array:
-        """With no margin a tie is class 1: the perceptron's rule has no mistake there."""
+        """Without a margin a tie is class 1, because the perceptron rule sees no mistake there."""
         if self.margin == 0.0 and Z.shape[2] == 1:
             return (Z[:, :, 0] >= 0).astype(np.int32)
         return super().predict(Z)
 
     def _terms(self, Z: Array, own: Array) -> Array:
-        """margin + z_j - z_y, and -inf at the true class, where there is no term."""
+        """Return margin + z_j - z_y, and -inf at the true class, which has no term."""
         return np.where(own, -np.inf, self.margin + (Z - at_true(Z, own))).astype(
             Z.dtype, copy=False
         )
@@ -57,8 +57,8 @@ class Margin(ClassDifferences):
     def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
         if not self.smooth:
             raise ValueError(
-                f"Loss '{self.name}' has no second derivative: it is not smooth. "
-                "Smooth losses of this family: 'squared_hinge'."
+                f"Loss '{self.name}' has no second derivative, because it is not smooth. Use "
+                "'squared_hinge', which is smooth."
             )
         return fill_true_class(
             np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own
@@ -74,12 +74,12 @@ class Margin(ClassDifferences):
 
 @dataclass(frozen=True)
 class CrammerSinger(Margin):
-    """The multiclass hinge that counts the worst class only.
+    """The multiclass hinge of the worst class only.
 
         loss(y, z) = max(0, max_{j != y} margin + z_j - z_y)
 
-    The gradient lies on the first worst class. Conjugate: -margin sum_j a_j for flows a_j >= 0
-    with sum_j a_j <= 1.
+    The gradient is on the first worst class. Conjugate: -margin sum_j a_j for flows a_j >= 0 with
+    sum_j a_j <= 1.
 
     See K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based
     vector machines, JMLR 2001.
@@ -90,7 +90,7 @@ class CrammerSinger(Margin):
 
     def _flows(self, Z: Array, own: Array) -> Array:
         terms = self._terms(Z, own)
-        # Of the scores, not of the terms: those may have been rounded to the same number.
+        # By the scores, not the terms, which may have been rounded to the same number.
         worst = np.where(own, -np.inf, Z).argmax(axis=2)[:, :, None]
         first = np.arange(Z.shape[2]) == worst
         return (first & (terms >= 0.0)).astype(Z.dtype)

@@ -1,4 +1,4 @@
-"""Many classes by binary losses."""
+"""Multiclass losses from binary losses."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from separatrix.losses.protocol import Loss
 from separatrix.losses.shapes import predict_class, true_class
 from separatrix.matrix import Array, per_model
 
-# Added to the native code of a loss for its one-vs-rest form.
+# Added to the native code of a loss to get the code of its one-vs-rest form.
 ONE_VS_REST = 16
 
 
 @dataclass(frozen=True)
 class OneVsRest:
-    """C binary losses over C classes: output k tells class k from all others.
+    """C binary losses over C classes: output k separates class k from all others.
 
         loss(y, z) = sum_k base(1{y = k}, z_k)
 
-    The outputs share nothing, so that training them together is training each alone. The class of
-    the highest score wins.
+    The outputs share no parameters, so training them together is the same as training each alone.
+    The class with the highest score is predicted.
     """
 
     base: Loss
@@ -68,7 +68,7 @@ class OneVsRest:
         return "none"
 
     def split(self, y: Array, Z: Array) -> tuple[Array, Array]:
-        """The binary labels and scores (n, B K) and (n, B K, 1) of B K binary models."""
+        """Return binary labels (n, B K) and scores (n, B K, 1) of B K binary models."""
         n, B, K = Z.shape
         own = np.broadcast_to(true_class(y, Z), Z.shape)
         return own.reshape(n, B * K).astype(np.int32), Z.reshape(n, B * K, 1)
@@ -92,7 +92,7 @@ class OneVsRest:
         return self.base.balance(binary, duals, weights).reshape(U.shape)
 
     def probabilities(self, Z: Array) -> Array | None:
-        """Each class's own probability, divided by their sum."""
+        """Return the probability of each class against the rest, divided by the sum of all."""
         n, B, K = Z.shape
         alone = self.base.probabilities(Z.reshape(n, B * K, 1))
         if alone is None:

@@ -1,4 +1,4 @@
-"""What solvers, certificates and printing need of a loss."""
+"""The protocol of losses: what solvers, certificates and messages need."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from separatrix.matrix import Array
 
 @runtime_checkable
 class Loss(Protocol):
-    """What solvers, certificates and printing need of a loss.
+    """What solvers, certificates and messages need from a loss.
 
-    `curvature_of(K)` bounds |second derivative| along a unit direction of K scores; None where
-    there is no second derivative. `curvature` is that bound where it is the same for every K; for
-    `squared_hinge`, whose bound grows as 2 K, it is the one of the binary form. `native_code`
-    is the number by which compiled code knows the loss (used only where `compiled`), `margin` its
-    margin (0.0 where it has none) and `words` its formula for a reader. `coupling(K)` says how K
-    outputs hang together: "none" (the loss is a sum over them), "differences" (a common shift of
-    all scores changes nothing) or "full".
+    `curvature_of(K)` bounds |second derivative| along a unit direction of K scores; None if there
+    is no second derivative. `curvature` is this bound if it is the same for every K; for
+    `squared_hinge`, whose bound grows as 2 K, it is the bound of the binary form. `native_code` is
+    the number of the loss in compiled code (used only if `compiled`), `margin` its margin (0.0 if
+    it has none) and `words` its formula for the reader. `coupling(K)` tells how K outputs depend on
+    each other: "none" (the loss is a sum over them), "differences" (a common shift of all scores
+    changes nothing) or "full".
     """
 
     @property

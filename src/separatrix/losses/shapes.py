@@ -1,4 +1,4 @@
-"""How labels, scores and classes lie in arrays, the same for every loss."""
+"""Operations on arrays of labels and scores that all losses share."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from separatrix.matrix import Array, per_model
 
-# Scores of +-1e300 overflow and underflow on the way to the right limits.
+# Scores of +-1e300 overflow and underflow on the way to correct limits.
 quiet = np.errstate(all="ignore")
 
 
 def count_outputs(name: str, outputs: str, n_classes: int) -> int:
     if n_classes < 2:
         raise ValueError(
-            f"Loss '{name}' needs at least two classes, got {n_classes}. "
-            "Give samples of another class."
+            f"Loss '{name}' needs at least two classes. Got {n_classes}. "
+            "Add samples of another class."
         )
     if outputs == "one" and n_classes > 2:
         raise ValueError(
-            f"Loss '{name}' takes two classes, got {n_classes}. Use 'softmax', or multiclass='ovr'."
+            f"Loss '{name}' needs two classes. Got {n_classes}. Use 'softmax' or multiclass='ovr'."
         )
     if outputs == "all but the first":
         return n_classes - 1
@@ -31,14 +31,14 @@ def true_class(y: Array, Z: Array) -> Array:
 
 
 def targets(y: Array, Z: Array) -> Array:
-    """ty in {-1, +1} for one output, one-hot for several, in the type of Z."""
+    """Return ty in {-1, +1} for one output, or one-hot vectors for several, in the type of Z."""
     if Z.shape[2] == 1:
         return (2 * per_model(y)[:, :, None] - 1).astype(Z.dtype)
     return true_class(y, Z).astype(Z.dtype)
 
 
 def at_true(Z: Array, own: Array) -> Array:
-    """The entry (n, B, 1) of Z at the true class."""
+    """Return the entry (n, B, 1) of Z at the true class."""
     return np.where(own, Z, 0).sum(axis=2, keepdims=True)
 
 
@@ -47,13 +47,13 @@ def prepend(first: Array, Z: Array) -> Array:
 
 
 def fill_true_class(flows: Array, own: Array) -> Array:
-    """Put minus the sum of the other classes at the true class: small sums keep their digits."""
+    """Set the true class to minus the sum of the others, which keeps the digits of small sums."""
     wrong = np.where(own, 0, flows)
     return np.where(own, -wrong.sum(axis=2, keepdims=True), wrong)
 
 
 def predict_class(Z: Array) -> Array:
-    """Class numbers (n, B): 1 if z > 0 for one output, the first maximum for several."""
+    """Return class numbers (n, B): 1 if z > 0 for one output, else the first maximum."""
     labels = Z[:, :, 0] > 0 if Z.shape[2] == 1 else Z.argmax(axis=2)
     return labels.astype(np.int32)
 
@@ -61,7 +61,7 @@ def predict_class(Z: Array) -> Array:
 def softmax(Z: Array) -> tuple[Array, Array]:
     """Return softmax(Z) and the sum of exp(z_j - max z) over all j but the first maximum.
 
-    log1p of that sum keeps the digits of a loss far below 1, which log of 1 + sum would drop.
+    log1p of that sum keeps the digits of a loss far below 1; log of 1 + sum would lose them.
     """
     top = Z.argmax(axis=2)[:, :, None]
     E = np.exp(Z - np.take_along_axis(Z, top, axis=2))

@@ -1,4 +1,4 @@
-"""X as the kernels read it: one matrix, whatever its type and layout."""
+"""X as the kernels read it: one matrix class for every type and layout."""
 
 from separatrix.matrix.array_types import Array, working_type
 from separatrix.matrix.finite import first_not_finite

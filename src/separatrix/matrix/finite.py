@@ -1,4 +1,4 @@
-"""The first entry of X that is NaN or infinite."""
+"""Find the first entry of X that is NaN or infinite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from separatrix.matrix.storage import canonical
 
 
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry of X that is NaN or infinite, if there is one."""
+    """Return row, column and value of the first entry of X that is NaN or infinite, or None."""
     if sp.issparse(X):
         if _all_finite(X.data):
             return None
@@ -40,7 +40,7 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
 
 
 def _all_finite(a: Array) -> bool:
-    """Whether all numbers are known to be finite: those of an array that lies in one piece."""
+    """Return whether all numbers are known to be finite; only contiguous arrays are checked."""
     if a.dtype.kind != "f":
         return True
     in_one = a.flags.c_contiguous or a.flags.f_contiguous

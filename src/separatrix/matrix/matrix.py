@@ -1,10 +1,10 @@
-"""Products with X and facts about it, the same for every type and layout.
+"""Products with X and statistics of it, the same for every type and layout.
 
     Matrix(X).scores(W, b)            Z (n, B, K) = X W + b
     Matrix(X).transpose_times(U)      G (d, B, K) = X^T U
     Matrix(X).gram(h)                 H (P, d + 1, d + 1) = [X, 1]^T diag(h_p) [X, 1]
 
-X may be dense, of any real type and order, or sparse; see `storage` for how it is held.
+X may be dense, of any real type and order, or sparse; `storage` describes how it is held.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from separatrix.matrix.storage import StoredMatrix, compressed_arrays
 
 
 class Matrix(StoredMatrix):
-    """A data matrix X (n, d), read-only, ready for products with many columns.
+    """A data matrix X (n, d), read-only, for products with many columns.
 
     >>> import numpy as np
     >>> X = Matrix(np.array([[1, 2], [3, 4]]))
@@ -37,25 +37,25 @@ class Matrix(StoredMatrix):
         self._emptied: tuple[Array, Matrix] | None = None
 
     def once(self, name: str, find: Callable[[], Any]) -> Any:
-        """A fact about X, found when it is first asked for."""
+        """Return a statistic of X, computed on the first request and kept."""
         if name not in self._facts:
             self._facts[name] = find()
         return self._facts[name]
 
     def every(self, step: int) -> Matrix:
-        """Every step-th row, from the first on; kept for the next time it is asked for."""
+        """Return every step-th row, starting with the first; the result is kept."""
         if self._thinned is None or self._thinned[0] != step:
             self._thinned = step, self.take(slice(None, None, step))
         return self._thinned[1]
 
     def take(self, rows: Array | slice) -> Matrix:
-        """Some rows, in their order."""
+        """Return some rows, in their order."""
         part = Matrix(self.rows()[rows])
         part.dtype = self.dtype
         return part
 
     def without(self, columns: Array) -> Matrix:
-        """The same with 0 in some columns (a mask), in a copy that is kept for the next time."""
+        """Return a copy with 0 in some columns (a mask); the copy is kept."""
         if self._emptied is not None and np.array_equal(self._emptied[0], columns):
             return self._emptied[1]
         X = self.X.copy()
@@ -100,9 +100,9 @@ class Matrix(StoredMatrix):
     def gram(self, h: Array, origin: Array | None = None) -> Array:
         """Return H (P, d + 1, d + 1), sum_i h_ip [x_i; 1] [x_i; 1]^T for each column p of h (n, P).
 
-        Whole and symmetric, in float64, the constant 1 last: H[p, :d, d] is X^T h_p and H[p, d, d]
-        the sum of h_p. The columns share the passes over X. With an origin (d,), x_i is taken from
-        there; it must be 0 for features that a sparse X does not have in every row.
+        H has both triangles, in float64, with the constant 1 last: H[p, :d, d] is X^T h_p and
+        H[p, d, d] the sum of h_p. The columns share the passes over X. An origin (d,) is subtracted
+        from x_i; it must be 0 for features that some rows of a sparse X lack.
 
         >>> Matrix(np.array([[1.0, 2.0]])).gram(np.array([[0.5]]))[0]
         array([[0.5, 1. , 0.5],
@@ -118,7 +118,7 @@ class Matrix(StoredMatrix):
         return H
 
     def full_columns(self) -> Array:
-        """Which columns (d,) have an entry in every row: all of a dense X."""
+        """Return which columns (d,) have an entry in every row; all columns of a dense X."""
         return np.asarray(self.once("full_columns", self._find_full_columns))
 
     def _find_full_columns(self) -> Array:
@@ -128,14 +128,14 @@ class Matrix(StoredMatrix):
             return full
         if self.X.format == "csc":
             return np.asarray(np.diff(self.X.indptr) == n)
-        # Mostly a few rows tell that there is none.
+        # A few rows are usually enough to rule out all columns.
         for rows in (min(n, 16), min(n, 1024), n):
             if full.any():
                 full = np.bincount(self.X.indices[: self.X.indptr[rows]], minlength=d) == rows
         return full
 
     def largest(self) -> Array:
-        """The largest |x| of every column (d,), or of all columns that are not full."""
+        """Return the largest |x| of every column (d,), or of all columns that are not full."""
         return np.asarray(self.once("largest", self._find_largest))
 
     def _find_largest(self) -> Array:
@@ -151,7 +151,7 @@ class Matrix(StoredMatrix):
         return np.where(full, each, each[~full].max(initial=0.0))
 
     def constants(self) -> Array:
-        """The values (d,) of columns that have the same one in every row; NaN for the others.
+        """Return the values (d,) of columns that have one value in every row; NaN for the others.
 
         >>> Matrix(np.array([[7.0, 1.0], [7.0, 2.0]])).constants()
         array([ 7., nan])
@@ -160,14 +160,14 @@ class Matrix(StoredMatrix):
         return np.asarray(self.once("constants", lambda: self.constants_in(rows)))
 
     def constants_in(self, rows: Array) -> Array:
-        """The same in some rows (numbers); of a sparse X, for columns that every row has."""
+        """Return the constants in some rows (numbers); if sparse, of columns with all entries."""
         values = np.full(self.shape[1], np.nan)
         columns = np.flatnonzero(self.full_columns())
         if not len(rows) or not len(columns):
             return values
         X = self.X.tocsr() if self.is_sparse else self.X
         row = X[rows[:1]].toarray()[0] if self.is_sparse else X[rows[0]]
-        # Mostly a few rows tell that there is none.
+        # A few rows are usually enough to rule out all columns.
         for some in (rows[:16], rows[16:1024], rows[1024:]):
             if not len(columns):
                 return values
@@ -179,12 +179,12 @@ class Matrix(StoredMatrix):
 
 
 def rows_read() -> tuple[int, int]:
-    """How many rows the products with X and with X^T have read since the start of the process."""
+    """Return how many rows products with X and X^T have read since the process started."""
     return _core.rows_read()
 
 
 def kernel_origin(origin: Array | None) -> Array | None:
-    """An origin as the kernels take it: None where it is zero."""
+    """Return an origin for the kernels: None if it is zero."""
     if origin is None or not origin.any():
         return None
     return np.require(origin, np.float64, ["C", "A"])

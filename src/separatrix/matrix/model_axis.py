@@ -1,4 +1,4 @@
-"""Arrays with an axis of models: sums, views and choices that treat every model alike."""
+"""Operations on arrays with an axis of models, which treat every model alike."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from separatrix.matrix.array_types import Array, as_floats
 
 
 def per_model(a: Array) -> Array:
-    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B)."""
+    """View (n,) as (n, 1), which broadcasts over the models; leave (n, B) unchanged."""
     a = np.asarray(a)
     return a[:, None] if a.ndim == 1 else a
 
 
 def pick_models(a: Array, models: Array) -> Array:
-    """The columns (n, models, ...) of some models (numbers or a mask), in C order.
+    """Return the columns (n, models, ...) of some models (numbers or a mask), in C order.
 
     >>> pick_models(np.array([[1, 2, 3]]), np.array([True, False, True]))
     array([[1, 3]])
@@ -26,22 +26,22 @@ def pick_models(a: Array, models: Array) -> Array:
 
 
 def models_first(a: Array) -> Array:
-    """The columns of a (n, B), each in one piece (B, n), or a (n,) itself.
+    """Return a (n, B) as (B, n) with contiguous rows, or a (n,) itself.
 
-    Along them numpy finds extremes several times as fast.
+    numpy finds extremes along contiguous rows several times as fast.
     """
     return np.ascontiguousarray(a.T)
 
 
 def zero_unweighted(Z: Array, s: Array) -> Array:
-    """Z (n, B, K), but 0 in rows without weight: they leave no trace, though Z may be infinite."""
+    """Return Z (n, B, K) with 0 in rows without weight, where Z may be infinite."""
     return Z if s.all() else np.where(s[:, :, None] > 0.0, Z, Z.dtype.type(0))
 
 
 def sum_samples(a: Array) -> Array:
     """Sum (n, B) or (n, B, K) over the samples in float64.
 
-    Each column is summed in the same order, whatever models stand beside it.
+    Each column is summed in the same order, so its sum does not depend on the other models.
     """
     a = as_floats(a)
     out = np.empty(a.shape[1:])
@@ -50,7 +50,7 @@ def sum_samples(a: Array) -> Array:
 
 
 def sum_squares(V: Array) -> Array:
-    """The squares of V (d, B, K) summed for each model (B,), whatever models stand beside it.
+    """Sum the squares of V (d, B, K) for each model (B,), independently of the other models.
 
     >>> sum_squares(np.array([[[3.0], [1.0]], [[4.0], [1.0]]]))
     array([25.,  2.])
@@ -62,9 +62,9 @@ def sum_squares(V: Array) -> Array:
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An array of float32 or float64 zeros that kernels will add to in any order.
+    """Return zeros in float32 or float64 to which kernels add in any order.
 
-    Its memory is touched in order and on all threads, which takes less time than as they come by.
+    All threads touch the memory in order, which is faster than page faults in random order.
     """
     out = np.empty(shape, dtype)
     _core.fill_zeros(out)

@@ -1,4 +1,4 @@
-"""Means, deviations, squares and bounds of the columns of X."""
+"""Means, standard deviations, squares and bounds of the columns of X."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from separatrix.matrix.model_axis import sum_samples
 from separatrix.matrix.pieces import entry_pieces, line_pieces, row_pieces
 from separatrix.matrix.storage import compressed_arrays
 
-SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a column's mean
-SMALL = 2.0**-600  # a power of two, by which the largest numbers can be squared
-DIGITS_LEFT = 1e-6  # share of the variance in the mean square that leaves it ten digits
-SAMPLED_ENTRIES = 1 << 17  # of a dense X, from which the sum of its squares is estimated
-SAMPLED_ROWS = 256  # rows that are enough to see how the features of X differ
+SPREAD_OF_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # relative to a column's mean
+SMALL = 2.0**-600  # a power of two; the largest numbers can be squared after scaling by it
+DIGITS_LEFT = 1e-6  # ratio of variance to mean square that leaves the variance ten digits
+SAMPLED_ENTRIES = 1 << 17  # entries of a dense X from which the sum of squares is estimated
+SAMPLED_ROWS = 256  # rows that are enough to compare the features of X
 
 
 def column_moments(X: Matrix, s: Array | None = None) -> tuple[Array, Array]:
     """Return the weighted mean and standard deviation of every column, in float64.
 
-    Deviations are summed, not squares, and from a value of the column itself: digits survive
-    however far the column lies from zero, and a constant column has deviation 0, exactly.
+    Deviations from a value of the column are summed, not squares. This keeps the digits of columns
+    far from zero, and the standard deviation of a constant column is exactly 0.
     """
     n, _ = X.shape
     weights = np.ones(n) if s is None else np.asarray(s, np.float64)
@@ -34,7 +34,7 @@ def column_moments(X: Matrix, s: Array | None = None) -> tuple[Array, Array]:
     total = weights.sum() or 1.0
     mean, spread = _moments(X, weights, total)
     large = np.flatnonzero(~np.isfinite(spread))
-    if len(large):  # squares beyond the largest number: the same in other units
+    if len(large):  # their squares overflow: compute in other units
         scaled = Matrix(X.X[:, large] * SMALL)
         mean[large], spread[large] = (a / SMALL for a in _moments(scaled, weights, total))
     return mean, np.where(spread > SPREAD_OF_ROUNDING * np.abs(mean), spread, 0.0)
@@ -48,7 +48,7 @@ def moments_of_models(X: Matrix, s: Array) -> tuple[Array, Array]:
         mean = X.transpose_times(s[:, :, None])[:, :, 0] / total
         variance = weighted_squares(X, s) / total - mean**2
         spread = np.sqrt(np.maximum(variance, 0.0))
-        # Far from zero the difference of squares has lost its digits: sum deviations instead.
+        # Far from zero the difference of squares has no digits left: sum deviations instead.
         lost = ~(variance > DIGITS_LEFT * mean**2) & (mean != 0.0)
     for k in np.flatnonzero(lost.any(axis=0)):
         columns = np.flatnonzero(lost[:, k])
@@ -56,7 +56,7 @@ def moments_of_models(X: Matrix, s: Array) -> tuple[Array, Array]:
     return mean, spread
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the caller repeats what is not finite
+@np.errstate(over="ignore", invalid="ignore")  # the caller recomputes what is not finite
 def _moments(X: Matrix, weights: Array, total: float) -> tuple[Array, Array]:
     sums = _sparse_moments if X.is_sparse else _dense_moments
     mean, variance = sums(X.X, weights, total)
@@ -76,16 +76,16 @@ def _dense_moments(X: Array, weights: Array, total: float) -> tuple[Array, Array
 
 
 def _sparse_moments(X: Any, weights: Array, total: float) -> tuple[Array, Array]:
-    """The same over the entries that are there; the others are zeros of known weight."""
+    """Return the moments from the stored entries; all other entries are zeros of known weight."""
     d = X.shape[1]
     centre, counts, present, shift, variance = np.zeros((5, d))
     for _, column, value in entry_pieces(X, weights):
         centre[column] = value
         counts += np.bincount(column, minlength=d)
-    # A column that lacks no row is centred at one of its values, all others at their zeros.
+    # A column with all entries is centred at one of its values, any other column at zero.
     full = counts == np.count_nonzero(weights)
     centre[~full] = 0.0
-    # The sums run on from piece to piece, by rows: from CSR and CSC they have the same bits.
+    # Sums continue from piece to piece in the order of rows, so CSR and CSC give the same bits.
     for s, column, value in entry_pieces(X, weights):
         np.add.at(shift, column, s * (value - centre[column]) / total)
         np.add.at(present, column, s / total)
@@ -99,7 +99,7 @@ def _sparse_moments(X: Any, weights: Array, total: float) -> tuple[Array, Array]
 def weighted_squares(X: Matrix, s: Array, origin: Array | None = None) -> Array:
     """Return sum_i s_i x_ij^2 of every column j, (d, 1) for s (n,) or (d, B) for s (n, B).
 
-    With an origin (d,), x_i is taken from there, as in `Matrix.gram`.
+    With an origin (d,), it is subtracted from x_i, as in `Matrix.gram`.
     """
     weights, origin = s.reshape(X.shape[0], -1), kernel_origin(origin)
     total = np.zeros((X.shape[1], weights.shape[1]))
@@ -116,13 +116,13 @@ def weighted_squares(X: Matrix, s: Array, origin: Array | None = None) -> Array:
     for piece in row_pieces(X.X):
         rows = X.X[piece] if origin is None else X.X[piece] - origin
         squared = np.square(rows, dtype=np.float64).T
-        for k, column in enumerate(weights.T):  # one by one: a product's bits depend on k
+        for k, column in enumerate(weights.T):  # one by one: the bits of a product depend on k
             total[:, k] += squared @ np.ascontiguousarray(column[piece])
     return total
 
 
 def _squared(X: Any, lines: slice, origin: Array | None) -> _core.Matrix:
-    """The squares of some rows of a CSR, or columns of a CSC, seen from an origin."""
+    """Return the squares of some rows of a CSR, or columns of a CSC, less an origin."""
     (start, index, value), by_feature = compressed_arrays(X), X.format == "csc"
     start = start[lines.start : lines.stop + 1]
     entries = slice(start[0], start[-1])
@@ -138,9 +138,9 @@ def _squared(X: Any, lines: slice, origin: Array | None) -> _core.Matrix:
 
 
 def squared_norm(X: Matrix, factors: Array | None = None) -> float:
-    """The sum of the squares of all entries, each divided by its column's factor if given.
+    """Return the sum of the squares of all entries, each divided by its column's factor if given.
 
-    Of a large dense X it is estimated from some of its rows.
+    For a large dense X it is estimated from some of the rows.
     """
     if factors is not None:
         columns = X.once("column_squares", lambda: _estimated_squares(X))
@@ -155,7 +155,7 @@ def _squared_norm(X: Matrix) -> float:
 
 
 def _estimated_squares(X: Matrix) -> Array:
-    """The sums of squares (d,) of the columns, estimated from some rows if X is dense."""
+    """Return the sums of squares (d,) of the columns, estimated from some rows if X is dense."""
     if X.is_sparse:
         return weighted_squares(X, np.ones(X.shape[0]))[:, 0]
     some = X.X[:: max(X.X.size // SAMPLED_ENTRIES, 1)]
@@ -164,7 +164,7 @@ def _estimated_squares(X: Matrix) -> Array:
 
 
 def squares_of_sample(X: Matrix) -> Any:
-    """The squares of the entries of some hundred rows: an array, or CSR if sparse."""
+    """Return the squares of the entries of some hundred rows: an array, or CSR if sparse."""
 
     def find() -> Any:
         some = X.rows()[:: max(X.shape[0] // SAMPLED_ROWS, 1)].astype(np.float64)
@@ -174,7 +174,7 @@ def squares_of_sample(X: Matrix) -> Any:
 
 
 def bounds_by_group(X: Matrix, groups: Array, n_groups: int) -> tuple[Array, Array]:
-    """The least and the largest value of every feature in each group of rows, (groups, d).
+    """Return the smallest and largest value of every feature in each group of rows, (groups, d).
 
     >>> bounds_by_group(Matrix(np.array([[1.0], [3.0], [2.0]])), np.array([0, 1, 0]), 2)[1].ravel()
     array([2., 3.])

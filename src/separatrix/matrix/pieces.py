@@ -1,4 +1,4 @@
-"""X a piece at a time, so that temporary copies stay small."""
+"""Read X in pieces, so that temporary copies stay small."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ENTRIES_AT_ONCE = 1 << 17
 
 
 def row_pieces(X: Array) -> Iterator[slice]:
-    """The rows of X, as many at a time as temporary copies may hold."""
+    """Yield slices of the rows of X, each small enough for a temporary copy."""
     rows = max(ENTRIES_AT_ONCE // max(X.shape[1], 1), 1)
     return (slice(start, start + rows) for start in range(0, len(X), rows))
 
 
 def line_pieces(start: Array) -> Iterator[slice]:
-    """The rows of a compressed matrix, as many at a time as temporary copies may hold."""
+    """Yield slices of the rows of a compressed matrix, each small enough for a temporary copy."""
     first, n = 0, len(start) - 1
     while first < n:
         last = int(np.searchsorted(start, start[first] + ENTRIES_AT_ONCE, side="right")) - 1
@@ -29,7 +29,7 @@ def line_pieces(start: Array) -> Iterator[slice]:
 
 
 def entry_pieces(X: Any, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Weight, column and value of the entries of a CSR or CSC matrix in rows that have weight."""
+    """Yield weight, column and value of the entries of a CSR or CSC in rows that have weight."""
     for first in range(0, X.nnz, ENTRIES_AT_ONCE):
         piece = slice(first, min(first + ENTRIES_AT_ONCE, X.nnz))
         index = X.indices[piece]

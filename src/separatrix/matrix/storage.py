@@ -1,12 +1,12 @@
-"""Which form X is held in, and which copies of it are made when.
+"""The forms in which X is held, and when copies of it are made.
 
-Read where they lie are dense float32, float64, integers and booleans, converted a few rows at a
-time inside the kernels, and CSR and CSC of floats. Everything else is copied once: float16, foreign
-byte orders and unaligned arrays, other sparse formats, sparse integers (their values, in float32
-where that is exact), repeated entries and unsorted columns of CSC. Rows of CSR may lie unsorted:
-scores are summed in the order in which the entries lie. A sparse X gets one working copy beside: in
-the other orientation, once products would have paid for it, or the one that a solver makes, or
-sorted for Gram matrices.
+The kernels read dense float32, float64, integers and booleans in place, converting a few rows at a
+time, and also CSR and CSC of floats. Everything else is copied once: float16, foreign byte orders
+and unaligned arrays, other sparse formats, sparse integers (their values, in float32 if that is
+exact), repeated entries and unsorted columns of CSC. Rows of CSR may be unsorted, because scores
+are summed in the order in which the entries are stored. A sparse X gets at most one working copy:
+in the other orientation, as soon as it would have paid for itself; a copy that a solver makes; or
+a sorted one for Gram matrices.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import separatrix._core as _core
 from separatrix.matrix.array_types import Array, working_type
 
 _READABLE = tuple(np.dtype(kind) for kind in "bBhHiIlLqQfd?")
-_COPY_PAYS = 8  # products; a copy takes as long as some of them
-_EXACT = 2**24  # whole numbers up to here are float32
-_NEAR_SUMS = 1 << 12  # that the nearest cache holds: they are added to in any order as fast
+_COPY_PAYS = 8  # number of products that take as long as a copy
+_EXACT = 2**24  # float32 represents all integers up to here
+_NEAR_SUMS = 1 << 12  # sums that fit into the nearest cache, where the order of access is free
 
 
 class StoredMatrix:
@@ -38,8 +38,8 @@ class StoredMatrix:
                 f"Got an array of shape {X.shape} and type {X.dtype} instead."
             )
         self.dtype = working_type(X.dtype)
-        # The forms of a sparse X, and the native matrix of them: one pair, which other threads may
-        # be reading while it is replaced.
+        # The forms of a sparse X and their native matrix are one pair, because other threads may
+        # read it while it is replaced.
         self._held: tuple[dict[str, Any], _core.Matrix]
         if self.is_sparse:
             self.X = canonical(X)
@@ -48,25 +48,25 @@ class StoredMatrix:
             self.X = readable(X)
             self._held = {}, _core.Matrix.dense(self.X)
         self.shape: tuple[int, int] = self.X.shape
-        self._products = 0  # that a second form would have made faster, so far
+        self._products = 0  # number of products that a second form would have made faster
         self._lent: weakref.ref[object] | None = None
         self._sorted: StoredMatrix | None = None
 
     @property
     def n_entries(self) -> int:
-        """How many numbers are stored: those of a sparse X, all of a dense one."""
+        """The number of stored entries: the non-zeros of a sparse X, all entries of a dense one."""
         return int(self.X.nnz if self.is_sparse else self.X.size)
 
     def by_sample(self) -> _core.Matrix:
-        """The native matrix with the entries of a sparse X by samples."""
+        """Return the native matrix with the entries of a sparse X by samples."""
         return self._with("csr")
 
     def by_both(self) -> _core.Matrix:
-        """The same, with the entries of a sparse X by features as well."""
+        """Return the native matrix with the entries of a sparse X by samples and by features."""
         return self._with("csr", "csc")
 
     def in_order(self) -> _core.Matrix:
-        """The matrix by samples, each row sorted: in a copy of a sparse X where that is not so."""
+        """Return the matrix by samples with sorted rows, in a copy if a sparse X is unsorted."""
         native = self.by_sample()
         if native.ordered:
             return native
@@ -76,14 +76,14 @@ class StoredMatrix:
 
     @property
     def native(self) -> _core.Matrix:
-        """The native matrix as it is, a sparse X in the forms that there are."""
+        """The native matrix as it is, with the forms of a sparse X that exist."""
         return self._held[1]
 
     def for_scores(self, columns: int) -> _core.Matrix:
-        """The native matrix for one more product with so many columns W.
+        """Return the native matrix for one more product with W of so many columns.
 
         A sparse X gives the same bits by samples and by features, but scores are slower by
-        features: the copy by samples is made once it would have paid.
+        features. The copy by samples is made as soon as it would have paid for itself.
         """
         forms, native = self._held
         if not self.is_sparse or "csr" in forms:
@@ -92,11 +92,11 @@ class StoredMatrix:
         return self.by_both() if self._copy_pays() else native
 
     def for_transpose(self, columns: int) -> _core.Matrix:
-        """The native matrix for one more product of X^T with so many columns, and with W.
+        """Return the native matrix for one more product of X^T with so many columns, and with W.
 
-        A sparse X gives the same bits with or without its entries by features, but products with
-        X^T that have many sums are slower without: the second copy is made once it would have paid.
-        Few features are always read by samples.
+        A sparse X gives the same bits with or without its entries by features, but without them
+        products with X^T that have many sums are slower. The second copy is made as soon as it
+        would have paid for itself. A matrix with few features is always read by samples.
         """
         many = self.shape[1] > _core.few_features
         forms, _ = self._held
@@ -106,16 +106,16 @@ class StoredMatrix:
         return self.by_both() if self._copy_pays() else self.by_sample()
 
     def lend(self, copy: object) -> None:
-        """Make no copy in another form for products as long as this working copy of X is there."""
+        """Make no other copy for products while this working copy of X exists."""
         self._lent = weakref.ref(copy)
 
     def _copy_pays(self) -> bool:
-        """Whether a copy in another form would have paid, and there is no copy of X yet."""
+        """Return whether a second form would have paid for itself and no copy of X exists."""
         lent = self._lent is not None and self._lent() is not None
         return self._products > _COPY_PAYS and not lent and self._sorted is None
 
     def _with(self, *wanted: str) -> _core.Matrix:
-        """The native matrix with the entries of a sparse X in these forms beside those it has."""
+        """Return the native matrix with the entries of a sparse X in these additional forms."""
         forms, native = self._held
         missing = [form for form in wanted if self.is_sparse and form not in forms]
         if missing:
@@ -124,12 +124,12 @@ class StoredMatrix:
         return native
 
     def rows(self) -> Any:
-        """X in the form in which it gives its rows fastest, of those that there are."""
+        """Return X in the existing form that is fastest to slice by rows."""
         forms, _ = self._held
         return forms.get("csr", self.X)
 
     def as_products_read_it(self) -> Any:
-        """A sparse X in the form that products with X^T are made from."""
+        """Return a sparse X in the form from which products with X^T are computed."""
         if self.shape[1] > _core.few_features:
             return self.X
         self.by_sample()
@@ -138,7 +138,7 @@ class StoredMatrix:
 
 
 def readable(X: Array) -> Array:
-    """X where it lies, if the kernels can read it there; otherwise a copy."""
+    """Return X itself if the kernels can read it in place, otherwise a copy."""
     if X.dtype not in _READABLE:
         return X.astype(working_type(X.dtype))
     whole_strides = all(stride % X.itemsize == 0 for stride in X.strides)
@@ -146,33 +146,33 @@ def readable(X: Array) -> Array:
 
 
 def canonical(X: Any) -> Any:
-    """CSR or CSC with unique indices and float values; the user's arrays where it is so.
+    """Return CSR or CSC with unique indices and float values, over the user's arrays if possible.
 
-    The columns of CSC are sorted; rows of CSR may lie unsorted, and `has_sorted_indices` says so.
+    The columns of CSC are sorted. Rows of CSR may be unsorted; `has_sorted_indices` tells.
     """
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     try:
         for name in ("indices", "indptr"):
             if (kind := getattr(X, name).dtype).kind != "i":
-                raise ValueError(f"{name} must be integers with a sign, and are of type {kind}")
-        # A matrix of its own over the same arrays: what X remembers of its order may be outdated.
+                raise ValueError(f"{name} must be signed integers. Got {kind} instead")
+        # A new matrix over the same arrays, because flags that X caches may be outdated.
         view = type(X)((_values_of(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
         view.indices, view.indptr = X.indices[: len(view.data)], X.indptr
         start, index, _ = compressed_arrays(view)
         rows = _core.check_row_order(start, index, view.shape[view.format == "csr"])
         if rows == _core.RowOrder.invalid:
-            view.check_format(full_check=True)  # which says what is wrong
-            raise ValueError("some of its indices are not those of an entry")
+            view.check_format(full_check=True)  # raises with the reason
+            raise ValueError("some of its indices do not belong to an entry")
     except ValueError as error:
         raise ValueError(
             f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {error}. "
-            "Make it anew from rows, columns and values, for example with scipy.sparse.coo_array."
+            "Build it again from rows, columns and values, for example with scipy.sparse.coo_array."
         ) from error
     unsorted = rows == _core.RowOrder.unsorted
     if (
         rows == _core.RowOrder.duplicates
-    ):  # the sums of whole numbers may need more digits than they do
+    ):  # the sum of integers may need more digits than the integers
         view.data = view.data.astype(working_type(X.dtype), copy=False)
     if rows == _core.RowOrder.duplicates or (unsorted and view.format == "csc"):
         return sort_indices(view)
@@ -181,7 +181,7 @@ def canonical(X: Any) -> Any:
 
 
 def _values_of(data: Array) -> Array:
-    """The values of a sparse X as the kernels read them; whole numbers in float32 if it has them.
+    """Return the values of a sparse X for the kernels; integers in float32 if that is exact.
 
     >>> _values_of(np.array([3, -2**24])).dtype, _values_of(np.array([2**24 + 1])).dtype
     (dtype('float32'), dtype('float64'))
@@ -194,7 +194,7 @@ def _values_of(data: Array) -> Array:
 
 
 def sort_indices(X: Any) -> Any:
-    """A copy of a compressed matrix with the indices of each row sorted, equal ones added up."""
+    """Copy a compressed matrix with the indices of each row sorted and duplicates summed."""
     given = compressed_arrays(X)
     start, index, value = (np.empty_like(a) for a in given)
     columns = X.shape[X.format == "csr"]
@@ -205,7 +205,7 @@ def sort_indices(X: Any) -> Any:
 
 
 def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
-    """Sparse matrices that are the same X, by samples or by features, as one native matrix."""
+    """Join sparse matrices of the same X, by samples and by features, into one native matrix."""
     native = _core.Matrix.sparse(*next(iter(forms.values())).shape)
     for X in forms.values():
         native.set(X.format == "csc", *compressed_arrays(X), X.has_sorted_indices)
@@ -213,8 +213,8 @@ def _native(forms: dict[str, Any]) -> tuple[dict[str, Any], _core.Matrix]:
 
 
 def compressed_arrays(X: Any) -> tuple[Array, Array, Array]:
-    """Where the rows of a compressed matrix start, its indices and values, as kernels read them."""
+    """Return the row starts, indices and values of a compressed matrix for the kernels."""
     wide = np.int64 if np.int64 in (X.indptr.dtype, X.indices.dtype) else np.int32
-    # The kernels know no strides of these.
+    # The kernels do not support strides in these arrays.
     start, index = (np.require(a, wide, ["C", "A"]) for a in (X.indptr, X.indices))
     return start, index, np.require(X.data, None, ["C", "A"])

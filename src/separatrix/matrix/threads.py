@@ -1,4 +1,4 @@
-"""How many threads the kernels run on."""
+"""The number of threads that the kernels use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_THREADS = 1024
 def set_threads(threads: int | None = None) -> None:
     """Set how many threads the kernels may use; by default one per available core.
 
-    Results do not depend on it. The variable SEPARATRIX_THREADS sets it at import.
+    Results do not depend on it. The environment variable SEPARATRIX_THREADS sets it at import.
     """
     if threads is None:
         threads = _available_cores()
@@ -32,7 +32,7 @@ def set_threads(threads: int | None = None) -> None:
 
 
 def get_threads() -> int:
-    """How many threads the kernels may use."""
+    """Return how many threads the kernels may use."""
     return _core.threads()
 
 
@@ -48,7 +48,8 @@ def _threads_from_environment() -> int | None:
         return None
     if not text.isdigit() or int(text) < 1:
         raise ValueError(
-            f"The variable SEPARATRIX_THREADS must be a whole number >= 1. Got {text!r} instead."
+            "The environment variable SEPARATRIX_THREADS must be a whole number >= 1. "
+            f"Got {text!r} instead."
         )
     return int(text)
 
