@@ -17,7 +17,7 @@ from separatrix.text import listed
 INSTEAD = "use method='bootstrap'"
 MOST_COEFFICIENTS = 10_000  # a matrix of 0.8 GB
 SINGULAR = 1e-11  # eigenvalues below this fraction of the largest are zero up to rounding
-INVOLVED = 1e-3  # columns with at least this fraction of the largest entry are linearly dependent
+INVOLVED = 1e-3  # entries above this fraction of the largest mark the linearly dependent columns
 OFF_OPTIMUM = 0.01  # largest distance of an estimate from the optimum, in standard errors
 
 
@@ -124,8 +124,8 @@ def _require_information(
     ):  # the feature is 0 only after subtracting the origin, so it is constant
         raise _dependent([names[0], names[at]])
     raise ValueError(
-        f"Feature '{names[at]}' is 0 in every row with a positive weight, so its coefficient cannot "
-        "be estimated. Remove the feature."
+        f"Feature '{names[at]}' is 0 in every row with a positive weight, so its coefficient "
+        "cannot be estimated. Remove the feature."
     )
 
 

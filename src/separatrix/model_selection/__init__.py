@@ -1,4 +1,4 @@
-"""Searches over penalties and parameters: folds and candidates share batches."""
+"""Searches over penalties and parameters, which train folds and candidates together."""
 
 from separatrix.model_selection.grid_search import GridSearchCV
 from separatrix.model_selection.logistic_cv import LogisticRegressionCV

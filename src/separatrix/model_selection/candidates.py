@@ -1,4 +1,4 @@
-"""The candidates of a search, each taken apart once into transformers and classifier."""
+"""The candidates of a search, each split into transformers and classifier."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from separatrix.estimators.svc import LinearSVC
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.model_selection.scaling_as_penalty import factors_will_do
 
-SIMPLE = (bool, int, float, str, type(None))  # types of values that never change
+SIMPLE = (bool, int, float, str, type(None))  # types of immutable values
 
 
 @dataclass(eq=False)
 class FoldFit:
-    """A candidate's model on the training rows of one fold.
+    """The fit of a candidate to the training rows of one fold.
 
     Attributes
     ----------
-    candidate, fold : which; a fold after the last one stands for all rows
-    number : its place among the fits, candidate by candidate; those on all rows come last
+    candidate : the candidate
+    fold : number of the fold; the number of folds stands for all rows
+    number : position among all fits, candidate by candidate; fits to all rows come last
     model : the classifier, fitted unless there is an `error`
-    pipeline : the fitted pipeline that the model is the end of, if there is one
-    finished : False if training was interrupted; then there are no scores
-    scores : the scores on the "test" rows and, if asked for, on the "train" rows
-    fit_seconds, score_seconds : its share of the time of its batch
+    pipeline : the fitted pipeline that ends with the model, if there is one
+    finished : False if training was interrupted, so that there are no scores
+    scores : scores on the "test" rows and, if requested, on the "train" rows
+    fit_seconds, score_seconds : an equal share of the time of the batch
     """
 
     candidate: Candidate
@@ -51,17 +52,17 @@ class FoldFit:
 
 @dataclass(eq=False)
 class Candidate:
-    """One set of parameters of a search, and how an estimator with them is trained in a batch.
+    """One set of parameters of a search, with its estimator split for training in a batch.
 
     Attributes
     ----------
     estimator : the whole estimator, not fitted
-    classifier : the classifier at its end, not fitted
-    transformers : what X goes through before, not fitted; None if it is used as it is
-    scales_penalty : whether the transformers are a StandardScaler that can become factors of the
-        penalty
+    classifier : its last step or the estimator itself, not fitted
+    transformers : the steps before the classifier, not fitted; None if there are none
+    scales_penalty : whether the transformers are a StandardScaler that can be expressed as penalty
+        factors
     params : the parameters that the search varies
-    fits : the models on the folds, and on all rows if it was trained along with them
+    fits : the fits to the folds, and to all rows if that fit is in the same batch
     """
 
     estimator: Any
@@ -73,7 +74,7 @@ class Candidate:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, params: Mapping[str, Any]) -> Candidate | None:
-        """Take an estimator apart that can be trained in a batch; None for all others.
+        """Split an estimator, or return None if it cannot be trained in a batch.
 
         >>> from sklearn.pipeline import make_pipeline
         >>> from sklearn.preprocessing import StandardScaler
@@ -96,15 +97,15 @@ class Candidate:
         return cls(estimator, classifier, estimator[:-1], scales, params)
 
     def standardise(self) -> bool:
-        """Whether the penalty counts the features in units of their standard deviations."""
+        """Return whether features are measured in standard deviations by penalty factors."""
         if not self.scales_penalty or self.transformers is None:
             return False
         return any(getattr(step, "with_std", False) for _, step in self.transformers.steps)
 
     def fit_params(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What `fit` of the estimator passes on to its classifier; None if another step gets some.
+        """Return the parameters of `fit` for the classifier, or None if other steps get some.
 
-        `given` are the parameters of `fit` of the whole estimator.
+        `given` holds the parameters of `fit` for the whole estimator.
         """
         if self.estimator is self.classifier:
             return dict(given)
@@ -119,7 +120,7 @@ class Candidate:
         return {name.removeprefix(f"{last}__"): value for name, value in given.items()}
 
     def transformers_key(self) -> Hashable:
-        """What candidates with the same transformers have in common: the parameters of these."""
+        """Return the parameters of the transformers, which candidates can have in common."""
         if self.estimator is self.classifier:
             return None
         last = self.estimator.steps[-1][0]
@@ -130,7 +131,7 @@ class Candidate:
         )
 
     def add_fits(self, numbers: Sequence[int]) -> None:
-        """Make a model that is not fitted for every fold, with its number among all fits."""
+        """Create an unfitted model for every fold, with its number among all fits."""
         self.fits = [
             FoldFit(self, k, number, copy_unfitted(self.classifier))
             for k, number in enumerate(numbers)
@@ -140,7 +141,7 @@ class Candidate:
 def common_sample_weight(
     candidates: Sequence[Candidate], given: Mapping[str, Any]
 ) -> tuple[bool, Any]:
-    """Whether all classifiers are given the same sample weights and nothing else, and these."""
+    """Return whether all classifiers get the same sample weights and nothing else, and these."""
     each = [candidate.fit_params(given) for candidate in candidates]
     if any(params is None or set(params) - {"sample_weight"} for params in each):
         return False, None
@@ -149,9 +150,9 @@ def common_sample_weight(
 
 
 def copy_unfitted(model: Any) -> Any:
-    """A copy of a model that is not fitted, made faster than a clone.
+    """Copy an unfitted model, faster than scikit-learn's `clone`.
 
-    Of what can change there is a new one.
+    Mutable parameters are copied.
     """
     out = copy(model)
     for name, value in vars(model).items():
@@ -161,11 +162,11 @@ def copy_unfitted(model: Any) -> Any:
 
 
 def warn_about_fits(fits: Sequence[FoldFit]) -> None:
-    """Warn once of all models that are unfit for use, naming the line that called `fit`."""
+    """Give one warning for all fits that did not converge, at the line that called `fit`."""
     good = [fit for fit in fits if fit.error is None and fit.finished]
     warn_once(
         [fit.model for fit in good],
-        "models of the cross-validation",
+        "fits of the cross-validation",
         lambda k: f"{good[k].model} on split {good[k].fold}",
     )
 
@@ -179,14 +180,14 @@ def _can_be_hashed(value: Any) -> bool:
 
 
 def _folds_are_weights(estimator: Any) -> bool:
-    """Whether training with weights of 0 is training without the rows, to the tolerance asked for.
+    """Return whether rows with weight 0 have the same effect as omitted rows, within `tol`.
 
-    Types are compared exactly: a subclass may do something else.
+    Types are compared exactly, because a subclass can behave differently.
     """
     kind = type(estimator)
     if kind is GradientDescentClassifier:
         return estimator.batch_size is None
-    # Probabilities are calibrated by folds within the fold, fit by fit.
+    # Calibrated probabilities need folds within each fold, so each fit is separate.
     return kind in (LogisticRegression, KernelClassifier) or (
         kind is LinearSVC and estimator.probability is False
     )

@@ -1,8 +1,8 @@
-"""All candidates on all folds of a cross-validation, in as few batches as possible.
+"""Cross-validation of all candidates on all folds in as few batches as possible.
 
-A fold is a column of weights, 0 on the rows held out: X is neither copied nor cut, and all models
-share its passes. Only what a transformer makes of X differs from fold to fold in a way that weights
-cannot express; then the candidates of one fold are a batch.
+A fold is a column of sample weights with 0 for the rows held out. So X is not copied, and all
+models share the passes over X. If a transformer changes X differently in every fold, weights are
+not sufficient, and the candidates of each fold are a batch.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from separatrix.training import Interrupted, Progress
 from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
-FEW_CANDIDATES = 6  # up to which all are fitted to all rows along with the folds
+FEW_CANDIDATES = 6  # up to this number, all candidates are fitted to all rows with the folds
 
-# For every fold, the rows of a matrix that count and what a scorer is given of them.
+# For every fold, the rows of a matrix to score and their form for the scorer.
 Part = Sequence[tuple[Any, ScoredRows]]
 
 
 class InterruptibleCallback:
-    """Passes progress on to a callback, and remembers whether that raised `Interrupted`."""
+    """Calls a callback and records whether it raised `Interrupted`."""
 
     def __init__(self, on_progress: OnProgress | None) -> None:
         self.interrupted, self._on_progress = False, on_progress
@@ -73,15 +73,16 @@ class InterruptibleCallback:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Trains candidates on the folds of X (n, d) and y (n,), both as they were given, and scores.
+    """Trains candidates on the folds of X (n, d) and y (n,), and scores them.
 
     Attributes
     ----------
+    X, y : the data as given by the user
     sample_weight : (n,) or None
-    folds, scorer : the splits, and what scores the models
-    train_scores : whether the training rows are scored too
-    raise_errors : whether a candidate that cannot be fitted is an error; otherwise it is noted
-    callback : what is told of the progress, and may end it
+    folds, scorer : the splits, and the scorer of the models
+    train_scores : whether to score the training rows too
+    raise_errors : whether a candidate that cannot be fitted raises; otherwise the error is recorded
+    callback : receives the progress and can stop the training
     """
 
     X: Any
@@ -113,8 +114,8 @@ class CrossValidation:
         require_labels("y", y)
         labels = column_or_1d(y, warn=True)
         X = as_indexable(X)
-        # A series goes to splitters and scorers as it is. Of an index, or of the arrays behind a
-        # series, scikit-learn cannot always pick rows.
+        # Splitters and scorers get a series unchanged. scikit-learn cannot always select rows of a
+        # pandas index or extension array, so these are replaced by the labels.
         y = y if hasattr(y, "iloc") else labels
         s = as_weights(sample_weight, X, 1)
         folds = Folds.split(cv, X, y, labels, s, to_splitter)
@@ -126,11 +127,11 @@ class CrossValidation:
     def run(
         self, candidates: Sequence[Candidate], refit: bool = False
     ) -> tuple[list[FoldFit], list[FoldFit]]:
-        """The fits of every candidate on every fold, candidate by candidate; those on all rows.
+        """Return the fits to the folds, candidate by candidate, and the fits to all rows.
 
-        There are fits on all rows if one candidate is to be fitted to them and it costs less to
-        train all of them along: a model alone takes as long as some in a batch. Fits that were
-        interrupted say so.
+        With `refit` and few candidates, all candidates are also fitted to all rows in the same
+        batch, because this is faster than fitting the best one separately afterwards. Interrupted
+        fits have `finished` set to False.
         """
         F, C = len(self.folds), len(candidates)
         along = refit and C <= FEW_CANDIDATES and all(map(_can_go_along, candidates))
@@ -151,12 +152,12 @@ class CrossValidation:
         return [fit for own in each for fit in own[:F]], [own[F] for own in each if own[F:]]
 
     def _in_place(self, candidate: Candidate) -> bool:
-        """Whether a candidate is trained on X as it is, its folds being weights."""
+        """Return whether a candidate is trained on the original X with folds as weights."""
         scales_penalty = candidate.scales_penalty and self.scorer.needs_predictions_only
         return candidate.transformers is None or scales_penalty
 
     def _fit_in_place(self, fits: list[FoldFit]) -> None:
-        """Train on X as it is, all folds together; a last fold may be all rows."""
+        """Train all folds together on the original X; the last fold can be all rows."""
         began, folds = time.perf_counter(), self.folds
         if any(fit.fold == len(folds) for fit in fits):
             every = np.arange(folds.n_samples)
@@ -172,19 +173,19 @@ class CrossValidation:
         _share_time(fits, began, fitted)
 
     def _fit_transformed(self, fits: list[FoldFit], k: int) -> None:
-        """Train on what the transformers, fitted on the training rows of fold k, make of them."""
+        """Train on the transformed training rows of fold k."""
         if self._is_over(fits):
             return
         began = time.perf_counter()
         train, test = self.folds.train[k], self.folds.test[k]
         y = safe_indexing(self.y, train)
         for fit in fits:
-            fit.fold = 0  # one fold: all rows of what the transformers make
+            fit.fold = 0  # a single fold with all transformed rows
         transformers: Any = clone(fits[0].candidate.transformers)
         s = None if self.sample_weight is None else self.sample_weight[train]
         every = np.arange(len(train))
         try:
-            # As a pipeline does it: fit_transform need not be fit and transform.
+            # Call fit_transform as a pipeline does: it can differ from fit and transform.
             X = transformers.fit_transform(safe_indexing(self.X, train), y)
             matrix = self._fit(fits, X, y, s, Folds([every], [every], len(train)))
             held_out = _check_transformed(_transform(transformers, safe_indexing(self.X, test)))
@@ -206,13 +207,13 @@ class CrossValidation:
         _share_time(fits, began, fitted)
 
     def _is_over(self, fits: Sequence[FoldFit]) -> bool:
-        """Whether nothing more is to be trained; then these fits are not finished."""
+        """Return whether the training was interrupted, and mark the fits accordingly."""
         for fit in fits:
             fit.finished = not self.callback.interrupted
         return self.callback.interrupted
 
     def _fit(self, fits: list[FoldFit], X: Any, y: Any, s: Array | None, folds: Folds) -> Matrix:
-        """Train all models on their folds of some X, as few batches as possible; return X."""
+        """Train all models on their folds of X in as few batches as possible; return the matrix."""
         checked = copy(fits[0].model)
         data = make_dataset(checked, X, y, None)
         (block,) = data.blocks()
@@ -237,7 +238,7 @@ class CrossValidation:
         return block.X
 
     def _weights(self, fits: Sequence[FoldFit], data: Dataset, s: Array) -> tuple[Array, list[int]]:
-        """The weights (n, G) of folds (n, F) times those of classes, and the column of each fit."""
+        """Return fold weights times class weights (n, G), and the column of each fit."""
         (block,) = data.blocks()
         columns: list[Array] = []
         places: dict[tuple[int, str], int] = {}
@@ -258,7 +259,7 @@ class CrossValidation:
         return np.stack(columns, axis=1), column_of_fit
 
     def _make_tasks(self, fits: Sequence[FoldFit], data: Dataset, folds: Folds) -> dict[int, Task]:
-        """The tasks of the fits that can be trained, by their places in the list."""
+        """Return the tasks of the fits without errors, by their positions in the list."""
         (block,) = data.blocks()
         factors: Array = np.empty(0)
         if any(self._standardises(fit) for fit in fits):
@@ -278,17 +279,17 @@ class CrossValidation:
         return tasks | share_solver(automatic)
 
     def _standardises(self, fit: FoldFit) -> bool:
-        """Whether the scales of the features are factors of the penalty."""
+        """Return whether the scales of the features are penalty factors."""
         return self._in_place(fit.candidate) and fit.candidate.standardise()
 
     def _record_error(self, fit: FoldFit) -> None:
-        """Keep the error that is being handled with its fit, or let it pass."""
+        """Raise the current exception again, or record it in the fit."""
         if self.raise_errors:
             raise
         fit.error = format_exc()
 
     def _score(self, fits: Sequence[FoldFit], X: Matrix, parts: Mapping[str, Part]) -> None:
-        """Score all models on parts of the rows of X, by one product."""
+        """Score all models on parts of the rows, with one product with X."""
         good = [fit for fit in fits if fit.error is None and fit.finished]
         for number, Z in scores_of_models([fit.model for fit in good], X):
             fit = good[number]
@@ -297,10 +298,11 @@ class CrossValidation:
                 fit.scores[name] = self.scorer.score(fit.model, shown, Z[rows], fit.pipeline)
 
     def _paths(self, fits: Sequence[FoldFit], tasks: Sequence[Task]) -> list[list[int]]:
-        """The fits that differ in C alone, from strong to weak, if they have L1; all others alone.
+        """Return paths of fits: with L1, fits that differ only in C, from strong to weak penalty.
 
-        Without L1 a start from a neighbour saves little: 5 folds took 0.8 to 0.94 of the time by
-        `newton`, 1.16 by `dual`. And each model would depend on the grid it is in.
+        All other fits are paths of one. Without L1, starting from a neighbour saves little (five
+        folds took 0.8 to 0.94 of the time with `newton`, 1.16 with `dual`), and each model would
+        depend on the grid.
         """
         paths: dict[Hashable, list[int]] = {}
         for number, (fit, task) in enumerate(zip(fits, tasks)):
@@ -315,9 +317,10 @@ class CrossValidation:
 
 
 def _can_go_along(candidate: Candidate) -> bool:
-    """Whether a candidate fitted to all rows beside the folds is what it would be alone.
+    """Return whether a candidate can be fitted to all rows in the batch of the folds.
 
-    With L1 it would start from its neighbours in the grid. A pipeline is to be fitted as a whole.
+    With L1, the fit would start from its neighbours in the grid and so depend on them. A pipeline
+    must be fitted as a whole.
     """
     without_l1 = getattr(candidate.classifier, "l1_ratio", 0.0) == 0.0
     return candidate.estimator is candidate.classifier and without_l1
@@ -335,9 +338,10 @@ def _chooses_solver(model: LinearClassifier) -> bool:
 
 
 def _transform(pipeline: Pipeline, X: Any) -> Any:
-    """X after all steps of a fitted pipeline.
+    """Return X transformed by all steps of a fitted pipeline.
 
-    Step by step: a pipeline asks its last one whether it is fitted, and not all transformers know.
+    The steps are called one by one, because a pipeline checks whether its last step is fitted, and
+    not all transformers support this check.
     """
     for _, step in pipeline.steps:
         if step not in (None, "passthrough"):
@@ -346,7 +350,7 @@ def _transform(pipeline: Pipeline, X: Any) -> Any:
 
 
 def _check_transformed(X: Any) -> Any:
-    """What a transformer returned, checked as `fit` checks it."""
+    """Check the output of a transformer as `fit` checks X."""
     require_numbers("X", X)
     checked = check_array(X, accept_sparse=ACCEPTED, dtype="numeric", ensure_all_finite=False)
     checked = as_numbers(checked)
@@ -355,7 +359,7 @@ def _check_transformed(X: Any) -> Any:
 
 
 def _share_time(fits: list[FoldFit], began: float, fitted: float) -> None:
-    """Give each fit of a batch that ends now an equal share of its time."""
+    """Divide the time of a batch that ends now equally among its fits."""
     fit_seconds, score_seconds = fitted - began, time.perf_counter() - fitted
     for fit in fits:
         fit.fit_seconds, fit.score_seconds = fit_seconds / len(fits), score_seconds / len(fits)

@@ -1,4 +1,4 @@
-"""Folds of a cross-validation as weights of the rows."""
+"""Folds of a cross-validation as sample weights."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True)
 class Folds:
-    """The row numbers that each split trains on and is tested on.
+    """The numbers of the training and test rows of each split.
 
-    A row may be in no test set or in several, and may be drawn more than once for training.
+    A row can be in several test sets or in none, and can occur several times in a training set.
 
     >>> folds = Folds.of([([0, 1, 1], [2]), ([False, True, True], [0])], 3)
     >>> folds.weights()
@@ -35,9 +35,10 @@ class Folds:
     def split(
         cls, cv: Any, X: Any, y: Any, labels: Array, s: Array | None, params: Mapping[str, Any]
     ) -> Folds:
-        """The folds of `cv`, which is what scikit-learn takes for it: every class in each of them.
+        """Split the rows, and check that every class is in the training rows of every split.
 
-        `labels` is y as an array, s (n,) the sample weights, `params` goes to the splitter.
+        `cv` is anything that scikit-learn accepts, `labels` is y as an array, `s` (n,) holds the
+        sample weights, and `params` is passed to the splitter.
         """
         classes, numbers = number_classes(labels)
         splits = check_cv(cv, y, classifier=True).split(X, y, **params)
@@ -47,17 +48,17 @@ class Folds:
 
     @classmethod
     def of(cls, splits: Iterable[tuple[Any, Any]], n_samples: int) -> Folds:
-        """The folds of pairs of row numbers or masks, as scikit-learn's splitters give them."""
+        """Return the folds of pairs of row numbers or masks, as from a scikit-learn splitter."""
         rows = np.arange(n_samples)
         pairs = [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in splits]
         if not pairs:
-            raise ValueError("The cross-validation has no splits. Give 'cv' at least one.")
+            raise ValueError("The cross-validation has no splits. 'cv' must have at least one.")
         for k, pair in enumerate(pairs):
             for part, use in zip(pair, ("train", "test")):
                 if not len(part):
                     raise ValueError(
                         f"Split {k} of the cross-validation has no rows to {use} on. "
-                        "Give every split rows to train on and others to test on."
+                        "Every split needs training rows and test rows."
                     )
         return cls([train for train, _ in pairs], [test for _, test in pairs], n_samples)
 
@@ -65,12 +66,12 @@ class Folds:
         return len(self.train)
 
     def weights(self) -> Array:
-        """How often every row is trained on in every split, (n, F)."""
+        """Return how often every row occurs in the training rows of every split, (n, F)."""
         columns = [np.bincount(rows, minlength=self.n_samples) for rows in self.train]
         return np.stack(columns, axis=1).astype(np.float64)
 
     def require_all_classes(self, y: Array, classes: Array, s: Array | None) -> None:
-        """Raise if a split trains on no row of some class that has a weight s (n,)."""
+        """Raise if the training rows of a split have no row of a class with a positive weight."""
         for k, rows in enumerate(self.train):
             weights = None if s is None else s[rows]
             found = np.bincount(y[rows], weights, minlength=len(classes))
@@ -78,13 +79,12 @@ class Folds:
             if len(missing):
                 weighted = "" if s is None else " with a positive sample_weight"
                 raise ValueError(
-                    f"Split {k} of the cross-validation (counted from 0) trains on no row of class "
-                    f"{classes[missing[0]]!s}{weighted}: its model could not know this class. Use "
-                    "stratified splits, as a whole number for 'cv' does, or fewer of them; or "
-                    "leave the rows of this class out."
+                    f"Split {k} of the cross-validation (counted from 0) has no row of class "
+                    f"{classes[missing[0]]!s}{weighted} to train on. Use stratified splits (cv=5, "
+                    "for example) or fewer splits, or remove the rows of this class."
                 )
 
 
 def as_indexable(X: Any) -> Any:
-    """X with rows that can be picked; CSC can, and stays where it is."""
+    """Return X in a form whose rows can be selected; CSC matrices are returned unchanged."""
     return X if getattr(X, "format", None) == "csc" else indexable(X)[0]
