@@ -67,7 +67,8 @@ def spy(X: Any) -> Any:
     facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
     filled_words = counted(entries.nnz, "non-zero entry", "non-zero entries")
     # Short lines: a chart of few columns is narrow and would cut off longer ones.
-    subtitle = [counted(n, "row"), counted(d, "column"), f"{entries.nnz:,} ({share:.3g} %)"]
+    entries_line = f"{counted(entries.nnz, 'entry', 'entries')} ({share:.3g} %)"
+    subtitle = [counted(n, "row"), counted(d, "column"), entries_line]
     if (height, width) != (n, d):
         subtitle.append("Darker pixels: more entries")
     description = f"Matrix of {facts} with {filled_words} ({share:.3g} %)."
