@@ -1,4 +1,4 @@
-"""`python -m separatrix`: the command line."""
+"""Run the command line with `python -m separatrix`."""
 
 from separatrix.cli import main
 

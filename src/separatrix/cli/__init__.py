@@ -1,6 +1,6 @@
-"""The command line: one file for every command, thin over the library.
+"""The command line: one file per command, a thin layer over the library.
 
-Nothing here imports scikit-learn or numpy before a command does its work: help is quick.
+Commands import numpy and scikit-learn only when they run, so that `--help` is quick.
 """
 
 from __future__ import annotations

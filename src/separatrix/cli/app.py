@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The application: all commands in one place."""
 
 from typing import Annotated
 
@@ -27,27 +27,30 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"separatrix {__version__}")
         raise typer.Exit
 
 
 @app.callback(
-    epilog="Exit codes: 0 fine, 1 the data or the model is wrong, 2 usage, 3 fitted but not "
+    epilog="Exit codes: 0 success, 1 invalid data or model, 2 wrong usage, 3 fitted but not "
     "converged, 130 interrupted."
 )
 def _all(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Linear classifiers with a verdict: trained, certified, explained.
+    """Train, certify, compare and explain linear classifiers.
 
-    [b]separatrix fit iris[/b]                       a first model, judged
-    [b]separatrix fit mail.csv --out mail.sx[/b]     from a file to a model
-    [b]separatrix predict mail.sx new.csv[/b]        and back to answers
-    [b]separatrix study iris[/b]                     rates, momenta and epochs compared
+    [b]separatrix fit iris[/b]                       train a first model
+    [b]separatrix fit mail.csv --out mail.sx[/b]     train a model from a file and save it
+    [b]separatrix predict mail.sx new.csv[/b]        predict the classes of new rows
+    [b]separatrix study iris[/b]                     compare learning rates and momenta
     """
 
 

@@ -1,4 +1,4 @@
-"""The decorator that makes a command of a function: options, output, errors as exit codes."""
+"""The decorator that turns a function into a command, with options, output and exit codes."""
 
 import functools
 import inspect
@@ -20,10 +20,10 @@ _OUTPUT = "Output"
 
 @dataclass
 class CommonOptions:
-    """Options of every command."""
+    """Options that all commands have."""
 
     json: Annotated[
-        bool, typer.Option("--json", help="Print the facts as JSON.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--json", help="Print the results as JSON.", rich_help_panel=_OUTPUT)
     ] = False
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=_OUTPUT)
@@ -49,19 +49,19 @@ class CommonOptions:
     ] = None
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Show where an error came from.", rich_help_panel=_OUTPUT),
+        typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_OUTPUT),
     ] = False
 
 
 class UsageError(Exception):
-    """The command line says something that cannot be meant."""
+    """The command line has an option or value that is not allowed."""
 
 
 def command(function: Callable[..., int | None]) -> Callable[..., None]:
-    """Make a command of a function (output, common, ...).
+    """Turn a function (output, common, ...) into a command.
 
-    A parameter whose type is a dataclass stands for all its fields, each an option. What the
-    function returns is the exit code.
+    A parameter whose type is a dataclass is replaced by one option per field. The function returns
+    the exit code; None means 0.
     """
     groups: dict[str, Any] = {
         name: hint
@@ -81,7 +81,7 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
         if code:
             raise typer.Exit(code)
 
-    del run.__wrapped__  # typer is to see the flat signature
+    del run.__wrapped__  # so that typer reads the flat signature
     run.__doc__ = _join_lines(inspect.getdoc(function) or "")
     parameters = _flat_parameters(function, groups)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ def add_command(app: typer.Typer, command: Callable[..., None]) -> None:
 
 
 def _join_lines(text: str) -> str:
-    """Help whose paragraphs are lines of their own; examples, in bold, keep their lines."""
+    """Join the lines of every paragraph; examples, which are in bold, keep their lines."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(p if p.startswith("[b]") else " ".join(p.split()) for p in paragraphs)
 
@@ -121,7 +121,7 @@ def _flat_parameters(
 
 
 def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int | None]) -> int:
-    """Do the work; whatever goes wrong becomes a sentence and an exit code."""
+    """Run a command; print an error as a sentence and return its exit code."""
     try:
         if common.threads is not None:
             from separatrix import set_threads
@@ -129,12 +129,12 @@ def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int |
             set_threads(common.threads)
         with _warnings_as_sentences(output):
             code = work() or 0
-        sys.stdout.flush()  # here, where a pipe that is closed is no surprise
+        sys.stdout.flush()  # here, so that a closed pipe is handled below
         return code
     except KeyboardInterrupt:
         output.error("Interrupted: nothing was written.")
         return INTERRUPTED
-    except BrokenPipeError:  # who reads it has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except typer.Exit:
@@ -148,21 +148,19 @@ def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int |
 
 @contextmanager
 def _warnings_as_sentences(output: Output) -> Iterator[None]:
-    """Tell a warning without the line of code that it came from, and the same one once."""
-    told: set[str] = set()
+    """Print every warning once, without the line of code that raised it."""
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split()).rstrip(".")
-        if issubclass(category, RuntimeWarning):  # of numpy, which knows no words for it
-            text = (
-                f"Numbers left the range of what can be computed ({text}). Look for extreme values"
-            )
-        if text not in told:
-            told.add(text)
+        if issubclass(category, RuntimeWarning):  # numpy's texts need an explanation
+            text = f"A computation overflowed or is undefined ({text}). Look for extreme values"
+        if text not in printed:
+            printed.add(text)
             output.warn(f"{text}.")
 
     with warnings.catch_warnings():
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 
@@ -177,17 +175,17 @@ def _error_text(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, MemoryError):
         why = " ".join(str(error).split())
-        return f"There is not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
+        return f"Not enough memory{f': {why}' if why else '. Use fewer rows or features.'}"
     if isinstance(error, UsageError):
         return " ".join(str(error).split())
     from separatrix.cli.option_names import name_options
     from separatrix.errors import message_of
 
-    said = error.strerror if isinstance(error, OSError) and error.strerror else message_of(error)
-    text = " ".join(name_options(said).split())
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else message_of(error)
+    text = " ".join(name_options(reason).split())
     if isinstance(error, ValueError | OSError | ImportError):
         return text
     return (
         f"Internal error: please report it. {type(error).__name__}: {text} "
-        "Run it with --debug to see where."
+        "Add --debug to see the traceback."
     )

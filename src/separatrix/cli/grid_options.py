@@ -1,4 +1,4 @@
-"""The options that say which configurations a study has, and how their words are read."""
+"""The options that define the grid of a study, and the parsing of their values."""
 
 import re
 from collections.abc import Callable
@@ -28,49 +28,74 @@ def _values(metavar: str, help_: str) -> Any:
 
 @dataclass
 class GridOptions:
-    """The values of each parameter, with commas between them."""
+    """The values of each parameter, separated by commas."""
 
     model: Annotated[
-        str, _values("NAME", f"gradient (descent), or to the optimum: {', '.join(MODEL_FAMILIES)}.")
+        str,
+        _values(
+            "NAME",
+            "Model: gradient (gradient descent), or one that is trained to the optimum: "
+            f"{', '.join(MODEL_FAMILIES)}.",
+        ),
     ] = "gradient"
-    learning_rate: Annotated[str | None, _values("X,...", "Of gradient descent.")] = None
-    momentum: Annotated[str | None, _values("X,...", "From 0 to 1.")] = None
-    epochs: Annotated[str | None, _values("N,...", "Passes; more of them cost nothing.")] = None
+    learning_rate: Annotated[str | None, _values("X,...", "Learning rates.")] = None
+    momentum: Annotated[str | None, _values("X,...", "Momenta, from 0 to 1.")] = None
+    epochs: Annotated[
+        str | None, _values("N,...", "Numbers of epochs; only the largest one costs time.")
+    ] = None
     C: Annotated[
         str | None,
         typer.Option(
             "--C",
             metavar="X,...",
-            help="Inverse strength of the penalty, of models but gradient.",
+            help="Inverse strengths of the penalty (not for gradient).",
             rich_help_panel=_GRID,
         ),
     ] = None
     l1: Annotated[
-        str | None, _values("X,...", "Strength of the L1 penalty; beside C its share.")
+        str | None,
+        _values("X,...", "Strengths of the L1 penalty; with --C, shares of L1 in the penalty."),
     ] = None
-    l2: Annotated[str | None, _values("X,...", "Strength of the L2 penalty.")] = None
+    l2: Annotated[str | None, _values("X,...", "Strengths of the L2 penalty.")] = None
     batch_size: Annotated[str | None, _values("N,...", "Rows per step, or 'all'.")] = None
-    loss: Annotated[str | None, _values("NAME,...", "logistic, softmax, hinge, ...")] = None
-    rule: Annotated[str | None, _values("NAME,...", "plain, momentum, nesterov, adam.")] = None
+    loss: Annotated[str | None, _values("NAME,...", "Losses: logistic, softmax, hinge, ...")] = None
+    rule: Annotated[
+        str | None, _values("NAME,...", "Update rules: plain, momentum, nesterov, adam.")
+    ] = None
     schedule: Annotated[
-        str | None, _values("NAME,...", "constant, exponential, inverse: of the rate.")
+        str | None,
+        _values("NAME,...", "Schedules of the learning rate: constant, exponential, inverse."),
     ] = None
     patience: Annotated[
-        str | None, _values("N,...", "Stop when validation does not improve; or 'none'.")
+        str | None,
+        _values(
+            "N,...", "Epochs without improvement on the validation rows before stopping, or 'none'."
+        ),
     ] = None
-    init: Annotated[str | None, _values("NAME", "zeros or random: where training starts.")] = None
+    init: Annotated[
+        str | None, _values("NAME", "Starting weights: zeros or random (default: zeros).")
+    ] = None
     seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Repeats of each.", rich_help_panel=_GRID)
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Number of random seeds per configuration.",
+            rich_help_panel=_GRID,
+        ),
     ] = 1
     draws: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Draw so many at random, not all.", rich_help_panel=_GRID
+            min=1,
+            metavar="N",
+            help="Draw N configurations at random instead of training all of them.",
+            rich_help_panel=_GRID,
         ),
     ] = None
 
     def grid(self) -> dict[str, Any]:
-        """The values that were given, by parameter."""
+        """Return the given values by parameter."""
         out = {}
         for name, read in _READERS.items():
             given = getattr(self, name)
@@ -84,10 +109,10 @@ class GridOptions:
         return self.model == "gradient"
 
     def estimator(self, given: dict[str, Any], n_classes: int) -> Any:
-        """The estimator of all configurations; options that it does not have are refused.
+        """Return the estimator of all configurations; raise for options that it does not have.
 
-        Repeats of a run without anything random in it would all be the same: they start at random
-        weights then.
+        If a run has no other randomness, its repeats start from random weights. Otherwise they
+        would all be the same.
         """
         from separatrix import GradientDescentClassifier
 
@@ -111,22 +136,23 @@ class GridOptions:
     def _family(self, n_classes: int) -> ModelFamily:
         if self.model not in MODEL_NAMES:
             raise UsageError(
-                f"--model is one of gradient, {', '.join(MODEL_NAMES)}. Got '{self.model}' instead."
+                f"--model must be one of gradient, {', '.join(MODEL_NAMES)}. Got '{self.model}' "
+                "instead."
             )
         return find_family(self.model, n_classes)
 
     def notes(self, estimator: Any) -> list[str]:
-        """What was decided here, in sentences."""
+        """Return sentences about what was decided here."""
         if self.descends and self.init is None and estimator.init == "random":
             return [
-                f"The {self.seeds} repeats start at random weights: from zeros all would be the "
-                "same."
+                f"The runs of the {self.seeds} seeds start from random weights: from zeros they "
+                "would all be the same."
             ]
         return []
 
 
 def words_of(grid: dict[str, Any]) -> list[str]:
-    """The options that say a grid again."""
+    """Return the command line options for a grid."""
     out = []
     for name, values in grid.items():
         listed = values if isinstance(values, list) else [values]
@@ -189,8 +215,8 @@ def _parsed(name: str, given: str, read: Callable[[str], Any], drawn: bool) -> A
     option = f"{_flag(name)} {given}"
     if found["count"] is None and not drawn:
         raise UsageError(
-            f"{option} is a range: say of how many values, as in {given}/5, or draw from it with "
-            "--draws."
+            f"{option} is a range: add the number of values, as in {given}/5, or draw from it "
+            "with --draws."
         )
     try:
         if found["count"] is not None:
@@ -205,13 +231,12 @@ def _usage(name: str, given: str, read: Callable[[str], Any]) -> UsageError:
     example = {"batch_size": "1,32,all", "patience": "5,none", "epochs": "100,500"}.get(name)
     example = example or ("hinge,logistic" if read is str else "0.1,0.01 or 1e-4..1e-1/4")
     return UsageError(
-        f"{_flag(name)} takes {what} with commas between them, as in {example}. "
-        f"Got '{given}' instead."
+        f"{_flag(name)} takes {what} separated by commas, such as {example}. Got '{given}' instead."
     )
 
 
 def given_options(group: Any) -> list[str]:
-    """The options of a group that differ from their defaults, as words of a command line."""
+    """Return the options of a group that differ from their defaults, as on the command line."""
     out: list[str] = []
     for f in fields(group):
         value = getattr(group, f.name)

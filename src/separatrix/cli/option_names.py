@@ -1,7 +1,7 @@
-"""The names of the command line's options for the parameters that messages of the library name.
+"""Translation of parameter names in the library's messages into command line options.
 
-The options are those that the commands declare, so that a new one needs no entry here unless it has
-another name than its parameter.
+The options are read from the declarations of the commands. A new option needs an entry here only
+if its name differs from the name of its parameter.
 """
 
 import functools
@@ -41,7 +41,7 @@ _OTHER_NAMES = {
     "l1_ratio": "l1",
     "n_hashes": "hashes",
     "word_lists": "word_list",
-    "Settings.text": "words",  # `text` of a reader is something else
+    "Settings.text": "words",  # `text` of a reader is another option
 }
 _OTHER_VALUES = {
     ("label", False): "--label none",
@@ -54,7 +54,7 @@ _OTHER_VALUES = {
 
 
 def name_options(message: str) -> str:
-    """A message of the library with options where it names parameters that are options.
+    """Replace the parameters that a message names by their command line options.
 
     >>> header = Parameter("header", False)
     >>> name_options(Message("If it is data, give {header}.", header=header))
@@ -67,7 +67,7 @@ def name_options(message: str) -> str:
 
 @dataclass(frozen=True)
 class _Option:
-    """How an option is written, and how its opposite is if it has one."""
+    """An option, and its opposite if it has one."""
 
     yes: str
     no: str | None = None
@@ -84,7 +84,7 @@ class _Option:
 
 @dataclass(frozen=True)
 class _NamedOption:
-    """An option in place of a parameter that a message names."""
+    """An option that replaces a parameter in a message."""
 
     option: _Option
     parameter: Parameter
@@ -96,7 +96,7 @@ class _NamedOption:
 
 
 def _as_option(named: Named) -> Any:
-    """What stands for a parameter on the command line; the parameter itself if it is no option."""
+    """Return the option for a parameter; the parameter itself if there is no such option."""
     known = _options()
     match named:
         case Value(value):
@@ -108,7 +108,7 @@ def _as_option(named: Named) -> Any:
 
 
 def _value_in_words(value: Any) -> str:
-    """A value as it is given on the command line.
+    """Return a value as it is written on the command line.
 
     >>> _value_in_words((8, 6)), _value_in_words(float("inf"))
     ('8x6', 'inf')
@@ -118,7 +118,7 @@ def _value_in_words(value: Any) -> str:
 
 @functools.cache
 def _options() -> dict[str, _Option]:
-    """The options by the names of the parameters that they are."""
+    """Return the options by parameter name."""
     found = {name: _Option(f"--{name}") for name in _OF_SINGLE_COMMANDS}
     for group in _GROUPS:
         hints: dict[str, Any] = get_type_hints(group, include_extras=True)
@@ -129,7 +129,7 @@ def _options() -> dict[str, _Option]:
 def _option(name: str, hint: Any) -> _Option:
     assert get_origin(hint) is Annotated
     info = get_args(hint)[1]
-    # typer takes the first word of an annotation for a default until it reads it.
+    # typer stores the first name of an annotation as the default until it parses it.
     words = [word for word in (info.default, *(info.param_decls or ())) if isinstance(word, str)]
     written = next((word for word in words if word.startswith("--")), "")
     yes, _, no = (written or f"--{name.replace('_', '-')}").partition("/")

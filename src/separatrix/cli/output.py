@@ -1,4 +1,4 @@
-"""Where output goes: tables for people, JSON for programs, errors and progress beside them."""
+"""Standard output and standard error: text for people, JSON for programs, errors, progress."""
 
 import json as json_module
 import math
@@ -17,7 +17,7 @@ _WIDEST = 100
 
 @dataclass
 class Output:
-    """Standard output and standard error, as one command is to use them."""
+    """The output of one command."""
 
     json: bool = False
     quiet: bool = False
@@ -32,12 +32,12 @@ class Output:
 
     @property
     def for_people(self) -> bool:
-        """Whether people are to read what is printed."""
+        """Whether text for people is printed."""
         return not (self.json or self.quiet)
 
     @property
     def is_live(self) -> bool:
-        """Whether a person watches."""
+        """Whether text for people goes to a terminal, so that progress can be shown."""
         return self.for_people and self.err.is_terminal
 
     def say(self, *what: Any) -> None:
@@ -46,17 +46,17 @@ class Output:
             _print(self.out, *what)
 
     def say_whole(self, text: str) -> None:
-        """Print text whose lines are not to be broken: paths and addresses."""
+        """Print text without wrapping its lines, for paths and addresses."""
         if self.for_people:
             self.out.print(text, soft_wrap=True)
 
     def remark(self, *what: Any) -> None:
-        """Print for people beside the output, which is something else."""
+        """Print text for people to standard error, when standard output has other content."""
         if self.for_people:
             _print(self.err, *what)
 
     def print_json(self, facts: Any) -> None:
-        """Print facts for programs."""
+        """Print facts as JSON if --json was given."""
         if self.json:
             from separatrix.text import printable_json
 
@@ -65,7 +65,7 @@ class Output:
             print(printable_json(text))
 
     def data(self, text: str) -> None:
-        """Write what was asked for, also when quiet: exactly, except to a terminal."""
+        """Write data, also with --quiet; characters are changed only for a terminal."""
         from separatrix.cli.terminal import lossless
         from separatrix.text import printable
 
@@ -73,14 +73,14 @@ class Output:
         sys.stdout.write(lossless(shown, _encoding()))
 
     def error(self, sentence: str) -> None:
-        """Say what is wrong, also when quiet."""
+        """Print an error, also with --quiet."""
         from rich.text import Text
 
         text = Text.assemble(("Error: ", "bold red"), sentence)
         self.err.print(text, soft_wrap=not self.err.is_terminal)
 
     def warn(self, sentence: str) -> None:
-        """Say what may be wrong, unless quiet."""
+        """Print a warning unless --quiet was given."""
         from rich.text import Text
 
         if not self.quiet:
@@ -89,7 +89,7 @@ class Output:
 
     @contextmanager
     def spinner(self, sentence: str) -> Iterator[None]:
-        """Show that work is being done."""
+        """Show a spinner with a sentence while the block runs."""
         if not self.is_live:
             yield
             return
@@ -100,7 +100,7 @@ class Output:
 
 
 def _print(console: "Console", *what: Any) -> None:
-    """Print; lines for a file or a pipe end where their text does."""
+    """Print; without trailing blanks if the output is a file or a pipe."""
     if console.is_terminal:
         console.print(*what, sep="")
         return
@@ -123,7 +123,7 @@ def _encoding() -> str:
 
 
 def json_value(value: Any) -> Any:
-    """The value as JSON has it: numbers that are not finite become null.
+    """Convert a value for JSON; numbers that are not finite become null.
 
     >>> json_value({"C": float("inf"), "rows": (1, 2)})
     {'C': None, 'rows': [1, 2]}

@@ -1,4 +1,4 @@
-"""The live line of fits: a bar that fills as gaps fall. Ctrl-C ends them and keeps what is done."""
+"""The progress bar of fits, which follows their duality gaps, and the handling of Ctrl-C."""
 
 import math
 import signal
@@ -11,10 +11,10 @@ from separatrix.cli.output import Output
 
 
 class FitProgress:
-    """A callback that shows where the fits of so many models stand, and ends them after Ctrl-C.
+    """A callback that shows the progress of fits and stops them after Ctrl-C.
 
-    The first Ctrl-C lets the iteration end and keeps the models; the second does not wait, nor does
-    one before the first iteration is over, when there is nothing to keep.
+    After the first Ctrl-C, the current iteration is completed and the models are kept. A second one
+    stops immediately, and so does one before the end of the first iteration.
     """
 
     def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
@@ -30,7 +30,7 @@ class FitProgress:
             raise Interrupted
 
     def ask(self, number: int, frame: FrameType | None) -> None:
-        """Take a Ctrl-C."""
+        """Handle a Ctrl-C."""
         if self.asked or not self.begun:
             raise KeyboardInterrupt
         self.asked = True
@@ -38,19 +38,19 @@ class FitProgress:
 
 
 def tell_ending(bar: Any, what: str) -> None:
-    """Say on a live line, if there is one, what a Ctrl-C waits for.
+    """Show on the progress bar, if there is one, that training stops after this iteration.
 
-    Nothing is drawn here, where the bar may be half-way through drawing itself.
+    Nothing is drawn here, since the signal may have interrupted the bar while it was drawn.
     """
     for task in [] if bar is None else bar.tasks:
-        task.description = f"ending after this {what}; Ctrl-C again: at once"
+        task.description = f"stopping after this {what}; Ctrl-C again: now"
 
 
 @contextmanager
 def show_fit_progress(
     output: Output, what: str, tol: float, count: int = 1, things: str = "models"
 ) -> Iterator[FitProgress]:
-    """Show the progress of so many fits; afterwards `asked` says whether they were to end."""
+    """Show the progress of `count` fits; `asked` is true afterwards if Ctrl-C was pressed."""
     progress = FitProgress(output, what, tol, count, things)
     before = signal.signal(signal.SIGINT, progress.ask)
     try:
@@ -61,7 +61,7 @@ def show_fit_progress(
 
 
 class _ProgressBar:
-    """The bar, drawn only where a person watches."""
+    """The progress bar, which is drawn only in a terminal."""
 
     def __init__(self, output: Output, what: str, tol: float, count: int, things: str) -> None:
         self.things = things
@@ -98,7 +98,7 @@ class _ProgressBar:
         if self.bar is None:
             return
         if self.batch is not None and self.batch != progress.members:
-            self._end(self.batch, ())  # another batch: all of the last one are done
+            self._end(self.batch, ())  # a new batch: all fits of the last one are done
         self.batch = progress.members
         self._end(progress.members, progress.running.tolist())
         for place, gap in zip(progress.running.tolist(), progress.gap.tolist()):
@@ -120,17 +120,17 @@ class _ProgressBar:
         where, gap = f"iteration {progress.epoch:,}", self.ways[0].gap
         if not math.isnan(gap):
             return f"{where}, gap {gap:.1e}"
-        return f"{where}, {progress.records['train_accuracy'][0]:.1%} right"
+        return f"{where}, accuracy {progress.records['train_accuracy'][0]:.1%}"
 
 
 class _ModelProgress:
-    """How much of its way a model has gone: from the first gap to the last, in powers of ten."""
+    """The progress of one fit, from its first gap to the tolerance on a logarithmic scale."""
 
     def __init__(self, tol: float) -> None:
         self.tol, self.first, self.gap, self.share = tol, math.nan, math.nan, 0.0
 
     def go(self, gap: float, epochs: float) -> None:
-        """Take a gap, NaN where none was looked for, and the share of the epochs allowed."""
+        """Update with a gap (NaN if none was computed) and the fraction of the allowed epochs."""
         self.gap = _least(self.gap, gap)
         if math.isnan(self.gap):
             self.share = epochs

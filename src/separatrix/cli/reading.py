@@ -1,4 +1,4 @@
-"""Reading a source, with a bar while its files are fetched."""
+"""Reading of a source, with a progress bar for downloads."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from separatrix.cli.output import Output
 
 
 def read_source(output: Output, source: str, **options: Any) -> Any:
-    """Load a source; a registered data set is fetched first if it is not here."""
+    """Load a source; download the files of a registered data set first if they are missing."""
     from separatrix.readers import load
 
     fetch_named(output, source)
@@ -17,7 +17,7 @@ def read_source(output: Output, source: str, **options: Any) -> Any:
 
 
 def fetch_named(output: Output, source: str) -> list[Any]:
-    """The files of a registered data set; none of anything else."""
+    """Return the files of a registered data set, downloaded if needed; [] for other sources."""
     from separatrix.readers import fetch, names
 
     if source not in names():
@@ -28,7 +28,7 @@ def fetch_named(output: Output, source: str) -> list[Any]:
 
 @contextmanager
 def _bar(output: Output) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A progress callback for files that come over the network; no bar before the first byte."""
+    """Yield a progress callback for downloads; the bar appears with the first bytes."""
     if not output.is_live:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The live line of a study: how much is done, the best so far, what diverged, the time left."""
+"""The progress line of a study: runs done, diverged runs, best configuration, time left."""
 
 import signal
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from separatrix.cli.progress import tell_ending
 
 
 class StudyProgressLine:
-    """A callback for `Study.run` that shows where it stands, and ends it after Ctrl-C."""
+    """A callback for `Study.run` that shows its progress and stops it after Ctrl-C."""
 
     def __init__(self, output: Output) -> None:
         self.asked = False
@@ -28,7 +28,7 @@ class StudyProgressLine:
             raise KeyboardInterrupt
 
     def ask(self, number: int, frame: FrameType | None) -> None:
-        """Take a Ctrl-C: the first waits for the epoch to end, the second does not."""
+        """Handle a Ctrl-C: the first one waits for the end of the epoch, the second does not."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True

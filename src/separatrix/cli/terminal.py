@@ -1,7 +1,7 @@
-"""The last step before a terminal: all text that a command prints goes through here.
+"""Safe printing: all text of a command passes through here on its way to the terminal.
 
-Control characters in names and texts are written out, so that a terminal does not obey them, and
-characters that the encoding of the output lacks get a readable replacement.
+Control characters in names and texts are escaped, so that the terminal does not interpret them.
+Characters that the encoding of the output lacks are replaced by readable ones.
 """
 
 import codecs
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from separatrix.text import printable
 
-READABLE = "separatrix-readable"  # by this name Python's encoders know `_replaced`
+READABLE = "separatrix-readable"  # the name under which codecs finds `_replaced`
 _ASCII = {
     "●": "*",
     "○": "o",
@@ -47,7 +47,7 @@ _ASCII = {
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What is written for characters that an encoding lacks: a likeness, or the code of each."""
+    """Replace characters that an encoding lacks by similar ones or by their codes."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     out = []
@@ -65,7 +65,7 @@ codecs.register_error(READABLE, _replaced)
 
 
 def readable(text: str, encoding: str = "utf-8") -> str:
-    """Text that is safe to print and that an encoding has.
+    """Return text that is safe to print and can be encoded.
 
     >>> readable("● a\\x1b[2J", "cp1252")
     '* a\\\\x1b[2J'
@@ -74,7 +74,7 @@ def readable(text: str, encoding: str = "utf-8") -> str:
 
 
 def lossless(text: str, encoding: str) -> str:
-    """Data that an encoding has: other characters as Python writes them, none by a likeness.
+    """Escape characters that an encoding lacks, as Python does; replace none by similar ones.
 
     >>> lossless("● a", "ascii")
     '\\\\u25cf a'
@@ -83,10 +83,11 @@ def lossless(text: str, encoding: str) -> str:
 
 
 class SafeConsole(Console):
-    """A Rich console through which no control character of a text reaches the terminal.
+    """A Rich console that escapes the control characters of all texts.
 
-    Texts are made readable before they are laid out, so that columns stay straight, and every piece
-    of output once more, whatever made it. The codes of styles and cursors are added by Rich later.
+    Texts are escaped before the layout, so that columns stay aligned. Every piece of output is
+    escaped again, since not all output is made from texts. Rich adds the codes for styles and the
+    cursor later.
     """
 
     def render_str(self, text: str, **options: Any) -> Text:
@@ -102,7 +103,7 @@ class SafeConsole(Console):
             yield piece if text == piece.text else Segment(text, piece.style)
 
     def _readable_text(self, text: Text) -> Text:
-        """The same text, with the style of each part, made readable."""
+        """Return the text made readable, with the styles of its parts."""
         if readable(text.plain, self.encoding) == text.plain:
             return text
         out = text.blank_copy()
@@ -114,7 +115,7 @@ class SafeConsole(Console):
 
 
 def prepare_streams() -> None:
-    """Let no character that the encoding of the terminal lacks end the program."""
+    """Prevent encoding errors of the terminal from ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=READABLE)

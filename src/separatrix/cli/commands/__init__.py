@@ -1,1 +1,1 @@
-"""One file for every command."""
+"""The commands, one file each."""

@@ -1,4 +1,4 @@
-"""separatrix compare: all families of models on one source."""
+"""separatrix compare: all models on one source."""
 
 from typing import Any
 
@@ -25,13 +25,13 @@ def compare(
     penalty: PenaltyOptions,
     common: CommonOptions,
 ) -> int:
-    """Train all families of models, and Naive Bayes, on the same rows: one table.
+    """Train all models and scikit-learn's Naive Bayes on the same rows, and compare them.
 
     [b]separatrix compare iris[/b]
     [b]separatrix compare mail.csv --C 10[/b]
 
-    An option is given to the families that have it; --model names one of them only. The best is
-    chosen by the validation rows; Naive Bayes is scikit-learn's.
+    An option applies to the models that have it. With --model, only that model and Naive Bayes are
+    compared. The best model is the one with the highest accuracy on the validation rows.
     """
     from separatrix.workflow.comparing import BASELINE, compare_families, families_for
     from separatrix.workflow.model_families import DEFAULT_TOL
@@ -70,14 +70,14 @@ def compare(
     if output.for_people:
         _report(output, facts)
     if interrupted:
-        output.error("Interrupted: the table has the models that were done.")
+        output.error("Interrupted: the table shows the models that were trained before.")
     return INTERRUPTED if interrupted else 0
 
 
 def _best(done: list[dict[str, Any]]) -> str | None:
-    """The model of the highest validation accuracy; of equals, of the lowest log-loss.
+    """Return the model with the highest validation accuracy; if equal, with the lowest log-loss.
 
-    A model that was interrupted is not one of its family, and is not chosen.
+    Interrupted models are not considered.
     """
     judged = [row for row in done if "validation" in row["metrics"] and not _interrupted(row)]
     if not judged:
@@ -98,7 +98,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
 
     output.say(tables.heading(facts["source"]))
     output.say(tables.notes(facts["notes"]))
-    columns = ["train", "validation", "test", "log-loss", "seconds", "verdict"]
+    columns = ["train", "validation", "test", "log-loss", "seconds", "gap"]
     table = tables.plain_table("  model", columns)
     for row in facts["models"]:
         best = row["model"] == facts["best"]
@@ -108,21 +108,25 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
             cells.append(tables.share(found[part]["accuracy"]) if part in found else "–")
         cells.append(tables.number(found.get("test", {}).get("log_loss")))
         cells.append("–" if row["seconds"] is None else f"{row['seconds']:.2f}")
-        cells.append(_word(row))
+        cells.append(_gap(row))
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
-    told = [f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]]
+    sentences = [
+        "train, validation, test: accuracy; log-loss: of the test rows; gap: relative duality gap.",
+        *(f"{row['model']}: {row['about']}." for row in facts["models"] if not row["verdict"]),
+    ]
     if facts["best"]:
-        told.insert(0, f"Best by validation accuracy: {facts['best']}. Log-loss is of the test.")
-    if told:
-        output.say(" ".join(told))
+        sentences.insert(0, f"Best by validation accuracy: {facts['best']}.")
+    for sentence in sentences:
+        output.say(sentence)
 
 
 def _interrupted(row: dict[str, Any]) -> bool:
     return row["verdict"] is not None and row["verdict"]["stop_reason"] == "interrupted"
 
 
-def _word(row: dict[str, Any]) -> str:
+def _gap(row: dict[str, Any]) -> str:
+    """Return the relative duality gap, or words about a fit without one."""
     verdict = row["verdict"]
     if verdict is None:
         return str(row.get("problem", "closed form"))
@@ -130,6 +134,6 @@ def _word(row: dict[str, Any]) -> str:
         return "interrupted"
     if not verdict["converged"]:
         return "not converged"
-    proof = verdict["certificate"]
-    gap = None if proof is None else proof["relative_gap"]
-    return "converged" if gap is None else f"gap {gap:.0e}"
+    certificate = verdict["certificate"]
+    gap = None if certificate is None else certificate["relative_gap"]
+    return "converged" if gap is None else f"{gap:.0e}"

@@ -1,4 +1,4 @@
-"""separatrix data: the data sets that are known by name."""
+"""separatrix data: the registered data sets."""
 
 from typing import Annotated, Any
 
@@ -10,14 +10,16 @@ from separatrix.cli.output import Output
 data = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Data sets that are known by name: list, show, fetch.",
+    help="List, show and download the registered data sets.",
 )
-Name = Annotated[str, typer.Argument(help="A name, as in 'separatrix data list'.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="Data set name (see 'separatrix data list').")
+]
 
 
 @command
 def list_(output: Output, common: CommonOptions) -> None:
-    """List all data sets, and whether their files are here.
+    """List all registered data sets, and whether their files are available.
 
     [b]separatrix data list[/b]
     """
@@ -29,16 +31,16 @@ def list_(output: Output, common: CommonOptions) -> None:
         return
     from separatrix.cli import tables
 
-    table = tables.plain_table("name", ["rows", "features", "classes", "here"])
+    table = tables.plain_table("name", ["rows", "features", "classes", "files"])
     for about in found:
         numbers = [f"{about[key]:,}" for key in ("rows", "features", "classes")]
-        table.add_row(about["name"], *numbers, "yes" if about["here"] else _where(about))
+        table.add_row(about["name"], *numbers, "available" if about["here"] else _missing(about))
     output.say(table)
 
 
 @command
 def show(output: Output, name: Name, common: CommonOptions) -> None:
-    """Show what a data set is, and where its files are.
+    """Show the description and the files of a data set.
 
     [b]separatrix data show mnist[/b]
     """
@@ -51,41 +53,42 @@ def show(output: Output, name: Name, common: CommonOptions) -> None:
     from separatrix.cli import tables
 
     output.say(tables.heading(about | {"classes": range(about["classes"])}))
-    output.say(tables.named([("What", about["about"]), ("Split", about["split"])]))
+    output.say(tables.named([("About", about["about"]), ("Split", about["split"])]))
     for file in about["files"]:
         output.say_whole(_file(file))
 
 
 @command
 def fetch(output: Output, name: Name, common: CommonOptions) -> None:
-    """Fetch the files of a data set and check them; files that are here stay as they are.
+    """Download the missing files of a data set, and check their sha256 sums.
 
     [b]separatrix data fetch a9a[/b]
     """
     from separatrix.cli.reading import fetch_named
     from separatrix.readers import describe
 
-    describe(name)  # an unknown name is an error
+    describe(name)  # raises for an unknown name
     paths = [str(path) for path in fetch_named(output, name)]
     output.print_json({"name": name, "files": paths})
     if not paths:
-        output.say(f"{name} needs no files: it comes with scikit-learn.")
+        output.say(f"{name} needs no files: it is part of scikit-learn.")
     for path in paths:
         output.say(path)
 
 
 def _file(file: dict[str, Any]) -> str:
-    """Where a file is or should be, its public home, and its sha256: each whole, to be copied."""
-    place = file["found"] or file["problem"] or f"not here; its place is {file['place']}"
-    home = file["address"] or "no public address"
-    return f"File       {place}\nAddress    {home}\nsha256     {file['sha256']}\n"
+    """Return the path, the public address and the sha256 of a file, unbroken for copying."""
+    path = file["found"] or file["problem"] or f"missing; expected at {file['place']}"
+    address = file["address"] or "no public address"
+    return f"File       {path}\nAddress    {address}\nsha256     {file['sha256']}\n"
 
 
-def _where(about: dict[str, Any]) -> str:
+def _missing(about: dict[str, Any]) -> str:
+    """Return in words how the missing files of a data set can be obtained."""
     if any(file["problem"] for file in about["files"]):
-        return "another file"
+        return "wrong file"
     addresses = [file["address"] for file in about["files"] if not file["found"]]
-    return "to be fetched" if all(addresses) else "by hand"
+    return "to download" if all(addresses) else "copy by hand"
 
 
 data.command("list")(list_)

@@ -1,4 +1,4 @@
-"""separatrix evaluate: how good a saved model is on rows of known label."""
+"""separatrix evaluate: the metrics of a saved model on labelled rows."""
 
 from typing import Annotated, Any
 
@@ -22,32 +22,35 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="X",
-            help="Find the threshold for this precision.",
+            help="Find the threshold that gives at least this precision, from 0 to 1.",
         ),
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Find the threshold for this recall."),
+        typer.Option(
+            metavar="X", help="Find the threshold that gives at least this recall, from 0 to 1."
+        ),
     ] = None,
     every_row: Annotated[
         bool,
-        typer.Option("--all", help="Measure all rows, also those the model was trained on."),
+        typer.Option("--all", help="Measure all rows, including the training rows."),
     ] = False,
     positive: Annotated[
         str | None,
         typer.Option(
-            metavar="CLASS", help="Whose precision and recall are meant (the 2nd of two)."
+            metavar="CLASS",
+            help="Positive class of precision and recall (default: the second of two classes).",
         ),
     ] = None,
     out: Out = None,
 ) -> None:
-    """Measure a model on a source: metrics, ROC, precision and recall, thresholds.
+    """Evaluate a model on labelled rows, and choose a threshold.
 
     [b]separatrix evaluate mail.sx new.csv[/b]
     [b]separatrix evaluate mail.sx new.csv --precision 0.99 --out careful.sx[/b]
 
-    Of the data that the model was trained on, only the test rows are measured, and the threshold is
-    found by the validation rows. --out saves the model with it.
+    If the source is the data that the model was trained on, only its test rows are measured, and
+    the threshold is chosen on its validation rows. --out saves the model with this threshold.
     """
     from separatrix.workflow.evaluating import evaluate as evaluate_model
     from separatrix.workflow.evaluating import measure_again
@@ -55,13 +58,13 @@ def evaluate(
 
     for name, share in (("precision", precision), ("recall", recall)):
         if share is not None and not 0 < share <= 1:
-            raise UsageError(
-                f"--{name} takes a share above 0 and at most 1. Got {share:g} instead."
-            )
+            raise UsageError(f"--{name} must be a number > 0 and <= 1. Got {share:g} instead.")
     if precision is not None and recall is not None:
-        raise UsageError("Ask for a precision or for a recall, not for both.")
+        raise UsageError("--precision and --recall cannot be combined. Leave one of them out.")
     if out is not None and precision is None and recall is None:
-        raise UsageError("--out saves the model with a threshold: ask for --precision or --recall.")
+        raise UsageError(
+            "--out saves the model with a threshold: add --precision or --recall to choose one."
+        )
     check_out(out, model, source)
     bundle = open_model(model)
     fetch_named(output, source)
@@ -107,25 +110,25 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     if "threshold" in facts:
         found = facts["threshold"]
         output.say(
-            f"Threshold {found['value']:.6g}, by the {found['rows']} rows: precision "
+            f"Threshold {found['value']:.6g}, chosen on the {found['rows']} rows: precision "
             f"{tables.share(found['precision'])}, recall {tables.share(found['recall'])}."
         )
         if found["rows"] == "validation":
             classes, after = found["metrics"]["classes"], found["metrics"]["accuracy"]
             of_it = next(c for c in classes if c["class"] == facts["positive"])
             output.say(
-                f"On the rows measured: precision {tables.share(of_it['precision'])}, recall "
+                f"On the measured rows: precision {tables.share(of_it['precision'])}, recall "
                 f"{tables.share(of_it['recall'])}, accuracy {tables.share(after)}."
             )
     if facts["out"]:
-        output.say(f"Saved with this threshold to {facts['out']}.")
+        output.say(f"Saved to {facts['out']} with this threshold.")
 
 
 def _report_points(output: Output, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
 
     positive = tables.label(facts["positive"])
-    columns = ["recall", "precision", "false positives"]
+    columns = ["recall", "precision", "false positive rate"]
     side = ">" if facts["positive"] == facts["metrics"]["classes"][1]["class"] else "<"
     table = tables.plain_table(f"'{positive}' if score {side}", columns)
     for point in facts["operating_points"]:

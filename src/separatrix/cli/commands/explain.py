@@ -1,4 +1,4 @@
-"""separatrix explain: why a model gives a row its class, and what a training step does to it."""
+"""separatrix explain: the computation of one prediction, or of one training step."""
 
 import math
 from pathlib import Path
@@ -20,34 +20,35 @@ def explain(
     source: SourceArgument,
     reading: ReadingOptions,
     common: CommonOptions,
-    row: Annotated[
-        int, typer.Option(metavar="N", help="Which row of the source, counted from 1.")
-    ] = 1,
-    top: Annotated[int, typer.Option(min=1, help="So many contributions, the largest.")] = 10,
+    row: Annotated[int, typer.Option(metavar="N", help="Row of the source, counted from 1.")] = 1,
+    top: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of contributions to show.")
+    ] = 10,
     step: Annotated[
-        bool, typer.Option("--step", help="Take a step of training apart instead.")
+        bool, typer.Option("--step", help="Explain a training step instead of the prediction.")
     ] = False,
     learning_rate: Annotated[
-        float | None, typer.Option(metavar="X", help="Of the step; 0.01 by default.")
+        float | None,
+        typer.Option(metavar="X", help="Learning rate of the step (default: 0.01)."),
     ] = None,
     out: Picture = None,
 ) -> None:
-    """Take the prediction for one row apart: features times weights, scores, probabilities.
+    """Explain the prediction for one row: features times weights, scores, probabilities.
 
     [b]separatrix explain mail.sx new.tsv --row 17[/b]
     [b]separatrix explain digits.sx digits --row 3 --out why.png[/b]
     [b]separatrix explain iris.sx iris --row 51 --step --learning-rate 0.1[/b]
 
-    With a label in the source, its loss is shown, too. --step shows a step of gradient descent from
-    the weights of the model for that row: the computation forwards and backwards, a number at every
-    node, checked by finite differences.
+    If the source has labels, the loss of the row is shown too. --step shows one step of gradient
+    descent on that row, starting at the model's weights: the value and the derivative at every node
+    of the computation graph, checked by finite differences.
     """
     from separatrix.explain import prediction, step_of
     from separatrix.text import one_line
     from separatrix.workflow.model_inputs import load_for_model, open_model
 
     if learning_rate is not None and not step:
-        raise UsageError("--learning-rate is that of a step. Give --step as well.")
+        raise UsageError("--learning-rate belongs to a training step. Add --step.")
     if learning_rate is not None and not 0.0 < learning_rate < math.inf:
         raise UsageError(f"--learning-rate must be finite and > 0. Got {learning_rate:g} instead.")
     check_picture(out, model, source)
@@ -56,7 +57,10 @@ def explain(
     with output.spinner(f"Reading {source}"):
         rows = load_for_model(bundle, source, **reading.options())
     if not 1 <= row <= len(rows):
-        raise UsageError(f"{rows.name} has the rows 1 to {len(rows):,}. Got --row {row} instead.")
+        raise UsageError(
+            f"--row must be from 1 to {len(rows):,}, the number of rows of {rows.name}. Got {row} "
+            "instead."
+        )
     chosen = rows.rows([row - 1])
     found: Any
     if step:
@@ -76,7 +80,7 @@ def explain(
     elif output.for_people:
         _report(output, found, title)
     if drawn:
-        output.say(f"Picture: {drawn}")
+        output.say(f"Wrote {drawn}.")
     if failed:
         raise failed
 
@@ -90,12 +94,13 @@ def _draw(found: Any, path: Path) -> None:
 
 
 def _require_label(bundle: Any, rows: Any) -> None:
-    """A step needs the true class of its row."""
+    """Raise if the row has no label."""
     if rows.y is None:
         known = ", ".join(map(str, bundle.classes_.tolist()[:9]))
         raise UsageError(
-            f"--step needs the true class of the row, and {rows.name} has no labels. Add a column "
-            f"of them ({known}), and name it by --label if it is not found."
+            f"--step needs the true class of the row, and {rows.name} has no labels. Add a label "
+            f"column with the classes of the model ({known}); if it is not recognised, name it "
+            "with --label."
         )
 
 
@@ -128,9 +133,9 @@ def _report(output: Output, found: Any, title: str) -> None:
         )
     output.say(tables.spaced(parts))
     if found.hidden:
-        output.say("--top shows more of the contributions.\n")
+        output.say("Use --top to show more contributions.\n")
     if found.template is not None:
         picture = found.template.to_text(output.out.width)
         output.say(
-            f"{picture}\n\n# and + speak for {tables.label(found.decision)}, = and - against it."
+            f"{picture}\n\n# and +: for class {tables.label(found.decision)}; = and -: against it."
         )

@@ -1,4 +1,4 @@
-"""separatrix fit: from a source to a judged model."""
+"""separatrix fit: train one model, evaluate it and save it."""
 
 from typing import Any
 
@@ -28,16 +28,16 @@ def fit(
     common: CommonOptions,
     out: Out = None,
 ) -> int:
-    """Train a model on a source, judge it, and save it.
+    """Train a model, certify and evaluate it, and save it.
 
     [b]separatrix fit iris[/b]
     [b]separatrix fit people.csv --label income --out income.sx[/b]
     [b]separatrix fit mail.tsv --words counts --model svm --C 0.1[/b]
-    [b]separatrix fit adult --l1 1 --C 0.05[/b]      few weights that are not 0
+    [b]separatrix fit adult --l1 1 --C 0.05[/b]      a sparse model: few non-zero weights
 
-    Labels, text, missing values and the split are found out and told. Rows are split 80/10/10
-    unless the data has parts of its own; the model learns from the training rows only. Exit code
-    3 says that the model was fitted and has not converged.
+    Detects the label column, text columns and missing values, and prints what it decided. The rows
+    are split 80/10/10 unless the data set has its own split. Only the training rows are used for
+    training. Exit code 3 means that the model was fitted but did not converge.
     """
     from separatrix.workflow.fitting import fit_prepared
     from separatrix.workflow.model_families import DEFAULT_TOL
@@ -62,7 +62,7 @@ def fit(
 
 
 def report(output: Output, facts: dict[str, Any]) -> None:
-    """Print a fit for people."""
+    """Print the facts of a fit."""
     from separatrix.cli import tables
 
     output.say(tables.heading(facts["source"]))
@@ -75,7 +75,7 @@ def report(output: Output, facts: dict[str, Any]) -> None:
 
 
 def report_metrics(output: Output, metrics: dict[str, Any]) -> None:
-    """Print the metrics of all parts, and those of the last one class by class."""
+    """Print the metrics of all parts, and the metrics per class of the last part."""
     from separatrix.cli import tables
 
     output.say(tables.parts_table(metrics))
@@ -85,7 +85,7 @@ def report_metrics(output: Output, metrics: dict[str, Any]) -> None:
 
 
 def report_verdict(output: Output, facts: dict[str, Any]) -> None:
-    """Print the verdict, and where the model is."""
+    """Print the verdict and the path of the saved model."""
     from separatrix.cli import tables
 
     output.say(tables.verdict_text(facts["verdict"]))
@@ -94,7 +94,7 @@ def report_verdict(output: Output, facts: dict[str, Any]) -> None:
 
 
 def code_of(verdict: dict[str, Any]) -> int:
-    """The exit code that a verdict means."""
+    """Return the exit code for a verdict."""
     if verdict["stop_reason"] == "interrupted":
         return INTERRUPTED
     return 0 if verdict["converged"] else NOT_CONVERGED

@@ -1,4 +1,4 @@
-"""separatrix graph: an expression taken apart, with the derivative at every step."""
+"""separatrix graph: the computation graph of an expression, with all derivatives."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +13,11 @@ from separatrix.cli.writing import check_picture, try_to_write
 
 
 class _WithMinus(TyperCommand):
-    """A command whose first argument may begin with a minus, as -log(w) does."""
+    """A command whose first argument may begin with a minus, such as -log(w)."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {name for each in self.get_params(ctx) for name in each.opts}
-        # With a space before it, it is no option; "--" is still one that is not known.
+        # With a space before it, the argument is not parsed as an option.
         return super().parse_args(
             ctx,
             [
@@ -32,21 +32,25 @@ def graph(
     output: Output,
     expression: Annotated[
         str,
-        typer.Argument(metavar="EXPRESSION", help="Of + - * / ^, exp, log, sqrt, sigmoid, max."),
+        typer.Argument(
+            metavar="EXPRESSION",
+            help="Formula with numbers, variables, + - * / ^, exp, log, sqrt, sigmoid and max.",
+        ),
     ],
     common: CommonOptions,
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME=NUMBER...", help="Of its variables.")
+        list[str] | None,
+        typer.Argument(metavar="NAME=NUMBER...", help="Values of the variables."),
     ] = None,
     out: Picture = None,
 ) -> None:
-    """Take an expression apart: the value of every step, and the derivative of the whole by it.
+    """Show the value and the derivative at every node of an expression's computation graph.
 
     [b]separatrix graph "1/(1+exp(-w*x))" w=2 x=-1[/b]
     [b]separatrix graph "w^2 + 5*log(w) + 6" w=2 --out graph.svg[/b]
 
-    The derivatives by the variables are checked by finite differences. The expression is never run
-    as code.
+    The derivatives with respect to the variables are checked by finite differences. The expression
+    is never executed as code.
     """
     from separatrix import explain
 
@@ -64,7 +68,7 @@ def graph(
     output.print_json({"expression": expression} | found.to_dict() | {"out": drawn})
     output.say(f"{found.to_text(output.out.width)}\n")
     if drawn:
-        output.say(f"Picture: {drawn}")
+        output.say(f"Wrote {drawn}.")
     if failed:
         raise failed
 
@@ -73,7 +77,7 @@ graph.parsed_as = _WithMinus  # type: ignore[attr-defined]
 
 
 def _given(values: list[str]) -> dict[str, float]:
-    """The variables by their names."""
+    """Parse the values of the variables."""
     found: dict[str, float] = {}
     for value in values:
         name, _, written_as = value.partition("=")
@@ -81,9 +85,10 @@ def _given(values: list[str]) -> dict[str, float]:
             number = float(written_as)
         except ValueError:
             raise UsageError(
-                f"Variables are given as NAME=NUMBER, such as w=0.5. Got {value!r} instead."
+                f"The value of a variable must be NAME=NUMBER, such as w=0.5. Got {value!r} "
+                "instead."
             ) from None
         if name in found:
-            raise UsageError(f"The variable {name} is given twice. Give it one value.")
+            raise UsageError(f"The variable {name} has two values. Give it one.")
         found[name] = number
     return found

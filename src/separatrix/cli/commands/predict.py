@@ -1,4 +1,4 @@
-"""separatrix predict: a model's answers for new rows."""
+"""separatrix predict: the predictions of a model for new rows."""
 
 import csv
 import io
@@ -24,12 +24,16 @@ def predict(
     proba: Annotated[
         bool,
         typer.Option(
-            "--proba", help="The probability of every class, too.", rich_help_panel="Output"
+            "--proba", help="Add the probability of every class.", rich_help_panel="Output"
         ),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write a CSV file instead of printing.", rich_help_panel="Output"),
+        typer.Option(
+            metavar="FILE",
+            help="CSV file to write instead of printing.",
+            rich_help_panel="Output",
+        ),
     ] = None,
 ) -> None:
     """Predict the class of every row of a source.
@@ -37,7 +41,8 @@ def predict(
     [b]separatrix predict income.sx people.csv[/b]
     [b]separatrix predict mail.sx new.tsv --proba --out answers.csv[/b]
 
-    The rows go through all that the training rows went through. The label may be there or not.
+    The rows are read and prepared in the same way as the training rows. If they have labels, --out
+    also reports the accuracy.
     """
     from separatrix.workflow.model_inputs import load_for_model, open_model
     from separatrix.workflow.predicting import predict as predict_rows
@@ -51,7 +56,7 @@ def predict(
     if output.for_people:
         from separatrix.cli import tables
 
-        say = output.remark if out is None else output.say  # answers are not mixed with remarks
+        say = output.remark if out is None else output.say  # keep notes apart from predictions
         say(tables.notes(facts["notes"]))
     if out is not None:
         from separatrix.files import replace_file
@@ -88,7 +93,6 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         table.add_row(tables.label(label), f"{count:,}")
     output.say(tables.spaced(table))
     if "metrics" in facts:
-        right = tables.share(facts["metrics"]["accuracy"])
-        output.say(f"The file has labels: {right} of the predictions agree with them.")
-    are = "is" if facts["rows"] == 1 else "are"
-    output.say(f"{tables.counted(facts['rows'], 'prediction')} {are} in {facts['out']}.")
+        accuracy = tables.share(facts["metrics"]["accuracy"])
+        output.say(f"The rows have labels: the accuracy is {accuracy}.")
+    output.say(f"Wrote {tables.counted(facts['rows'], 'prediction')} to {facts['out']}.")

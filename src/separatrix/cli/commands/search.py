@@ -1,4 +1,4 @@
-"""separatrix search: the penalty chosen by cross-validation."""
+"""separatrix search: the choice of the penalty by cross-validation."""
 
 from typing import Annotated, Any
 
@@ -6,13 +6,13 @@ import typer
 
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
+from separatrix.cli.option_values import numbers
 from separatrix.cli.options import (
     Out,
     PreparationOptions,
     ReadingOptions,
     SourceArgument,
     TrainingOptions,
-    numbers,
 )
 from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
@@ -32,37 +32,48 @@ def search(
     training: TrainingOptions,
     common: CommonOptions,
     C: Annotated[
-        str, typer.Option("--C", metavar="X,...", help="Values to try.", rich_help_panel=_MODEL)
+        str,
+        typer.Option(
+            "--C",
+            metavar="X,...",
+            help="Inverse strengths of the penalty to try.",
+            rich_help_panel=_MODEL,
+        ),
     ] = "0.01,0.1,1,10,100",
     l1: Annotated[
         str | None,
-        typer.Option(metavar="X,...", help="Shares of L1 to try.", rich_help_panel=_MODEL),
+        typer.Option(
+            metavar="X,...",
+            help="Shares of L1 in the penalty to try, from 0 to 1 (default: 0).",
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
     folds: Annotated[
         int,
         typer.Option(
-            min=2, metavar="N", help="Parts of the rows, stratified.", rich_help_panel=_MODEL
+            min=2, metavar="N", help="Number of stratified folds.", rich_help_panel=_MODEL
         ),
     ] = 5,
     scoring: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join(SCORINGS)}.",
+            help=f"Score to maximise: {', '.join(SCORINGS)}.",
             rich_help_panel=_MODEL,
         ),
     ] = "accuracy",
     out: Out = None,
 ) -> int:
-    """Choose the penalty by cross-validation, and judge the chosen model.
+    """Choose the penalty by cross-validation, and evaluate the chosen model.
 
     [b]separatrix search iris[/b]
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
 
-    All values on all folds of the training and validation rows are trained together; where folds
-    learn their own words, categories or fills for missing values, those of each fold are. The best
-    is trained on all of these rows, and measured on the test rows.
+    The folds are made from the training and validation rows, and all values are trained on all
+    folds together. If each fold has its own words, categories or replacements for missing values,
+    the folds are trained one after the other. The best model is then trained on all of these rows
+    and measured on the test rows.
     """
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.searching import search_source
@@ -110,19 +121,21 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     output.say(tables.heading(facts["source"]))
     output.say(tables.notes(facts["notes"]))
     about = facts["model"]["about"]
-    objective = f"{facts['model']['objective']} (the chosen one)"
+    objective = f"{facts['model']['objective']} (of the best candidate)"
     output.say(tables.named([("Model", about), ("Objective", objective)]))
     output.say(_table(facts))
     output.say(
-        f"Best: {_words(facts['best'])}, by {facts['folds']} folds. Trained on all training and "
-        "validation rows:\n"
+        f"Best: {_words(facts['best'])}, by cross-validation on {facts['folds']} folds. Metrics "
+        "after training on all training and validation rows:\n"
     )
     report_metrics(output, facts["metrics"])
     if facts["batches"] is not None:
         fits = facts["folds"] * len(facts["candidates"])
         batches = tables.counted(facts["batches"], "batch", "batches")
         passes = tables.counted(round(facts["passes"]), "pass", "passes")
-        output.say(f"The {fits} fits on folds took {batches} and {passes} over the data.\n")
+        output.say(
+            f"The {fits} fits of the cross-validation took {batches} and {passes} over the data.\n"
+        )
     for warning in facts["warnings"]:
         output.say(Text(name_options(warning), "red"))
     if facts["advice"]:
@@ -131,7 +144,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
 
 
 def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
-    """Print the folds that were done."""
+    """Print the results of the folds that were completed."""
     if output.for_people:
         from separatrix.cli import tables
 
@@ -141,23 +154,23 @@ def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
         output.say(_table(facts))
     done = sum(candidate["folds_done"] for candidate in facts["candidates"])
     count = facts["folds"] * len(facts["candidates"])
-    best = "No value has all its folds."
+    best = "No candidate has completed all folds."
     if facts["best"]:
-        best = f"Best so far, of those with all folds: {_words(facts['best'])}."
+        best = f"Best of the candidates that completed all folds: {_words(facts['best'])}."
     output.error(
-        f"Interrupted: {done} of the {count} fits on folds were done. {best} No model was trained "
-        "on all rows, and none was saved."
+        f"Interrupted: {done} of {count} fits of the cross-validation were completed. {best} No "
+        "model was trained on all rows, and none was saved."
     )
 
 
 def _table(facts: dict[str, Any]) -> Any:
-    """The candidates; of a search that was interrupted, how many folds were done, too."""
+    """Return the table of candidates; after an interrupt, with the number of completed folds."""
     from rich.text import Text
 
     from separatrix.cli import tables
 
     names = list(facts["candidates"][0]["parameters"])
-    others = [*names[1:], f"mean {facts['scoring']}", "2 x deviation"]
+    others = [*names[1:], f"mean {facts['scoring']}", "2 x std. dev."]
     others += ["folds done"] if facts["interrupted"] else []
     table = tables.plain_table(f"  {names[0]}", others)
     for candidate in facts["candidates"]:

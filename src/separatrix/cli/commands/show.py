@@ -1,4 +1,4 @@
-"""separatrix show: what is in a model file."""
+"""separatrix show: the contents of a model file."""
 
 from typing import Annotated, Any
 
@@ -14,9 +14,11 @@ def show(
     output: Output,
     model: ModelFile,
     common: CommonOptions,
-    top: Annotated[int, typer.Option(min=1, help="So many weights of each sign.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of weights of each sign to show.")
+    ] = 10,
 ) -> None:
-    """Show a model: objective, verdict, metrics, and the largest weights of every class.
+    """Show a model: objective, verdict, metrics and the largest weights of every class.
 
     [b]separatrix show mail.sx[/b]
     [b]separatrix show mail.sx --top 30[/b]
@@ -71,8 +73,8 @@ def _report_score(output: Output, score: dict[str, Any], n_features: int) -> Non
         cells = [*_cells(score["towards"], k), *_cells(score["away"], k)]
         table.add_row(*(Text(cell) for cell in cells))
     output.say(table)
-    counted = f"bias {score['bias']:.4g}; {score['not_zero']:,} of {n_features:,} weights are not 0"
-    output.say(Text(counted, "dim"), "\n")
+    counted = f"{score['not_zero']:,} of {n_features:,} weights are non-zero"
+    output.say(Text(f"bias {score['bias']:.4g}; {counted}", "dim"), "\n")
 
 
 def _cells(entries: list[dict[str, Any]], k: int) -> list[str]:
