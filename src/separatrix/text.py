@@ -77,6 +77,20 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
+def class_words(label: Any) -> str:
+    """Name a class in a sentence, with the word "class" before numbers.
+
+    >>> class_words(3.0), class_words("spam")
+    ('class 3', 'spam')
+    """
+    text = str(int(label) if isinstance(label, float) and label.is_integer() else label)
+    try:
+        float(text)
+    except ValueError:
+        return f"class {text}" if isinstance(label, bool) else text
+    return f"class {text}"
+
+
 def listed(names: Iterable[Any], most: int | None = None) -> str:
     """Names with commas between them; of more than `most`, the first ones.
 

@@ -50,20 +50,6 @@ def short(value: float, digits: int = 3) -> str:
     return f"{rounded:,.0f}" if 1e3 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
-def class_words(label: Any) -> str:
-    """Name a class in a sentence, with the word "class" before numbers.
-
-    >>> class_words(3.0), class_words("spam")
-    ('class 3', 'spam')
-    """
-    text = str(int(label) if isinstance(label, float) and label.is_integer() else label)
-    try:
-        float(text)
-    except ValueError:
-        return f"class {text}" if isinstance(label, bool) else text
-    return f"class {text}"
-
-
 def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int] = ()) -> Array:
     """Return the positions of about `points` finite values (T,) that draw the same line.
 

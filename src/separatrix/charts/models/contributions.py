@@ -8,13 +8,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import class_words, data, short
+from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.png_image import colour
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, finish
 from separatrix.charts.models.weight_images import full_shade, images, signed
 from separatrix.explain import Prediction, Template
 from separatrix.explain.text_tables import cut, wrapped
-from separatrix.text import counted
+from separatrix.text import class_words, counted
 
 MOST = 20  # largest number of bars
 _WIDTH, _SIDE = 300, 190

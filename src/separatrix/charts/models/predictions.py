@@ -9,11 +9,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import class_words, data, short
+from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.theme import CLASSES, DASHES, TRAINING, WRONG, finish
 from separatrix.matrix import Array
 from separatrix.metrics import curves, measure, rank, reliability
-from separatrix.text import counted, percent
+from separatrix.text import class_words, counted, percent
 
 _CELLS = 30  # largest number of classes with counts printed in the cells
 _SIDE = 300

@@ -9,11 +9,11 @@ import altair as alt
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.charts.drawing.chart_data import class_words, data, short
+from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import TRAINING, VALIDATION, finish
 from separatrix.matrix import Array
-from separatrix.text import counted
+from separatrix.text import class_words, counted
 
 
 def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None = None) -> Any:
