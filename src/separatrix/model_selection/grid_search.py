@@ -1,4 +1,4 @@
-"""The search of a grid by cross-validation, folds and candidates trained together."""
+"""Grid search by cross-validation, with folds and candidates trained together."""
 
 from __future__ import annotations
 
@@ -35,40 +35,48 @@ from separatrix.training.progress import TrainingCounter
 class GridSearchCV(PlainGridSearchCV):
     """scikit-learn's GridSearchCV, with folds and candidates trained together.
 
-    Parameters, attributes and methods are those of scikit-learn's class. What differs is how the
-    models are trained. The folds are weights of the rows, so that all models of the search share
-    their passes over X, which is neither copied nor cut. This is done for LogisticRegression,
-    LinearSVC, KernelClassifier and full-batch GradientDescentClassifier, alone or at the end of a
-    Pipeline:
+    The parameters, attributes and methods are those of scikit-learn's class. Only the training
+    differs: a fold is a column of sample weights, so all models of the search share the passes
+    over X, and X is not copied. This applies to LogisticRegression, LinearSVC, KernelClassifier and
+    full-batch GradientDescentClassifier, alone or as the last step of a Pipeline:
 
-    - a StandardScaler before a linear classifier becomes a factor of the penalty, for every fold
-      from its own training rows;
-    - the candidates with the same kernel share one factor of its matrix, made of all rows;
-    - any other transformers are fitted once for every fold and for every combination of their own
-      parameters, and the candidates that share them are one batch;
-    - `class_weight="balanced"` is balanced for every fold by its own training rows.
+    - A StandardScaler before a linear classifier is expressed as penalty factors, computed from
+      the training rows of each fold.
+    - Candidates with the same kernel share one low-rank factor, computed from all rows.
+    - Other transformers are fitted once per fold and combination of their parameters. Candidates
+      with the same transformers are one batch.
+    - `class_weight="balanced"` is computed from the training rows of each fold.
 
-    Everything else is left to scikit-learn's own search: other estimators, a LinearSVC with
-    `probability`, parameters of `fit` other than the classifier's sample_weight, and callbacks.
-    `n_jobs` and `pre_dispatch` matter only there: a batch uses the threads of `set_threads`.
+    scikit-learn's own search is used for everything else: other estimators, LinearSVC with
+    `probability`, parameters of `fit` other than the classifier's `sample_weight`, and
+    scikit-learn's callbacks. `n_jobs` and `pre_dispatch` have an effect only there, because a batch
+    uses the threads of `set_threads`.
 
-    Two more attributes say how much was shared:
+    Attributes
+    ----------
+    n_batches_ : int
+        Number of batches trained, including the refit. All folds and candidates are one batch if
+        they share a solver and its precision. With L1 there are up to four batches, each started
+        from the previous ones. A fallback solver adds one batch.
+    n_passes_ : float
+        Number of times the rows of X were read: by products with X and X^T and by dual ascent,
+        but not by the coordinate solver, which reads single columns. Both counters include
+        searches that run in other threads of the process at the same time.
+    interrupted_ : bool
+        Whether a callback interrupted the search.
 
-    n_batches_ : the batches that were trained, the refit included. All folds and candidates are one
-        batch where they share a solver and its precision; with L1 there are up to four, each
-        starting from the ones before. A solver that takes over from one that stalled is one more
-    n_passes_ : how often the rows of X were read, by products with X and with X^T and by dual
-        ascent. What the coordinate solver reads of single columns is not counted. Both count
-        what the process does: searches in other threads at the same time are counted, too
+    Notes
+    -----
+    With solver="auto", candidates share a solver if this costs no time. So a candidate can use
+    another solver or precision than in a fit of its own. Both reach `tol`, so `best_estimator_` and
+    a separate fit with the same parameters agree within their duality gaps. If `solver` is set, all
+    candidates use it.
 
-    With solver="auto" the candidates share a solver where that costs no time, so that a model may
-    be solved by another solver, or in another precision, than alone. Both reach `tol`:
-    `best_estimator_` and a fit with the same parameters agree within their certificates. A solver
-    that is named is used for all candidates.
+    `mean_fit_time` and `mean_score_time` are equal shares of the time of a batch. A split whose
+    training rows lack a class is an error.
 
-    Two things are to be known of the results. `mean_fit_time` and `mean_score_time` are equal
-    shares of the time of a batch. A split whose training rows lack a class is an error.
-
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GridSearchCV, LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
@@ -77,22 +85,34 @@ class GridSearchCV(PlainGridSearchCV):
     ({'C': 1}, array([0.873, 0.947, 0.973, 0.973]))
     """
 
-    __metadata_request__fit: ClassVar = {"on_progress": UNUSED}  # not metadata of rows
+    __metadata_request__fit: ClassVar = {"on_progress": UNUSED}  # it is not metadata
 
     def fit(
         self, X: Any, y: Any = None, *, on_progress: OnProgress | None = None, **params: Any
     ) -> Self:
         """Train all candidates on all folds, and the best one on all rows.
 
-        `params` are metadata such as `sample_weight` and `groups`, as in scikit-learn.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data.
+        y : array-like of shape (n,)
+            Class labels.
+        on_progress : callable, default=None
+            Function to call with a `Progress` after every epoch of every batch. Its `members` are
+            numbers of fits: candidate c on fold k of F folds has number c F + k. If the function
+            raises `Interrupted`, training stops: `interrupted_` is True, unfinished models get
+            the score NaN, and there is no refit. scikit-learn's own search does not call it.
+        **params : dict
+            Metadata such as `sample_weight` and `groups`, as in scikit-learn.
 
-        `on_progress` is called with a `Progress` after every epoch of every batch. Its `members`
-        are numbers of fits: candidate c on fold k of F is c F + k. If it raises `Interrupted`, no
-        more is trained, `interrupted_` is True, the models that were not done have NaN for a score,
-        and there is no refit. What is left to scikit-learn's own search does not call it.
+        Returns
+        -------
+        self : object
+            The fitted search.
         """
         self.interrupted_ = False
-        for name in ("n_batches_", "n_passes_"):  # those of an earlier fit
+        for name in ("n_batches_", "n_passes_"):  # counters of an earlier fit
             self.__dict__.pop(name, None)
         self._validate_params()
         grid = list(ParameterGrid(self.param_grid))
@@ -130,7 +150,7 @@ class GridSearchCV(PlainGridSearchCV):
         self.interrupted_ = not all(fit.finished for fit in (*fits, *on_all_rows))
         warn_about_fits(fits)
         with warnings.catch_warnings():
-            if self.interrupted_:  # scores that are NaN are no surprise
+            if self.interrupted_:  # NaN scores are expected
                 warnings.simplefilter("ignore", UserWarning)
             self._take_results(grid, fits)
         if self.refit and not self.interrupted_:
@@ -140,11 +160,11 @@ class GridSearchCV(PlainGridSearchCV):
         return self
 
     def _make_estimator(self, params: dict[str, Any]) -> Any:
-        # Parameters are cloned too: they may be estimators, such as the steps of a pipeline.
+        # Clone the parameters too: they can be estimators, such as the steps of a pipeline.
         return clone(self.estimator).set_params(**clone(params, safe=False))
 
     def _take_results(self, grid: list[dict[str, Any]], fits: Sequence[FoldFit]) -> None:
-        """Bring the fits into scikit-learn's form, and let its code make the table of them."""
+        """Convert the fits to scikit-learn's format and let it compute `cv_results_`."""
         parts = ("test", "train") if self.return_train_score else ("test",)
         out = [
             {f"{part}_scores": self._score_of(fit, part) for part in parts}
@@ -180,7 +200,7 @@ class GridSearchCV(PlainGridSearchCV):
         best: Candidate,
         on_all_rows: Sequence[FoldFit],
     ) -> None:
-        """Train the best candidate on all rows, unless that was done along with the folds."""
+        """Train the best candidate on all rows, unless this was done together with the folds."""
         began = time.perf_counter()
         if on_all_rows:
             self.best_estimator_ = best.fits[-1].model

@@ -1,4 +1,4 @@
-"""Logistic regression with a penalty chosen by cross-validation."""
+"""Logistic regression whose penalty is chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -12,37 +12,55 @@ from separatrix.model_selection.penalty_cv import PenaltyCV
 class LogisticRegressionCV(PenaltyCV):
     """Logistic regression whose penalty is chosen by cross-validation.
 
-    All values of C and l1_ratio on all folds are models over the same rows, trained together; then
-    the best is fitted on all rows.
+    All combinations of C and l1_ratio on all folds are trained together. Then the best combination
+    is fitted to all rows.
 
     Parameters
     ----------
-    Cs : values of C to try, or how many from 1e-4 to 1e4
-    l1_ratios : values of l1_ratio to try
-    cv : the folds: None for 5, a whole number, a splitter or an iterable of pairs of row numbers
-    scoring : None for accuracy, the name of a scorer or a callable
-    refit : True to fit the best penalty on all rows; False for the mean of the weights that score
-        best on each fold
-    multiclass, solver, tol, max_iter, fit_intercept, class_weight, random_state : as in
-        LogisticRegression; "balanced" is balanced for every fold by its own training rows
-    n_jobs : accepted for scikit-learn's sake, without effect: a batch uses the threads of
-        `set_threads`
+    Cs : int or list of floats, default=10
+        Values of C to try, or their number. A number means values from 1e-4 to 1e4, evenly spaced
+        on a logarithmic scale.
+    l1_ratios : list of floats, default=(0.0,)
+        Values of l1_ratio to try.
+    cv : int, splitter or iterable, default=None
+        Number of stratified folds, a splitter of scikit-learn, or pairs of arrays with the row
+        numbers for training and testing. None means 5 folds.
+    scoring : str or callable, default=None
+        Scorer of scikit-learn. None means accuracy.
+    refit : bool, default=True
+        If True, fit the best combination to all rows. If False, average the weights of the models
+        that score best on each fold.
+    multiclass, solver, tol, max_iter, fit_intercept, class_weight, random_state
+        See LogisticRegression. `class_weight="balanced"` is computed from the training rows of
+        each fold.
+    n_jobs : int, default=None
+        Ignored; accepted for compatibility with scikit-learn. A batch uses the threads of
+        `set_threads`.
 
     Attributes
     ----------
-    C_, l1_ratio_ : the best, floats
-    Cs_, l1_ratios_ : what was tried
-    scores_ : (folds, l1_ratios, Cs)
-    coefs_paths_ : the weights of every model, (folds, l1_ratios, Cs, outputs, features), the bias
-        being one more feature at the end
-    n_iter_ : the iterations of every model, (folds, l1_ratios, Cs)
-    n_batches_, n_passes_ : the batches trained and the passes over X, as in GridSearchCV
-    coef_, intercept_, classes_, certificate_, diagnoses_, ... : as in LogisticRegression, of the
-        fit on all rows
+    C_, l1_ratio_ : float
+        Best values.
+    Cs_, l1_ratios_ : ndarray
+        Values that were tried.
+    scores_ : ndarray of shape (folds, l1_ratios, Cs)
+        Score of every model on the test rows of its fold.
+    coefs_paths_ : ndarray of shape (folds, l1_ratios, Cs, K, d + 1)
+        Weights of every model, with the bias as the last column. Without a bias, the last
+        dimension is d.
+    n_iter_ : ndarray of shape (folds, l1_ratios, Cs)
+        Number of iterations of every model.
+    n_batches_, n_passes_
+        Numbers of batches trained and of passes over X. See GridSearchCV.
+    coef_, intercept_, classes_, certificate_, diagnoses_, ...
+        See LogisticRegression. They belong to the fit on all rows.
 
-    The attributes have the form that scikit-learn's class gives them with
-    use_legacy_attributes=False.
+    Notes
+    -----
+    The attributes have the shapes of scikit-learn's class with use_legacy_attributes=False.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LogisticRegressionCV
     >>> X, y = load_iris(return_X_y=True)

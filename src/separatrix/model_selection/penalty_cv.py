@@ -38,10 +38,10 @@ from separatrix.training.task import Task
 
 
 class PenaltyCV(OptimumClassifier):
-    """A classifier that tries penalties on the folds of its data and keeps the best.
+    """A classifier that chooses its penalty by cross-validation.
 
-    A subclass names in `_classifier_class` the classifier whose penalty is chosen. Parameters that
-    both have mean the same.
+    A subclass sets `_classifier_class`, the classifier whose penalty is chosen. Parameters that
+    both classes have mean the same.
     """
 
     _classifier_class: ClassVar[Callable[..., OptimumClassifier]]
@@ -51,13 +51,27 @@ class PenaltyCV(OptimumClassifier):
     scoring: Any
     refit: bool
 
-    # The sample weights of `score` are the scorer's.
+    # `score` passes sample weights on to the scorer.
     __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Try all penalties on all folds together; then fit the best on all rows.
+        """Train all penalties on all folds, and the best one on all rows.
 
-        `params` are metadata for the splitter and the scorer, by scikit-learn's metadata routing.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data.
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. None means 1 for every row.
+        **params : dict
+            Metadata for the splitter and the scorer, if scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
         """
         raise_for_params(params, self, "fit")
         counter = TrainingCounter()
@@ -93,7 +107,7 @@ class PenaltyCV(OptimumClassifier):
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
-        """The score by `scoring` on X and y: accuracy, if it is None."""
+        """Return the score on X and y, computed by `scoring` (accuracy if it is None)."""
         raise_for_params(params, self, "score")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if routing_enabled():
@@ -101,7 +115,7 @@ class PenaltyCV(OptimumClassifier):
         return float(self._scorer()(self, X, y, **given))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What metadata `fit` and `score` take, and which of it the splitter and the scorer get."""
+        """Return the routing of metadata from `fit` and `score` to the splitter and the scorer."""
         by_fit = MethodMapping().add(caller="fit", callee="split")
         by_both = MethodMapping().add(caller="fit", callee="score")
         return (
@@ -115,7 +129,7 @@ class PenaltyCV(OptimumClassifier):
         )
 
     def _shared_params(self) -> dict[str, Any]:
-        """The parameters that all candidates have in common."""
+        """Return the parameters that all candidates have in common."""
         known = signature(self._classifier_class).parameters
         return {k: v for k, v in self.get_params(deep=False).items() if k in known}
 
@@ -144,7 +158,7 @@ class PenaltyCV(OptimumClassifier):
         )
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
-        """What the splitter and the scorer are given."""
+        """Return the metadata for the splitter and for the scorer."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if not routing_enabled():
             return {}, given
@@ -152,7 +166,7 @@ class PenaltyCV(OptimumClassifier):
         return routed.splitter.split, routed.scorer.score
 
     def _degrees_of_freedom(self, models: Sequence[LinearClassifier]) -> Array:
-        """The weights of all models (T, K, d) and, if there are biases, these as a last column."""
+        """Return the weights (T, K, d) of all models, with the biases, if any, as last column."""
         K, d = models[0].coef_.shape
         out = np.empty((len(models), K, d + bool(self.fit_intercept)), models[0].coef_.dtype)
         for weights, model in zip(out, models):
@@ -162,14 +176,17 @@ class PenaltyCV(OptimumClassifier):
         return out
 
     def _adopt(self, best: LinearClassifier) -> None:
-        """Take over the fit of another classifier, with its verdict."""
+        """Copy the fitted attributes of another classifier."""
         given = best.get_params(deep=False)
         for name, value in vars(best).items():
             if name not in given:
                 setattr(self, name, value)
 
     def _adopt_mean(self, one: LinearClassifier, weights: Array) -> None:
-        """Take over the mean of models like `one`, with weights (F, K, d) or (F, K, d + 1)."""
+        """Set the fitted attributes to the mean of F models; `one` is one of these models.
+
+        Their weights have shape (F, K, d), or (F, K, d + 1) with the biases as the last column.
+        """
         mean, d = weights.mean(axis=0), one.coef_.shape[1]
         self._loss, self.classes_ = one._loss, one.classes_
         self.coef_ = np.ascontiguousarray(mean[:, :d])
@@ -177,30 +194,30 @@ class PenaltyCV(OptimumClassifier):
         copy_feature_attributes(one, self)
         self.threshold_ = 0.0
         self._objective_words = (
-            f"the mean of the best models of {len(weights)} folds, each the best on its own rows"
+            f"mean of the best models of {len(weights)} folds, each fitted to its training rows"
         )
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         raise TypeError(
-            f"{type(self).__name__} trains a batch of its own, and cannot be a part of another. "
-            "Call its fit."
+            f"{type(self).__name__} trains its own batch and cannot be part of another one. "
+            "Call its fit method."
         )
 
 
 def _by_fold(values: Sequence[Any] | Array, shape: tuple[int, int, int]) -> Array:
-    """Values of the fits, of shape (l1_ratios, Cs, folds), as (folds, l1_ratios, Cs, ...)."""
+    """Reorder values of the fits from (l1_ratios, Cs, folds) to (folds, l1_ratios, Cs, ...)."""
     array = np.asarray(values)
     return np.moveaxis(array.reshape(*shape, *array.shape[1:]), 2, 0)
 
 
 def _best(scores: Array) -> tuple[int, int]:
-    """Where the best of scores (l1_ratios, Cs) is: of equals the smallest C, then l1_ratio."""
+    """Return the position of the best score: if tied, the first C, then the first l1_ratio."""
     c, r = np.unravel_index(np.argmax(scores.T), scores.T.shape)
     return int(r), int(c)
 
 
 def _strengths(Cs: Any) -> Array:
-    """The values of C: so many from 1e-4 to 1e4, or those given."""
+    """Return the values of C; a number means that many values from 1e-4 to 1e4."""
     if not has_length(Cs):
         require_count("Cs", Cs)
         return np.logspace(-4, 4, int(Cs))

@@ -1,4 +1,4 @@
-"""The whole path from a strong penalty to a weak one, with a certificate for every point."""
+"""The regularisation path from a strong to a weak penalty, with a certificate for every point."""
 
 from __future__ import annotations
 
@@ -45,26 +45,40 @@ ESTIMATORS_BY_LOSS: dict[str, tuple[type[OptimumClassifier], dict[str, str]]] = 
     "hinge": (LinearSVC, {"loss": "hinge"}),
     "crammer_singer": (LinearSVC, {"loss": "hinge", "multiclass": "crammer_singer"}),
 }
-# From the strongest penalty to the weakest: weights that are 0 come in over few powers of ten,
-# those that are only shrunk grow over many.
+# Weakest penalty divided by the strongest. With L1, weights become non-zero within a few powers of
+# ten. With L2, they grow over many.
 RATIO_L1, RATIO_L2 = 1e-3, 1e-6
-ROUNDING = 1e3  # units in the last place by which the strongest penalty is raised
+ROUNDING = 1e3  # the strongest penalty is raised by this many units in the last place
 
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """A fitted estimator for every strength of the penalty; P points, K outputs, d features.
+    """A fitted estimator for each of P penalty strengths.
 
     Attributes
     ----------
-    estimators : the fitted estimators, to predict with
-    Cs, l1, l2 : (P,), the strengths as the estimators and as the objective know them
-    coefs, intercepts : (P, K, d) and (P, K)
-    certificates : how far from its optimum each point can be
-    histories, n_iter : every iteration of each point, and how many there were
-    stop_reasons : why each point's run ended
-    n_nonzero : (P,), how many weights are not 0
-    factors : (d,), the factors of the penalty if the features were standardised, else None
+    estimators : list of estimators
+        Fitted estimators.
+    Cs : ndarray of shape (P,)
+        Values of the parameter C of the estimators.
+    l1, l2 : ndarray of shape (P,)
+        Strengths of the L1 and the L2 penalty in the objective.
+    coefs : ndarray of shape (P, K, d)
+        Weights of the K outputs.
+    intercepts : ndarray of shape (P, K)
+        Biases of the K outputs.
+    certificates : list of Certificate
+        Certificate of each point.
+    histories : list of History
+        History of each point.
+    n_iter : ndarray of shape (P,)
+        Number of iterations of each point.
+    stop_reasons : list of str
+        Reason why each fit stopped.
+    n_nonzero : ndarray of shape (P,)
+        Number of non-zero weights of each point.
+    factors : ndarray of shape (d,) or None
+        Penalty factors of the features if `standardize` is True, otherwise None.
     """
 
     estimators: list[OptimumClassifier]
@@ -108,7 +122,7 @@ class RegularizationPath:
         return [each.stop_reason_ for each in self.estimators]
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas data frame with one row for every point: strengths, size, verdict."""
+        """Return a pandas data frame with one row per point: strengths, objective and gap."""
         import pandas as pd
 
         proofs = self.certificates
@@ -127,7 +141,7 @@ class RegularizationPath:
         ).rename_axis("point")
 
     def coefs_to_frame(self) -> pd.DataFrame:
-        """A pandas data frame with one row for every C and one column for every weight.
+        """Return a pandas data frame with one row per C and one column per weight.
 
         The columns are the features, below the classes if there are several outputs.
         """
@@ -150,25 +164,43 @@ def regularization_path(
     sample_weight: Any = None,
     standardize: bool = False,
 ) -> RegularizationPath:
-    """Solve for a whole range of strengths of the penalty.
+    """Fit a classifier for a range of penalty strengths.
 
-    Every point is what the estimator finds with that C alone, to its `tol`. Without L1 all points
-    are one batch; with L1 they are a few, and all but the first start between points that are
-    already solved.
+    Every point agrees, within `tol`, with a separate fit at that C. Without L1, all points are one
+    batch. With L1, there are a few batches, and each later one starts from interpolated solutions.
 
     Parameters
     ----------
-    X, y, sample_weight : the training data, as for `fit`
-    estimator : "logistic" (softmax for more than two classes), "softmax", "softmax_reference",
-        "squared_hinge", "hinge", "crammer_singer", or an estimator whose C is of no account
-    l1_ratio : the share of L1 in the penalty; that of the estimator if None
-    Cs : the values of C, or how many to choose from the data, evenly on the scale of the logarithm.
-        The first is then the smallest penalty at which all weights are 0; without L1, the penalty
-        at which no model can be more than 1 % better than the best constant one
-    ratio : what is left of the first penalty at the last point; 1e-3, and without L1 1e-6
-    standardize : whether each weight is penalised in units of its feature's standard deviation. The
-        weights themselves stay those of X
+    X : array-like or sparse matrix of shape (n, d)
+        Training data.
+    y : array-like of shape (n,)
+        Class labels.
+    estimator : str, LogisticRegression or LinearSVC, default="logistic"
+        Estimator to fit (its C is ignored), or the name of a loss: "logistic" (softmax for more
+        than two classes), "softmax", "softmax_reference", "squared_hinge", "hinge" or
+        "crammer_singer".
+    l1_ratio : float, default=None
+        Share of L1 in the penalty. None means the value of the estimator.
+    Cs : int or list of floats, default=50
+        Values of C, or their number. A number of values is chosen from the data, evenly spaced on
+        a logarithmic scale. The first is then the smallest penalty at which all weights are 0.
+        Without L1, it is a penalty at which no model can be more than 1 % better than the best
+        constant model.
+    ratio : float, default=None
+        Last penalty divided by the first. None means 1e-3 with L1 and 1e-6 without.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    standardize : bool, default=False
+        Whether to penalise the weights as if the features were standardised. The returned weights
+        are those of the original features.
 
+    Returns
+    -------
+    path : RegularizationPath
+        Fitted estimators, in the order of `Cs`.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from separatrix import regularization_path
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -184,7 +216,7 @@ def regularization_path(
     (block,) = data.blocks()
     factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
     task = prototype._make_task(data)
-    # With a penalised bias nothing is left at last but a score of 0.
+    # With a penalised bias, the scores tend to 0 as the penalty grows.
     null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
     values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
@@ -232,9 +264,9 @@ def _values(
     factors: Array | None,
     data: Dataset,
 ) -> Array:
-    """The values of C, given or chosen."""
+    """Return the values of C: the given ones, or values chosen from the data."""
     if has_length(Cs):
-        for C in as_list("Cs", Cs, "how many values of C to choose, or a list of them"):
+        for C in as_list("Cs", Cs, "a whole number or a list of numbers"):
             require_strength("Cs", C)
         return np.asarray(Cs, np.float64)
     require_count("Cs", Cs)
@@ -245,8 +277,8 @@ def _values(
         largest = null.largest_l2(factors)
     if not largest > 0.0:
         raise ValueError(
-            "The loss has no slope at weights of 0: no feature tells the classes apart, and all "
-            "weights are 0 at every C. Give the values of C as a list."
+            "The gradient at zero weights is 0: no feature distinguishes the classes, and all "
+            "weights are 0 for every C. Pass the values of C as a list."
         )
     if ratio is None:
         ratio = RATIO_L1 if l1_ratio > 0.0 else RATIO_L2

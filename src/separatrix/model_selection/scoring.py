@@ -1,4 +1,4 @@
-"""Scores of many models on rows held out, by the scorers of scikit-learn."""
+"""Scores of many models on held-out rows, computed by scikit-learn's scorers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 
-SCORES_AT_ONCE = 1 << 25  # numbers
+SCORES_AT_ONCE = 1 << 25  # maximum number of entries
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Some rows as a scorer is given them: `X` stands for them, y and metadata are theirs."""
+    """Some rows in the form that a scorer takes: X (or row numbers), y and metadata."""
 
     X: Any
     y: Any
@@ -35,10 +35,10 @@ class FoldScorer:
 
     Parameters
     ----------
-    scorer : what scikit-learn makes of `scoring`
-    params : metadata for the scorer, of all rows
-    error_score : what a score is if the scorer fails, or "raise"
-    X, y : the data as it was given
+    scorer : scorer of scikit-learn
+    params : metadata of all rows for the scorer
+    error_score : score if the scorer fails, or "raise"
+    X, y : the data as given by the user
     labels : y as an array
     """
 
@@ -57,7 +57,7 @@ class FoldScorer:
         self._accuracy = is_accuracy(scorer) and not params
 
     def select_rows(self, rows: Array) -> ScoredRows:
-        """Some rows for the scorer; where it does not look at X, their numbers stand for it."""
+        """Return some rows for the scorer; if it does not use X, row numbers replace X."""
         return ScoredRows(
             rows if self.needs_predictions_only else safe_indexing(self.X, rows),
             safe_indexing(self.y, rows),
@@ -68,10 +68,9 @@ class FoldScorer:
     def score(
         self, model: LinearClassifier, rows: ScoredRows, Z: Array, pipeline: Any = None
     ) -> Any:
-        """The score, or a dict of scores, of a model whose scores Z (m, 1, K) are known.
+        """Return the score, or a dict of scores, of a model with known scores Z (m, 1, K).
 
-        `pipeline` is the one that the model is the end of. It is needed by scorers that look at X
-        themselves.
+        `pipeline` is the pipeline that ends with the model. Scorers that use X need it.
         """
         if self._accuracy:
             right = model.classes_[model._loss.predict(Z)[:, 0]] == rows.labels
@@ -82,7 +81,10 @@ class FoldScorer:
 
 
 def scores_of_models(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
-    """The number and the scores Z (n, 1, K) of every model, by one product for as many as fit."""
+    """Yield the number and the scores Z (n, 1, K) of every model.
+
+    One product with X computes the scores of as many models as `SCORES_AT_ONCE` allows.
+    """
     shapes = [model.coef_.shape[0] for model in models]
     for K in sorted(set(shapes)):
         same = [k for k, own in enumerate(shapes) if own == K]

@@ -1,8 +1,8 @@
-"""One solver for the candidates of a search, where sharing it costs no time.
+"""One solver for all candidates of a search, if sharing it costs no time.
 
-A model alone gets the solver that is best for its own penalty. In a search that would split the
+A single model gets the solver that is best for its penalty. In a search, this would split the
 batch: dual ascent in float32 for strong penalties and in float64 for weak ones, and Newton's method
-for the weakest. Measured over six values of C on five folds, the seconds of processor time were
+for the weakest. For six values of C on five folds, the CPU time in seconds was
 
                                                       own solvers     one solver
     logistic, one precision of the dual, 200 x 2000          0.25           0.24
@@ -11,7 +11,7 @@ for the weakest. Measured over six values of C on five folds, the seconds of pro
     logistic, dual for all, 3000 x 800 dense           0.7 to 1.4     1.0 to 3.7
     logistic, newton for all, rt-polarity                     0.3            0.4
 
-so the first three are done, and a logistic grid may be two batches.
+So the first three are implemented, and a grid of logistic models can take two batches.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from separatrix.solvers import Newton
 from separatrix.solvers.dual import Dual
 from separatrix.training.task import Task
 
-REASON = "dual: it was chosen for other candidates of the search, and shares their passes."
+REASON = "dual: other candidates of the search use it, so that all share the passes over X."
 
 
 def share_solver(tasks: Mapping[int, Task]) -> dict[int, Task]:
-    """The tasks, whose solvers were chosen for each alone, with solvers that share batches.
+    """Return the tasks with solvers that can share batches.
 
-    Tasks with the same loss go by the dual in one precision and with one patience. Those with
-    squared hinges go by the dual if any of them does; Newton's method takes over if it stalls.
+    Each task comes with the solver that is best for it alone. Dual ascent gets the same precision
+    and patience for all tasks with the same loss. With squared hinge loss, all tasks use dual
+    ascent if any of them does, with Newton's method as the fallback.
     """
     groups: dict[Hashable, list[int]] = {}
     for number, task in tasks.items():
@@ -49,7 +50,7 @@ def share_solver(tasks: Mapping[int, Task]) -> dict[int, Task]:
 
 
 def _by_dual(task: Task, other: Task) -> Task:
-    """A task that Newton's method was chosen for, to be solved by the dual of another."""
+    """Return a task of Newton's method with the dual solver of another task."""
     if not isinstance(task.solver, Newton) or not task.l2 > 0.0 or task.l1 > 0.0:
         return task
     assert isinstance(other.solver, Dual)
@@ -58,9 +59,10 @@ def _by_dual(task: Task, other: Task) -> Task:
 
 
 def _in_one_precision(tasks: Mapping[int, Task]) -> dict[int, Task]:
-    """Tasks by the dual in float32 if that will do for all, and with the shortest patience.
+    """Give all dual tasks the same precision and the shortest patience.
 
-    Those that no other solver can take over from keep theirs, which is long.
+    The precision is float32 if this is sufficient for all of them. Tasks without a fallback keep
+    their long patience.
     """
     duals = {n: task.solver for n, task in tasks.items() if isinstance(task.solver, Dual)}
     single = all(solver.single for solver in duals.values())

@@ -1,4 +1,4 @@
-"""A linear support vector machine with a penalty chosen by cross-validation."""
+"""A linear support vector machine whose penalty is chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
 class LinearSVCCV(PenaltyCV):
-    """A linear support vector machine whose penalty is chosen by cross-validation.
+    """Linear support vector machine whose penalty is chosen by cross-validation.
 
     Parameters
     ----------
-    Cs, l1_ratios, cv, scoring, refit, n_jobs : as in LogisticRegressionCV
-    loss, multiclass, intercept_scaling, solver, tol, max_iter, fit_intercept, class_weight,
-        random_state : as in LinearSVC; "balanced" is balanced for every fold by its own training
-        rows
+    Cs, l1_ratios, cv, scoring, refit, n_jobs
+        See LogisticRegressionCV.
+    loss, multiclass, intercept_scaling, solver, tol, max_iter, fit_intercept
+        See LinearSVC.
+    class_weight, random_state
+        See LinearSVC. `class_weight="balanced"` is computed from the training rows of each fold.
 
     Attributes
     ----------
-    The same as of LogisticRegressionCV.
+    C_, l1_ratio_, scores_, coef_, certificate_, ...
+        See LogisticRegressionCV.
 
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LinearSVCCV
     >>> X, y = load_iris(return_X_y=True)

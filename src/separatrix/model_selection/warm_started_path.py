@@ -1,4 +1,4 @@
-"""Models along a path of penalties, each started from those already trained."""
+"""Training along a path of penalties with warm starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from separatrix.training import Result, train
 from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
-STEPS = (8, 4, 2)  # between the points that are already trained, round by round
+STEPS = (8, 4, 2)  # distance of the points that are already trained, in each round
 HALF = np.array([0.5])
 
 
@@ -23,15 +23,15 @@ def train_warm_started(
     data: Dataset,
     on_progress: OnProgress | None = None,
 ) -> list[Result]:
-    """Train all tasks, those of each path in rounds.
+    """Train all tasks along their paths, in rounds.
 
-    A path is the numbers of tasks that differ in the strength of their penalty, from strong to
-    weak; every task is on one path. The points of a round, of all paths, are one batch. Those of
-    the first round start where their tasks say, those of a later one half-way between the
-    neighbours on their path that are already trained. With L1 this saves most of the work: the
-    start has about the right weights at 0.
+    A path holds the numbers of tasks that differ only in the strength of the penalty, from strong
+    to weak. Every task is on one path. The points of all paths in a round are one batch. In the
+    first round, tasks start from their own start. Later, they start from the mean of the
+    neighbours on the path that are already trained. With L1 this saves most of the work, because
+    the start already has about the right weights at 0.
     """
-    found: list[dict[int, Result]] = [{} for _ in paths]  # by place on the path
+    found: list[dict[int, Result]] = [{} for _ in paths]  # by position on the path
     for points in _rounds(max(map(len, paths), default=0)):
         batch = [(p, at) for p, path in enumerate(paths) for at in points if at < len(path)]
         numbers = [paths[p][at] for p, at in batch]
@@ -46,7 +46,7 @@ def train_warm_started(
 
 
 def _rounds(n_points: int) -> list[range]:
-    """Every eighth point, then those between them, and so on until all are there.
+    """Return every eighth point, then the points halfway between, and so on.
 
     >>> [list(points) for points in _rounds(10)]
     [[0, 8], [4], [2, 6], [1, 3, 5, 7, 9]]
@@ -56,7 +56,10 @@ def _rounds(n_points: int) -> list[range]:
 
 
 def _halfway(found: Mapping[int, Result], at: int) -> Model | None:
-    """The mean of the nearest stronger and weaker points; the stronger one at the end."""
+    """Return the mean of the neighbours with stronger and weaker penalty.
+
+    At the end of the path, this is the stronger neighbour. In the first round, it is None.
+    """
     if not found:
         return None
     stronger = found[max(other for other in found if other < at)].model
