@@ -1,4 +1,4 @@
-"""Numbers, counts, lists and configurations in words, and text that is safe to print."""
+"""Formatting of numbers, counts, lists and configurations, and escaping of unsafe text."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-# Characters that a terminal obeys or that change text without being seen: controls except tab and
-# newline, signs that change the direction of writing, invisible ones, and halves of characters,
-# which no encoding can write. The joiners U+200C and U+200D stay: Persian and Hindi need them.
+# Characters that a terminal interprets or that are invisible: control characters except tab and
+# newline, marks that change the direction of writing, invisible characters, and surrogates, which
+# cannot be encoded. The joiners U+200C and U+200D are kept because Persian and Hindi need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-# Names for columns and lines that have little room.
+# Short names for narrow columns and lines.
 SHORT = {
     "learning_rate": "rate",
     "momentum": "mom.",
     "batch_size": "batch",
     "multiclass": "multi",
 }
-_NOTHING = {"batch_size": "all"}  # what None stands for, where it is more than nothing
+_NONE_MEANS = {"batch_size": "all"}  # None means "none" for the other parameters
 
 
 def describe_configuration(configuration: Mapping[str, Any], *, short: bool = False) -> str:
-    """A configuration as people read it.
+    """Return a configuration in words.
 
     >>> describe_configuration({"learning_rate": 0.1, "batch_size": None})
     'learning rate 0.1, batch size all'
@@ -42,7 +42,7 @@ def describe_configuration(configuration: Mapping[str, Any], *, short: bool = Fa
 
 
 def short_name(name: str) -> str:
-    """A parameter where there is little room.
+    """Return the short name of a parameter.
 
     >>> short_name("learning_rate"), short_name("l2")
     ('rate', 'l2')
@@ -51,7 +51,7 @@ def short_name(name: str) -> str:
 
 
 def value_words(name: str, value: Any) -> str:
-    """A value of a parameter as people write it.
+    """Return the value of a parameter in words.
 
     >>> value_words("batch_size", None), value_words("patience", None), value_words("l2", 1e-4)
     ('all', 'none', '0.0001')
@@ -60,16 +60,16 @@ def value_words(name: str, value: Any) -> str:
 
 
 def value_cell(name: str, value: Any) -> Any:
-    """The same for a cell of a file, where numbers keep all their digits.
+    """Return the value of a parameter for a cell of a file; numbers keep all their digits.
 
     >>> value_cell("batch_size", None), value_cell("l2", 1 / 3)
     ('all', 0.3333333333333333)
     """
-    return _NOTHING.get(name, "none") if value is None else value
+    return _NONE_MEANS.get(name, "none") if value is None else value
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
-    """So many things.
+    """Return a count with its noun.
 
     >>> counted(1, "class", "classes"), counted(1234, "row")
     ('1 class', '1,234 rows')
@@ -92,7 +92,7 @@ def class_words(label: Any) -> str:
 
 
 def listed(names: Iterable[Any], most: int | None = None) -> str:
-    """Names with commas between them; of more than `most`, the first ones.
+    """Return names separated by commas, at most the first `most` of them.
 
     >>> listed(["age", "job"]), listed(map(repr, "abc"), 2)
     ('age, job', "'a', 'b', ...")
@@ -102,21 +102,33 @@ def listed(names: Iterable[Any], most: int | None = None) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share in per cent; one that is less than all, or more than none, is not rounded to it.
+    """Return a fraction in per cent; only 0 and 1 are written as 0 % and 100 %.
 
     >>> percent(0.98765), percent(1.0), percent(0.99997), percent(3e-5, 2)
     ('98.8 %', '100.0 %', '> 99.9 %', '< 0.01 %')
     """
-    said, least = f"{100.0 * share:.{digits}f}", 10.0**-digits
-    if share < 1.0 and float(said) == 100.0:
+    rounded, least = f"{100.0 * share:.{digits}f}", 10.0**-digits
+    if share < 1.0 and float(rounded) == 100.0:
         return f"> {100.0 - least:.{digits}f} %"
-    if share > 0.0 and float(said) == 0.0:
+    if share > 0.0 and float(rounded) == 0.0:
         return f"< {least:.{digits}f} %"
-    return f"{said} %"
+    return f"{rounded} %"
+
+
+def named_class(label: Any) -> str:
+    """Return a class for use in a sentence; numbers are preceded by the word "class".
+
+    >>> named_class("ham"), named_class(6), named_class(1.0), named_class("6")
+    ('ham', 'class 6', 'class 1', 'class 6')
+    """
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    is_number = re.fullmatch(r"[-+]?[\d.,]+(e[-+]?\d+)?", str(label)) is not None
+    return f"class {label}" if is_number else str(label)
 
 
 def shell_command(*words: str) -> str:
-    """A command to be copied into a terminal: names with spaces are quoted.
+    """Return a command that can be copied into a terminal; names with spaces are quoted.
 
     >>> shell_command("studies", "show", "two rates")
     "separatrix studies show 'two rates'"
@@ -125,10 +137,10 @@ def shell_command(*words: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text for a terminal: characters that it would obey, or would not show, are written out.
+    """Escape the characters that a terminal would interpret or not show.
 
-    Names and texts come from files that nobody has checked. Newlines and tabs stay, since layouts
-    have them; `one_line` replaces these as well.
+    Names and texts can come from untrusted files. Newlines and tabs are kept for layouts; use
+    `one_line` to escape them as well.
 
     >>> printable("\x1b[31mfree")
     '\\\\x1b[31mfree'
@@ -137,7 +149,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same in a single line, for names within a line or a table.
+    """Escape newlines and tabs too, for names within a line or a table.
 
     >>> one_line("two\\nlines")
     'two\\\\nlines'
@@ -146,7 +158,7 @@ def one_line(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """JSON in which the same characters are escaped, so that it means what it meant.
+    """Escape the same characters in JSON without changing its meaning.
 
     >>> print(printable_json('"\\x9b"'))
     "\\u009b"
@@ -155,7 +167,7 @@ def printable_json(text: str) -> str:
 
 
 def quoted(value: Any, most: int = 60) -> str:
-    """A value as Python writes it, or the beginning of a long one.
+    """Return the `repr` of a value, shortened if it is long.
 
     >>> quoted("a, b"), quoted(list(range(100)), 12)
     ("'a, b'", '[0, 1, 2, 3…')
@@ -164,7 +176,7 @@ def quoted(value: Any, most: int = 60) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Text of at most so many characters.
+    """Return text shortened to at most `most` characters.
 
     >>> clipped("separatrix", 6)
     'separ…'

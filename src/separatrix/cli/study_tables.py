@@ -1,11 +1,11 @@
-"""A study for people: its table, its verdict, what was seen."""
+"""The table, the verdict and the observations of a study as text."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,17 +13,31 @@ from separatrix.cli import tables
 from separatrix.cli.output import Output
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import best_rows, cells
-from separatrix.text import counted, describe_configuration, one_line, shell_command, short_name
+from separatrix.text import counted, describe_configuration, one_line, shell_command
 
 MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
-_SPARED = (2, 2, 2, 4, 1)  # columns to leave out where there is no room, counted from the last
-_MEASURES = ["t.loss", "t.right", "v.loss", "v.right", "best", "b.loss", "b.right", "end"]
+_SPARED = (2, 2, 2, 4, 1)  # columns to omit if the terminal is narrow, counted from the last
+_MEASURES = [
+    "train\nloss",
+    "train\nacc %",
+    "valid.\nloss",
+    "valid.\nacc %",
+    "best\nepoch",
+    "best\nloss",
+    "best\nacc %",
+    "stop\nreason",
+]
+_ABBREVIATIONS = {
+    "acc %": "accuracy",
+    "valid.": "validation",
+    "best": "epoch of the lowest validation loss",
+}
 
 
 def plain_facts(facts: StudyFacts) -> dict[str, Any]:
-    """What programs are told of a study."""
+    """Return the facts of a study as plain values, for JSON."""
     return {
         "name": facts.name,
         "created": facts.created,
@@ -46,7 +60,7 @@ def plain_facts(facts: StudyFacts) -> dict[str, Any]:
 
 
 def page_of(name: str) -> Path:
-    """Where the report of a study goes unless something else is said."""
+    """Return the default path of the report of a study."""
     return Path("reports") / f"{name}.html"
 
 
@@ -58,13 +72,13 @@ def write_page(facts: StudyFacts, path: Path) -> None:
 
 
 def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
-    """Print a study: table, verdict, the observations that matter most, where its page is."""
+    """Print a study: table, verdict, the most important observations, path of the report."""
     output.print_json(plain_facts(facts) | {"report": None if page is None else str(page)})
     if not output.for_people:
         return
     output.say(study_heading(facts))
-    told = [*facts.data.notes, *facts.notes]
-    output.say(tables.notes(told) if told else "")
+    notes = [*facts.data.notes, *facts.notes]
+    output.say(tables.notes(notes) if notes else "")
     output.say(tables.named(about(facts, MOST_FORMULAS)))
     output.say(study_table(facts, output.out.width))
     output.say(study_verdict_text(facts))
@@ -73,13 +87,13 @@ def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
         again = shell_command("studies", "show", facts.name)
-        output.say(Text(f"What was seen of all: {again}", "dim"))
+        output.say(Text(f"Observations about all configurations: {again}", "dim"))
     if page is not None:
-        output.say(f"Report: {page}")
+        output.say(f"Wrote {page}.")
 
 
 def study_heading(facts: StudyFacts) -> RenderableType:
-    """The name and the size of a study."""
+    """Return the name and the size of a study."""
     runs = len(facts.rows) * len(facts.seeds)
     work = f"{counted(runs, 'run')} · {tables.seconds(facts.seconds)}"
     state = "" if facts.finished else " · not finished"
@@ -87,11 +101,11 @@ def study_heading(facts: StudyFacts) -> RenderableType:
 
 
 def about(facts: StudyFacts, most: int | None = None) -> list[tuple[str, RenderableType]]:
-    """The data and the objectives, so many of them at most."""
+    """Return the data and at most `most` of the objectives."""
     mark = f"fingerprint {facts.data.fingerprint[:12]}"
     words = facts.objective_words[:most]
     left = len(facts.objective_words) - len(words)
-    more = [f"and {left:,} more, of other penalties or losses"] if left else []
+    more = [f"and {left:,} more with other penalties or losses"] if left else []
     return [
         ("Data", f"{facts.data.in_words()}, {mark}"),
         ("Objective", "\n".join([*words, *more])),
@@ -99,40 +113,62 @@ def about(facts: StudyFacts, most: int | None = None) -> list[tuple[str, Rendera
 
 
 def study_table(facts: StudyFacts, width: int) -> RenderableType:
-    """One row a configuration, of very many the best ones; as many columns as there is room for.
+    """Return the table, one row per configuration, with the columns that fit into the width.
 
-    Measures with a t are of the training rows, those with a v of the validation rows, and those
-    with a b of the validation rows at the best epoch.
+    If there are very many configurations, only the best ones are shown. A legend explains the
+    abbreviations and marks.
     """
     rows = best_rows(facts.rows, MOST_ROWS)
-    head = [*map(short_name, facts.varied), *_MEASURES]
-    shown = [[*cells(facts, row)[:-1], _end(row)] for row in rows]
+    head = [*map(_two_lines, facts.varied), *_MEASURES]
+    shown = [[*cells(facts, row)[:-1], _stop_reason(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
     columns[0] = [
-        f"  {columns[0][0]}",
+        columns[0][0].replace("\n", "\n  "),
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
-    spared = []
+    omitted = []
     for at in _SPARED:
-        if sum(max(map(len, column)) + 1 for column in columns) > width + 1:
-            spared.append(columns.pop(len(columns) - at)[0])
+        if sum(_width(column) + 1 for column in columns) > width + 1:
+            omitted.append(columns.pop(len(columns) - at)[0].replace("\n", " "))
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
     for row, line in zip(rows, zip(*(column[1:] for column in columns))):
         style = "red" if row.diverged else "bold green" if row.mark == "best" else ""
         table.add_row(*(Text(cell, style) for cell in line))
+    legend = _legend(" ".join(column[0] for column in columns), set(map(_mark, rows)))
     left = len(facts.rows) - len(rows)
-    missing = ([f"{left:,} more rows"] if left else []) + spared
+    missing = ([f"{left:,} more rows"] if left else []) + omitted
     if missing:
         export = shell_command("studies", "export", facts.name, "--out", "table.csv")
-        table.caption = f"Not shown: {', '.join(missing)}. See {export}"
-        table.caption_justify = "left"
-    return tables.spaced(table)
+        legend.append(f"Not shown: {', '.join(missing)}. See {export}")
+    return tables.spaced(Group(table, *(Text(line, "dim") for line in legend)))
 
 
-def _end(row: Row) -> str:
-    """Why a run ended and when; of several seeds why alone."""
+def _two_lines(name: str) -> str:
+    """Return the name of a parameter as a header of two lines, the first of which may be empty.
+
+    >>> _two_lines("learning_rate"), _two_lines("momentum")
+    ('learning\\nrate', '\\nmomentum')
+    """
+    first, _, last = name.rpartition("_")
+    return f"{first.replace('_', ' ')}\n{last}"
+
+
+def _width(column: Sequence[str]) -> int:
+    return max(len(line) for cell in column for line in cell.split("\n"))
+
+
+def _legend(heads: str, marks: set[str]) -> list[str]:
+    """Return lines that explain the abbreviations and marks in a table."""
+    words = [f"{word}: {meaning}" for word, meaning in _ABBREVIATIONS.items() if word in heads]
+    signs = {"○": "not significantly different from the best (●)", "x": "diverged"}
+    lines = "; ".join(words), "; ".join(f"{s} {signs[s]}" for s in signs if s in marks)
+    return [line for line in lines if line]
+
+
+def _stop_reason(row: Row) -> str:
+    """Return why a run stopped, and when; with several seeds, only why."""
     if "seeds)" not in row.stopped:
         return row.stopped.replace(" at epoch", "")
     return ", ".join(part.split(" at ")[0].split(" (")[0] for part in row.stopped.split(", "))
@@ -143,7 +179,7 @@ def _mark(row: Row) -> str:
 
 
 def study_verdict_text(facts: StudyFacts) -> RenderableType:
-    """The sentences of the verdict, the first in bold."""
+    """Return the sentences of the verdict, the first in bold."""
     first, *rest = facts.verdict.sentences
     grid = Table.grid()
     grid.add_row(Text(first, "bold green" if facts.verdict.best is not None else "bold red"))

@@ -1,4 +1,4 @@
-"""Facts as text and tables that read well in 80 columns."""
+"""Facts as text and tables that fit into 80 columns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,35 +13,35 @@ from separatrix.text import counted as counted
 from separatrix.text import one_line, percent, printable
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
-_LONGEST = 14  # characters of a class in a table
-_MOST_CLASSES = 12  # in a table of confusions
+_LONGEST = 14  # characters of a class name in a table
+_MOST_CLASSES = 12  # of a full confusion matrix
 _NOT_KNOWN = "–"
 
 
 def heading(source: dict[str, Any], what: str = "") -> RenderableType:
-    """The name and the size of the data."""
+    """Return the name and the size of the data."""
     n, d, c = source["rows"], source["features"], len(source["classes"])
     size = ", ".join([counted(n, "row"), counted(d, "feature"), counted(c, "class", "classes")])
     return Text.assemble((one_line(source["name"]), "bold"), f" · {size}{what}")
 
 
 def notes(sentences: Sequence[str]) -> RenderableType:
-    """What was decided, a line each, without saying anything twice."""
-    told = list(dict.fromkeys(map(name_options, sentences)))
+    """Return one line per decision, without duplicates."""
+    unique = list(dict.fromkeys(map(name_options, sentences)))
     return Group(
-        *(hanging(Text(one_line(sentence), "dim"), Text("·", "dim")) for sentence in told), ""
+        *(hanging(Text(one_line(sentence), "dim"), Text("·", "dim")) for sentence in unique), ""
     )
 
 
 def hanging(text: RenderableType, mark: RenderableType) -> RenderableType:
-    """Text with a mark before it, its lines below one another."""
+    """Return text with a mark before it and its lines aligned."""
     grid = Table.grid(padding=(0, 1))
     grid.add_row(mark, text)
     return grid
 
 
 def named(rows: Sequence[tuple[str, RenderableType]]) -> RenderableType:
-    """Names on the left and what they say on the right."""
+    """Return a list of names on the left and texts on the right."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=9, style="bold")
     for name, text in rows:
@@ -50,13 +50,13 @@ def named(rows: Sequence[tuple[str, RenderableType]]) -> RenderableType:
 
 
 def parts_table(metrics: dict[str, Any]) -> RenderableType:
-    """A row for every part of the data."""
-    table = plain_table("", ("rows", "right", "accuracy", "log-loss", "macro F1"))
+    """Return the metrics, one row per part of the data."""
+    table = plain_table("", ("rows", "correct", "accuracy", "log-loss", "macro F1"))
     for part, found in metrics.items():
-        if not isinstance(found, dict) or "confusion" not in found:  # of a Bundle's own measures
+        if not isinstance(found, dict) or "confusion" not in found:  # a user's own metrics
             continue
-        right = sum(found["confusion"][k][k] for k in range(len(found["confusion"])))
-        cells = [f"{found['rows']:,}", f"{right:,}", share(found["accuracy"])]
+        correct = sum(found["confusion"][k][k] for k in range(len(found["confusion"])))
+        cells = [f"{found['rows']:,}", f"{correct:,}", share(found["accuracy"])]
         table.add_row(
             Text(part, _PARTS.get(part, "")),
             *cells,
@@ -67,7 +67,7 @@ def parts_table(metrics: dict[str, Any]) -> RenderableType:
 
 
 def classes_table(part: str, found: dict[str, Any]) -> RenderableType:
-    """A row for every class."""
+    """Return precision, recall and F1, one row per class."""
     table = plain_table(f"{part}, by class", ("precision", "recall", "F1", "rows"))
     for entry in found["classes"]:
         shares = [share(entry[key]) for key in ("precision", "recall", "f1")]
@@ -76,22 +76,22 @@ def classes_table(part: str, found: dict[str, Any]) -> RenderableType:
 
 
 def confusion_table(part: str, found: dict[str, Any]) -> RenderableType:
-    """True classes down, predicted ones across; of many classes, the most frequent confusions."""
+    """Return the confusion matrix; with many classes, only the most frequent confusions."""
     classes = [label(entry["class"]) for entry in found["classes"]]
     if len(classes) > _MOST_CLASSES:
         return _most_confused(part, classes, found["confusion"])
     table = plain_table("true \\ predicted", classes)
     for k, (name, row) in enumerate(zip(classes, found["confusion"])):
         cells = [
-            Text(f"{count:,}" if count else "·", _of_cell(j == k, count))
+            Text(f"{count:,}" if count else "·", _style_of_cell(j == k, count))
             for j, count in enumerate(row)
         ]
         table.add_row(name, *cells)
     return spaced(table)
 
 
-def _of_cell(right: bool, count: int) -> str:
-    return "bold" if right else "red" if count else "dim"
+def _style_of_cell(correct: bool, count: int) -> str:
+    return "bold" if correct else "red" if count else "dim"
 
 
 def _most_confused(
@@ -103,42 +103,44 @@ def _most_confused(
         for j, count in enumerate(row)
         if j != k and count
     ]
-    table = plain_table(f"{part}, confused most", ("predicted", "rows"))
-    for count, true, said in sorted(pairs, key=lambda pair: -pair[0])[:most]:
-        table.add_row(true, said, f"{count:,}")
+    table = plain_table(f"most frequent errors ({part}): true class", ("predicted", "rows"))
+    for count, true, predicted in sorted(pairs, key=lambda pair: -pair[0])[:most]:
+        table.add_row(true, predicted, f"{count:,}")
     return spaced(table)
 
 
 def verdict_text(verdict: dict[str, Any]) -> RenderableType:
-    """Whether the fit is what was asked for, and what is wrong if it is not."""
+    """Return whether the fit converged, followed by its diagnoses and their remedies."""
     lines: list[RenderableType] = [_end(verdict)]
     for found in verdict["diagnoses"]:
-        said = map(name_options, (found["message"], found["remedy"]))
-        lines.append(Text(" ".join(said)))
+        sentences = map(name_options, (found["message"], found["remedy"]))
+        lines.append(Text(" ".join(sentences)))
     return Group(*lines)
 
 
 def _end(verdict: dict[str, Any]) -> Text:
-    took = f"({_effort(verdict)})"
+    effort = _effort(verdict)
     if verdict["stop_reason"] == "interrupted":
-        return Text.assemble(("Interrupted: ", "bold red"), f"the model is as it stood {took}.")
+        kept = f"kept the model of the last iteration; {effort}."
+        return Text.assemble(("Interrupted: ", "bold red"), kept)
     if not verdict["converged"]:
-        return Text.assemble(("Not converged ", "bold red"), f"{took}.")
-    proof = verdict["certificate"]
-    if proof is not None and proof["relative_gap"] is not None:
-        said = (
-            f"objective {proof['primal']:.6g}, and no such model is lower by more than "
-            f"{proof['gap']:.1e}, a share of {proof['relative_gap']:.1e}"
-        )
-        return Text.assemble(("Optimal: ", "bold green"), f"{said} {took}.")
-    said = "a whole epoch without a mistake"
-    if proof is not None:
-        norm = f"{proof['gradient_norm']:.1e}"
-        said = f"the gradient's norm is {norm}; without a penalty there is no gap"
-    return Text.assemble(("Converged: ", "bold green"), f"{said} {took}.")
+        return Text.assemble(("Did not converge: ", "bold red"), f"{effort}.")
+    certificate = verdict["certificate"]
+    if certificate is None:
+        return Text.assemble(("Converged: ", "bold green"), f"an epoch without mistakes; {effort}.")
+    if certificate["relative_gap"] is not None:
+        gap = f"{certificate['gap']:.1e} (relative {certificate['relative_gap']:.1e})"
+        reached = f"objective {certificate['primal']:.6g}, duality gap {gap}"
+        return Text.assemble(("Optimal: ", "bold green"), f"{reached}; {effort}.")
+    reached = (
+        f"objective {certificate['primal']:.6g}, gradient norm {certificate['gradient_norm']:.1e} "
+        "(no duality gap: it needs a convex loss and a penalty)"
+    )
+    return Text.assemble(("Converged: ", "bold green"), f"{reached}; {effort}.")
 
 
 def _effort(verdict: dict[str, Any]) -> str:
+    """Return the solver, the number of iterations and the time."""
     steps, solver = verdict["iterations"], verdict["solver"]
     unit = "epoch" if solver is None else "iteration"
     parts = [counted(steps, unit)]
@@ -150,18 +152,18 @@ def _effort(verdict: dict[str, Any]) -> str:
 
 
 def class_name(value: Any) -> str:
-    """A class as people write it."""
+    """Return the name of a class; 1.0 is written as 1."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def label(value: Any) -> str:
-    """The same, cut where it is very long."""
+    """Return the name of a class, shortened if it is long."""
     text = one_line(class_name(value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def clipped(text: str, most: int = 200) -> str:
-    """The beginning of a long text, in one line.
+    """Return the beginning of a text, in one line.
 
     >>> clipped("one  two\\nthree", 10)
     'one two t…'
@@ -171,7 +173,7 @@ def clipped(text: str, most: int = 200) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share in per cent.
+    """Return a fraction in per cent, or a dash if it is unknown.
 
     >>> share(0.98765), share(0.99999), share(None)
     ('98.77 %', '> 99.99 %', '–')
@@ -180,17 +182,17 @@ def share(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number with four digits that mean something."""
+    """Return a number with four decimals, or four significant digits if it is large."""
     return _NOT_KNOWN if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
 
 
 def seconds(value: float) -> str:
-    """A time."""
+    """Return a time in seconds."""
     return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
 
 
 class LineTable(Table):
-    """A table whose cells are one line each, whatever names are in them."""
+    """A table in which every cell is one line, even if a name contains a newline."""
 
     def add_column(self, header: RenderableType = "", *args: Any, **options: Any) -> None:
         super().add_column(_one_line(header), *args, **options)
@@ -206,7 +208,7 @@ def _one_line(cell: Any) -> Any:
 
 
 def plain_table(first: str, others: Sequence[str]) -> Table:
-    """A table whose first column is words and whose others are numbers."""
+    """Return an empty table with a column of words, followed by columns of numbers."""
     table = LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column(first, overflow="ellipsis", no_wrap=True)
     for name in others:
@@ -215,7 +217,7 @@ def plain_table(first: str, others: Sequence[str]) -> Table:
 
 
 def spaced(table: RenderableType) -> RenderableType:
-    """A table with an empty line after it."""
+    """Return a table followed by an empty line."""
     return Padding(table, (0, 0, 1, 0))
 
 

@@ -12,24 +12,24 @@ from typing import Any
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
 from separatrix.text import value_cell, value_words
 
-SHORT = ("train loss", "train %", "val. loss", "val. %")
+MEASURE_NAMES = ("train loss", "train acc. %", "valid. loss", "valid. acc. %")
 
 
 def to_csv(facts: StudyFacts) -> str:
-    """All columns of the table, all digits; observations as one text, no batch size as "all"."""
+    """Return all columns with all digits; observations are joined, the full batch is "all"."""
     table = facts.table()
     out = io.StringIO()
     columns = list(dict.fromkeys(name for row in table for name in row))
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
-    for row, told in zip(facts.rows, table):
+    for row, values in zip(facts.rows, table):
         given = {name: value_cell(name, value) for name, value in row.parameters.items()}
-        writer.writerow(told | given | {"observations": " ".join(told["observations"])})
+        writer.writerow(values | given | {"observations": " ".join(values["observations"])})
     return out.getvalue()
 
 
 def to_json(facts: StudyFacts) -> str:
-    """The table, the verdict and how to make it again; numbers that are not finite are null."""
+    """Return the table, the verdict and the command; numbers that are not finite are null."""
     found = {
         "name": facts.name,
         "data": facts.data.name,
@@ -44,7 +44,7 @@ def to_json(facts: StudyFacts) -> str:
 
 
 def to_markdown(facts: StudyFacts) -> str:
-    """The table as a homework prints it, and the verdict below."""
+    """Return the table with rounded numbers, followed by the verdict."""
     head = column_names(facts)
     lines = [
         f"| {' | '.join(head)} |",
@@ -57,7 +57,7 @@ def to_markdown(facts: StudyFacts) -> str:
 
 
 def to_latex(facts: StudyFacts) -> str:
-    """The same as a tabular; the best row is bold."""
+    """Return the table as a LaTeX tabular; the best row is bold."""
     rows = [
         " & ".join(
             rf"\textbf{{{_escaped(cell)}}}" if row.mark == "best" else _escaped(cell)
@@ -91,7 +91,7 @@ ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
-    """All rows of a table of moderate size, else the best, first by validation accuracy."""
+    """Return at most `most` rows; if there are more, those with the best validation accuracy."""
     if len(rows) <= most:
         return list(rows)
 
@@ -109,7 +109,7 @@ def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
 
 
 def cells(facts: StudyFacts, row: Row) -> list[str]:
-    """A row as it is read: what varies, the last epoch, the best one, and how it ended."""
+    """Return a row as text: varied parameters, last epoch, best epoch and stop reason."""
     shown = [value_words(name, row.parameters.get(name, "")) for name in facts.varied]
     last = [_cell(name, row.last.get(name)) for name in MEASURES]
     best = [_cell(name, row.best.get(name)) for name in MEASURES[2:]]
@@ -118,9 +118,10 @@ def cells(facts: StudyFacts, row: Row) -> list[str]:
 
 
 def column_names(facts: StudyFacts) -> list[str]:
-    """The names of the columns of `cells`."""
+    """Return the names of the columns of `cells`."""
     names = [name.replace("_", " ") for name in facts.varied]
-    return [*names, *SHORT, "best epoch", "its val. loss", "its val. %", "stopped"]
+    best = ("best epoch", "valid. loss at best", "valid. acc. % at best")
+    return [*names, *MEASURE_NAMES, *best, "stop reason"]
 
 
 def _cell(name: str, value: float | None) -> str:
