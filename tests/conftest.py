@@ -1,4 +1,4 @@
-"""Access to the data folder, and the settings of the property tests.
+"""Fixtures for the data folder, and the settings of the property tests.
 
 A test that reads files of SEPARATRIX_DATA names them:
 
@@ -73,7 +73,7 @@ def data_dir(request):
 
 @pytest.fixture
 def threads() -> Iterator[None]:
-    """The number of threads may be set; it is put back."""
+    """Let a test set the number of threads, and restore it afterwards."""
     before = get_threads()
     yield
     set_threads(before)
@@ -81,7 +81,7 @@ def threads() -> Iterator[None]:
 
 @pytest.fixture(params=_core.instruction_sets())
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The kernels of every instruction set that this processor knows, in turn."""
+    """Run the test with the kernels of every instruction set of this processor."""
     before = _core.instruction_set()
     _core.use_instruction_set(request.param)
     yield request.param

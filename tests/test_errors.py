@@ -1,4 +1,4 @@
-"""Errors of parameters: their names as data, their words, and what survives pickling."""
+"""Errors about parameters: names as data, messages, and pickling."""
 
 import pickle
 
@@ -56,7 +56,7 @@ def test_an_error_names_its_parameter(work, parameter):
     assert found.value.parameter == parameter
 
 
-def test_a_message_is_a_string_in_the_words_of_python():
+def test_a_message_is_a_string_that_names_python_parameters():
     message = Message(
         "{C:subject} of {file} is {given!r}.", C=Parameter("C"), file="{a}", given="x"
     )

@@ -1,4 +1,4 @@
-"""Second derivatives: compiled and in numpy, times directions and written out, factored."""
+"""Second derivatives, compiled and in numpy: products, explicit matrices and factors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def lower(H: np.ndarray) -> np.ndarray:
 
 
 def whole(objective: Objective, model: Model) -> np.ndarray:
-    """H as it is written out, its blocks put into one matrix."""
+    """The explicit H, with its blocks in one matrix."""
     H = lower(objective.hessian_operator(model).matrix())
     n_blocks, m = H.shape[1:3]
     out = np.zeros((B, n_blocks * m, n_blocks * m))
@@ -137,7 +137,7 @@ def test_second_derivatives_at_huge_scores_are_finite(form: Form, dtype: Any) ->
     assert np.isfinite(V).all()
 
 
-def test_a_class_that_is_all_but_certain_keeps_its_curvature() -> None:
+def test_a_class_that_is_almost_certain_keeps_its_curvature() -> None:
     Z = np.array([[[50.0, 0.0, -3.0]]])
     V = np.array([[[1.0, 0.0, 0.0]]])
     softmax = LOSSES["softmax"]
@@ -155,7 +155,7 @@ def test_a_class_that_is_all_but_certain_keeps_its_curvature() -> None:
 
 
 @smooth_form
-def test_rows_without_weight_leave_no_trace_though_infinite(form: Form) -> None:
+def test_rows_without_weight_have_no_effect_even_if_infinite(form: Form) -> None:
     s = np.array([[1.0], [0.0]])
     Z = np.array([1.0, np.inf])[:, None, None] * np.ones((2, 1, form.outputs))
     V = np.array([1.0, np.nan])[:, None, None] * np.ones((2, 1, form.outputs))
@@ -169,7 +169,7 @@ def test_rows_without_weight_leave_no_trace_though_infinite(form: Form) -> None:
 @smooth_form
 @looped("bias", ["free", "fixed", "penalised"])
 @looped("kind", [np.asarray, sp.csr_array])
-def test_hessians_written_out_are_those_of_the_products(form: Form, bias: str, kind: Any) -> None:
+def test_explicit_hessians_equal_the_products(form: Form, bias: str, kind: Any) -> None:
     objective = make(
         form, kind=kind, bias=bias != "fixed", bias_factor=0.5 if bias == "penalised" else 0.0
     )
@@ -179,7 +179,7 @@ def test_hessians_written_out_are_those_of_the_products(form: Form, bias: str, k
     if bias == "fixed":
         biases = np.arange(D, expected.shape[1], D + 1)
         assert not expected[:, biases].any()
-        expected[:, :, biases] = 0.0  # the products see a direction of the bias, H has none
+        expected[:, :, biases] = 0.0  # the products include a direction of the bias, H does not
         expected[:, biases, biases] = 1.0
     np.testing.assert_allclose(H, expected, rtol=1e-12, atol=1e-14)
     diagonal = flat(objective.hessian_operator(model).diagonal())
@@ -262,7 +262,7 @@ def test_factors_solve_their_systems(m: int, count: int, seed: int) -> None:
 
 
 @given(st.integers(1, 60), st.integers(0, 40), st.integers(0, 2**32 - 1))
-def test_singular_systems_are_solved_where_they_can_be(r: int, more: int, seed: int) -> None:
+def test_singular_systems_are_solved_if_they_have_a_solution(r: int, more: int, seed: int) -> None:
     """Columns on scales from 1e-4 to 1e4, some of them zero or sums of others."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((r + 20, r))
@@ -279,7 +279,7 @@ def test_singular_systems_are_solved_where_they_can_be(r: int, more: int, seed: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _core.instruction_sets())
-def test_factors_are_right_in_every_instruction_set_and_on_any_threads(name: str) -> None:
+def test_factors_are_correct_in_every_instruction_set_and_for_any_threads(name: str) -> None:
     _core.use_instruction_set(name)
     rng = np.random.default_rng(0)
     Q = rng.standard_normal((5, 150, 160))

@@ -1,4 +1,4 @@
-"""Metrics: those of scikit-learn, as plain values, and honest where there is nothing to divide."""
+"""Metrics equal those of scikit-learn, and are None if their denominator is 0."""
 
 import json
 
@@ -21,7 +21,7 @@ CLASSES = np.array(["a", "b", "c"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40))
-def test_measures_are_those_of_scikit_learn(pairs):
+def test_measures_equal_those_of_scikit_learn(pairs):
     y, predicted = (CLASSES[[pair[k] for pair in pairs]] for k in (0, 1))
     rng = np.random.default_rng(len(pairs))
     P = rng.dirichlet(np.ones(3), len(y))
@@ -58,7 +58,7 @@ def test_ranking_of_two_and_of_three_classes():
     assert alone == {"roc_auc": None, "average_precision": None}
 
 
-def test_operating_points_reach_the_recall_they_are_for():
+def test_operating_points_reach_the_recall_asked_for():
     rng = np.random.default_rng(1)
     positive = rng.random(500) < 0.3
     scores = positive + rng.normal(size=500)

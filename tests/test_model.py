@@ -1,4 +1,4 @@
-"""Models as parts of a batch: taken out of it and put together again."""
+"""Models of a batch are split and stacked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_parts_are_copies_in_the_order_asked_for() -> None:
     first.W[:], first.b[:] = 0.0, 0.0
     assert again.W.all()
     assert model.W.all()
-    assert again.W.base is None  # one that is kept does not keep the others
+    assert again.W.base is None  # keeping one does not keep the others in memory
 
 
 def test_batches_of_several_sizes_and_types_are_stacked_as_numpy_would() -> None:

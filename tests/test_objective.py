@@ -74,7 +74,7 @@ def test_hessian_times_is_the_derivative_of_the_gradient(
 
 @every_form
 @looped("factors", FACTORS)
-def test_evaluate_says_in_one_pass_what_the_formulas_say(form: Form, factors: str) -> None:
+def test_evaluate_agrees_with_the_formulas_in_one_pass(form: Form, factors: str) -> None:
     X, y, s = rows(form, each=True)
     penalty = ElasticNet([0.0, 0.2, 0.1], [0.5, 0.0, 1.0], FACTORS[factors])
     objective = Objective(Dataset.of(X, y, s), form.loss, penalty)
@@ -103,9 +103,7 @@ def test_evaluate_says_in_one_pass_what_the_formulas_say(form: Form, factors: st
 @looped("dtype", [np.float64, np.float32])
 @every_kind
 @every_form
-def test_scores_that_are_asked_for_are_those_of_the_model(
-    form: Form, kind: str, dtype: type
-) -> None:
+def test_requested_scores_are_the_scores_of_the_model(form: Form, kind: str, dtype: type) -> None:
     X, y, s = rows(form, n=700)
     model = random_model(form, dtype=dtype)
     halves = (slice(400), slice(400, None))
@@ -148,8 +146,8 @@ def test_weights_equal_repetition(form: Form) -> None:
 
 @every_form
 @every_kind
-def test_weights_of_a_model_equal_the_data_of_its_own(form: Form, kind: str) -> None:
-    """Columns of y and s are what each model would see alone, zeros being rows it does not have."""
+def test_weights_of_a_model_equal_separate_data(form: Form, kind: str) -> None:
+    """Each model sees its columns of y and s; a weight of zero removes a row."""
     X, y, s = rows(form, each=True)
     model, penalty = random_model(form), ElasticNet([0.0, 0.1, 0.0], [0.1, 0.0, 0.0])
     together = Objective(Dataset.of(KINDS[kind](X), y, s), form.loss, penalty)
@@ -175,7 +173,7 @@ def test_weights_of_a_model_equal_the_data_of_its_own(form: Form, kind: str) -> 
 @every_form
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "own loss"])
 @looped("dtype", [np.float64, np.float32])
-def test_rows_without_weight_leave_no_trace_however_large(
+def test_rows_without_weight_have_no_effect_however_large(
     form: Form, compiled: bool, dtype: type
 ) -> None:
     X, y, _ = rows(form)
@@ -198,7 +196,7 @@ def test_rows_without_weight_leave_no_trace_however_large(
 
 @every_form
 @every_kind
-def test_blocks_give_what_one_block_gives(form: Form, kind: str) -> None:
+def test_several_blocks_give_the_same_as_one_block(form: Form, kind: str) -> None:
     X, y, s = rows(form, each=True)
     cuts = [slice(0, 7), slice(7, 8), slice(8, 50)]
     parts = [Block.of(KINDS[kind](X[c]), y[c], s[c]) for c in cuts]
@@ -243,7 +241,7 @@ def test_a_model_without_any_weight_has_loss_zero() -> None:
 @pytest.mark.filterwarnings("error")
 def test_only_the_ratios_of_the_weights_matter(form: Form, factor: float, each: bool) -> None:
     X, y, s = rows(form, each=each)
-    s = np.where(s > 0.0, np.ceil(4 * s), 0.0)  # whole numbers: 1e-320 has few digits
+    s = np.where(s > 0.0, np.ceil(4 * s), 0.0)  # integers, because 1e-320 has few digits
     penalty = ElasticNet(0.1, 0.2)
     model = random_model(form)
     usual = Objective(Dataset.of(X, y, s), form.loss, penalty)
@@ -270,7 +268,7 @@ def test_a_single_column_of_labels_or_weights_stands_for_every_model() -> None:
     np.testing.assert_array_equal(flat.value, column.value)
 
 
-# --- a loss of one's own ---
+# --- custom losses ---
 
 
 @every_form

@@ -66,7 +66,7 @@ def test_data_of_other_models_is_refused(what: str) -> None:
 
 
 @every_form
-def test_labels_beyond_what_the_outputs_tell_apart_are_refused(form: Form) -> None:
+def test_labels_beyond_the_number_of_outputs_are_refused(form: Form) -> None:
     X, y, _ = rows(form)
     y[3] = form.classes
     objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.0, 0.1))

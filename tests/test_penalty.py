@@ -148,7 +148,7 @@ def test_without_any_penalty_only_the_zero_dual_is_allowed() -> None:
     assert (penalty.dual_scale(0 * V) == 1).all()
 
 
-def test_dual_scale_leaves_models_with_l2_alone() -> None:
+def test_dual_scale_does_not_change_models_with_l2() -> None:
     _, V = draw(4)
     scale = ElasticNet([0.1, 0.1, 0.1], [0.0, 1.0, 0.0]).dual_scale(100 * V)
     assert scale[1] == 1
@@ -183,7 +183,7 @@ def test_select_keeps_the_chosen_models_to_the_bit(
     )
 
 
-def test_one_number_serves_every_model() -> None:
+def test_one_number_applies_to_every_model() -> None:
     _, W = draw(6)
     one, many = ElasticNet(0.1, 0.2), ElasticNet([0.1] * B, [0.2] * B)
     np.testing.assert_array_equal(one.value(W), many.value(W))
@@ -242,7 +242,7 @@ def test_an_elastic_net_cannot_be_changed() -> None:
         ),
     ],
 )
-def test_bad_parameters_are_refused_in_words(arguments: tuple, message: str) -> None:
+def test_invalid_parameters_are_refused_with_an_explanation(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ElasticNet(*arguments)
 
@@ -263,8 +263,8 @@ def test_a_model_has_the_same_penalty_alone_and_in_a_batch(K):
 @pytest.mark.slow
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_that_is_forked_while_other_threads_compute_waits_for_none_of_them() -> None:
-    """What is made once must not be made behind a lock that the child finds taken."""
+def test_a_child_forked_while_other_threads_compute_does_not_wait_for_them() -> None:
+    """Cached values must not need a lock that another thread may hold when the child is forked."""
 
     def compute() -> None:
         penalty = ElasticNet(0.0, 0.5, np.ones(400), 1.0)

@@ -1,4 +1,4 @@
-"""The tools of the tests themselves."""
+"""Tests of the test helpers."""
 
 from __future__ import annotations
 

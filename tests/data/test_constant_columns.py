@@ -1,4 +1,4 @@
-"""Columns with one value in every row: a free bias makes them superfluous, however far they are."""
+"""Constant columns get no weight, because an unpenalised bias can replace them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_constant(value: float) -> np.ndarray:
 
 
 def objective_of(model: LogisticRegression, X: np.ndarray, y: np.ndarray) -> float:
-    """The objective of the weights that the user holds, found by numpy alone."""
+    """The objective of the fitted weights, computed in numpy."""
     Z = np.asarray(X @ model.coef_.T + model.intercept_, np.longdouble)
     if Z.shape[1] == 1:
         loss = np.logaddexp(0.0, -np.where(y == 1, 1.0, -1.0) * Z[:, 0])
@@ -40,7 +40,7 @@ def objective_of(model: LogisticRegression, X: np.ndarray, y: np.ndarray) -> flo
 @pytest.mark.parametrize("value", [1.0, -3e4, 1.7e12])
 @pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "dual", "coordinate"])
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two classes", "three classes"])
-def test_their_weight_is_zero_and_what_is_certified_is_what_is_held(value, solver, y):
+def test_constant_columns_have_weight_zero_and_the_certificate_is_valid(value, solver, y):
     A = with_constant(value)
     model = LogisticRegression(solver=solver, tol=1e-6, max_iter=2000).fit(A, y)
     assert (model.coef_[:, 2] == 0.0).all()
@@ -55,16 +55,16 @@ def test_their_weight_is_zero_and_what_is_certified_is_what_is_held(value, solve
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_so_it_is_for_hinges_in_every_format_and_without_a_penalty(form, loss):
+def test_constant_columns_have_weight_zero_for_hinges_in_every_format(form, loss):
     A = form(with_constant(1.7e12))
     given = A.copy()
     assert LinearSVC(loss=loss).fit(A, Y).coef_[0, 2] == 0.0
     assert LogisticRegression(C=np.inf).fit(A, Y).coef_[0, 2] == 0.0
     assert LogisticRegression(l1_ratio=1.0).fit(A, Y).coef_[0, 2] == 0.0
-    assert (given != A).sum() == 0  # the data itself is left alone
+    assert (given != A).sum() == 0  # the data itself is not changed
 
 
-def test_so_it_is_in_searches():
+def test_constant_columns_have_weight_zero_in_searches():
     A = with_constant(1.7e12)
     search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 10.0]}).fit(A, Y)
     plain = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 10.0]}).fit(X, Y)
@@ -76,7 +76,7 @@ def test_so_it_is_in_searches():
 
 
 @pytest.mark.parametrize("solver", ["auto", "newton", "dual"])
-def test_so_it_is_where_only_rows_without_weight_vary(solver):
+def test_columns_that_vary_only_in_rows_without_weight_have_weight_zero(solver):
     A, s = with_constant(1.7e12), np.ones(len(X))
     A[:20, 2], s[:20] = 0.0, 0.0
     model = LogisticRegression(solver=solver).fit(A, Y, sample_weight=s)
@@ -87,7 +87,7 @@ def test_so_it_is_where_only_rows_without_weight_vary(solver):
     assert model.certificate_.relative_gap <= 1e-4
 
 
-def test_so_it_is_beside_models_with_a_penalised_bias():
+def test_constant_columns_have_weight_zero_in_a_batch_with_a_penalised_bias():
     A = with_constant(1.7e9)
     free, _ = fit_many([LinearSVC(), LinearSVC(intercept_scaling=1.0)], A, Y)
     alone = LinearSVC().fit(A, Y)
@@ -95,7 +95,7 @@ def test_so_it_is_beside_models_with_a_penalised_bias():
     np.testing.assert_array_equal(free.coef_, alone.coef_)
 
 
-def test_constant_columns_count_where_the_bias_is_not_free():
+def test_constant_columns_are_used_if_the_bias_is_not_free():
     A = with_constant(1.0)
     assert LogisticRegression(fit_intercept=False).fit(A, THREE > 0).coef_[0, 2] != 0.0
     assert LinearSVC(intercept_scaling=1.0).fit(A, THREE > 0).coef_[0, 2] != 0.0
@@ -106,7 +106,7 @@ def test_gradient_descent_trains_on_the_columns_it_is_given():
     assert (model.coef_[:, 2] != 0.0).all()
 
 
-def test_a_column_that_varies_in_one_row_is_no_constant():
+def test_a_column_that_varies_in_one_row_is_not_constant():
     A = np.c_[X, np.ones(len(X))]
     A[-1, 4] = 2.0
     assert np.isnan(Dataset.of(A, Y).without_constants()._blocks[0].X.constants()).all()

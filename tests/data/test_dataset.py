@@ -1,4 +1,4 @@
-"""A data set: which labels and weights it takes, and what it does with weights of any size."""
+"""A data set checks labels and weights, and rescales very large or small weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from support.forms import BINARY, MULTICLASS
 from support.objectives import B, random_model, refused, rows
 
 
-def test_ordinary_weights_are_not_touched() -> None:
+def test_ordinary_weights_are_not_changed() -> None:
     X, y, _ = rows(BINARY[0])
     for s in (np.linspace(0.0, 1e19, 50), np.linspace(0.0, 1e-19, 50)):
         (block,) = Dataset.of(X, y, s).blocks()
         np.testing.assert_array_equal(block.s, s)
 
 
-def test_blocks_share_the_unit_of_their_weights() -> None:
+def test_blocks_share_the_scale_of_their_weights() -> None:
     form = BINARY[0]
     X, y, s = rows(form)
     cuts = [slice(0, 20), slice(20, 30), slice(30, 50)]
@@ -53,7 +53,7 @@ def test_taken_rows_keep_their_weights_and_a_given_scale_is_used() -> None:
 
 
 @pytest.mark.parametrize("shape", [(10,), (60,), (10, 2), (50, 2, 2), ()])
-def test_labels_and_weights_that_do_not_go_with_the_rows_are_refused(shape: Any) -> None:
+def test_labels_and_weights_that_do_not_fit_the_rows_are_refused(shape: Any) -> None:
     X, y, _ = rows(BINARY[0])
     for make in (Block.of, Dataset.of):
         with refused(r"X has 50 rows: y must be of shape \(50,\), or \(50, B\) .*Got \("):
@@ -63,7 +63,7 @@ def test_labels_and_weights_that_do_not_go_with_the_rows_are_refused(shape: Any)
 
 
 @pytest.mark.parametrize("wrong", [0.5, -1, np.nan, np.inf, 2**31, 1e300])
-def test_labels_that_are_no_class_numbers_are_refused(wrong: float) -> None:
+def test_labels_that_are_not_class_numbers_are_refused(wrong: float) -> None:
     for labels in ([0, 1, wrong], [[0, 1], [1, wrong], [0, 0]]):
         with refused(r"y must hold whole class numbers >= 0\. Row [12] has .*Number the classes"):
             Dataset.of(np.ones((3, 2)), labels)
@@ -72,7 +72,7 @@ def test_labels_that_are_no_class_numbers_are_refused(wrong: float) -> None:
 
 
 @pytest.mark.parametrize("kind", [float, np.uint8, np.int64, bool])
-def test_labels_of_any_type_are_taken_if_they_are_whole(kind: type) -> None:
+def test_labels_of_any_type_are_accepted_if_they_are_integers(kind: type) -> None:
     (block,) = Dataset.of(np.ones((3, 2)), np.array([1, 0, 1], kind)).blocks()
     assert block.y.dtype == np.int32
     np.testing.assert_array_equal(block.y, [1, 0, 1])

@@ -1,4 +1,4 @@
-"""Features far from zero, such as times since 1970, are fitted as well as any others."""
+"""Features far from zero, such as times since 1970, are fitted as accurately as others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOGISTIC = Form(LOSSES["logistic"], 2, 1)
 STEADY: list[Solver] = [Newton(), Newton(order=0), Interior(), Coordinate(), Coordinate(order=0)]
 SOLVERS: list[Solver] = [*STEADY, LBFGS()]
 PENALTIES = {"l2": (0.0, [0.05, 0.01]), "elastic net": (0.02, [0.05, 0.01]), "l1": (0.02, 0.0)}
-AWAY = 2.0**27  # deviations: some 1e8
+AWAY = 2.0**27  # in standard deviations, about 1e8
 
 
 def name_of(solver: Solver) -> str:
@@ -54,7 +54,7 @@ OF_EACH += [(Interior(), Form(LOSSES["hinge"], 2, 1))]
 
 
 def near(form: Form, n: int = 60, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Features that have few digits, and lose none of them when they are moved."""
+    """Features with so few digits that moving them loses none."""
     rng = np.random.default_rng(3)
     y = rng.permutation(np.arange(n) % form.classes)
     X = rng.standard_normal((n, d)) + np.outer(y, [1.0, 0.5, 0.0, 0.0])
@@ -92,7 +92,7 @@ def test_one_far_feature_among_others_is_enough(solver: Solver, form: Form, kind
     X[::2, 1:3] = 0.0
     here = solve_with(solver, problem(form, X), form.outputs, 1e-7)
     far = X.copy()
-    far[:, 0] = 1e9 * (far[:, 0] + AWAY)  # as times in nanoseconds are
+    far[:, 0] = 1e9 * (far[:, 0] + AWAY)  # like times in nanoseconds
     factors = np.array([1e9, 1.0, 1.0, 1.0])
     objective = problem(form, kind(far))
     objective.penalty = ElasticNet(0.0, objective.penalty.l2, factors)
@@ -102,7 +102,7 @@ def test_one_far_feature_among_others_is_enough(solver: Solver, form: Form, kind
 
 
 @pytest.mark.parametrize(("solver", "form"), OF_EACH[1:], ids=lambda a: str(getattr(a, "name", a)))
-def test_far_float32_features_reach_the_optimum_of_what_they_hold(
+def test_far_float32_features_reach_the_optimum_of_their_rounded_values(
     solver: Solver, form: Form
 ) -> None:
     X = (near(form)[0] + 2.0**17).astype(np.float32)
@@ -114,7 +114,7 @@ def test_far_float32_features_reach_the_optimum_of_what_they_hold(
 
 @pytest.mark.parametrize(("solver", "form"), OF_EACH, ids=lambda a: str(getattr(a, "name", a)))
 @pytest.mark.parametrize("exponent", [30, 34, 40])
-def test_beyond_the_digits_there_are_runs_end_early_and_say_so(
+def test_runs_that_cannot_be_more_precise_end_early_and_say_so(
     solver: Solver, form: Form, exponent: int
 ) -> None:
     X, _ = near(form)
@@ -126,13 +126,13 @@ def test_beyond_the_digits_there_are_runs_end_early_and_say_so(
     for result, best in zip(there, optimum):
         assert result.stop_reason == "no further descent"
         assert len(result.history["objective"]) < 300
-        # What is proven is no more than what is true.
+        # The proven bound is not above the true optimum.
         assert result.certificate.gap is not None
         assert result.certificate.primal - best <= result.certificate.gap * (1.0 + 1e-6)
 
 
-def test_the_best_lower_bound_seen_is_kept() -> None:
-    """Where rounding decides, the last is not the best."""
+def test_the_best_lower_bound_is_kept() -> None:
+    """If rounding dominates, the last bound is not the best."""
     X, _ = near(LOGISTIC)
     better = []
     for exponent in range(26, 36):
@@ -145,7 +145,7 @@ def test_the_best_lower_bound_seen_is_kept() -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=name_of)
-def test_neighbours_and_threads_change_no_bit_of_far_features(
+def test_other_models_and_threads_change_no_bit_with_far_features(
     solver: Solver, threads: None
 ) -> None:
     form = Form(LOSSES["hinge"], 2, 1) if solver.name == "interior" else LOGISTIC
@@ -161,7 +161,7 @@ def test_neighbours_and_threads_change_no_bit_of_far_features(
         assert_same_bits(solve_with(solver, objective, 1, epochs=6), together)
 
 
-def test_a_dual_value_is_lowered_by_what_rounding_may_have_added() -> None:
+def test_a_dual_value_is_lowered_by_its_possible_rounding_error() -> None:
     X, _ = near(LOGISTIC)
     (here, *_) = solve_with(Newton(), problem(LOGISTIC, X), 1, 1e-12)
     model = Model(np.repeat(here.model.W, 2, axis=1), np.repeat(here.model.b, 2, axis=0))
@@ -176,7 +176,7 @@ def test_a_dual_value_is_lowered_by_what_rounding_may_have_added() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), dtype=st.sampled_from([np.float64, np.float32, np.int64]))
-def test_gram_from_an_origin_is_that_of_moved_features(seed: int, dtype: type) -> None:
+def test_gram_with_an_origin_equals_gram_of_moved_features(seed: int, dtype: type) -> None:
     rng = np.random.default_rng(seed)
     n, d, P = rng.integers(1, 40), rng.integers(1, 70), rng.integers(1, 6)
     X = rng.integers(-50, 50, (n, d)).astype(np.float64)
@@ -198,7 +198,7 @@ def test_gram_from_an_origin_is_that_of_moved_features(seed: int, dtype: type) -
         np.testing.assert_allclose(squares, weighted_squares(Matrix(near_X), h), atol=1e-7 * size)
 
 
-def test_the_origin_is_zero_but_for_features_far_from_it() -> None:
+def test_the_origin_is_zero_except_for_features_far_from_zero() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4)) + np.array([0.0, 10.0, 1e6, 0.0])
     X[:, 3] = 7.0
@@ -209,7 +209,7 @@ def test_the_origin_is_zero_but_for_features_far_from_it() -> None:
         assert origin[3] == 7.0
 
 
-def test_a_sparse_feature_that_is_not_everywhere_keeps_its_zero() -> None:
+def test_a_sparse_feature_with_missing_entries_keeps_its_zero() -> None:
     X = np.full((300, 2), 1e6)
     X[150, 0] = 0.0
     for kind in (sp.csr_array, sp.csc_array):
@@ -220,7 +220,7 @@ def test_a_sparse_feature_that_is_not_everywhere_keeps_its_zero() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_a_frame_changes_neither_scores_nor_slopes(seed: int) -> None:
+def test_recentring_changes_neither_scores_nor_slopes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, d, B, K = rng.integers(1, 9, 4)
     recentring = Recentring(np.round(rng.standard_normal(d) * 64.0), rng.random(B) < 0.7)

@@ -1,4 +1,4 @@
-"""Models that share a column of weights: the same, to the last bit, as with a column each."""
+"""Models that share a column of weights have the same bits as with one column each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RATES = np.array([0.1]), np.array([0.0]), np.array([0.0])
 
 
 def two(form: Form, sparse: bool = True, whose: list[int] | None = None) -> tuple[Dataset, Dataset]:
-    """The same rows for the same models: by three columns of weights, and by one each."""
+    """The same data with three shared columns of weights, and with one column per model."""
     whose = WHOSE if whose is None else whose
     rng = np.random.default_rng(3)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.4)
@@ -69,12 +69,12 @@ def test_second_derivatives_have_the_same_bits(form: Form) -> None:
         Objective(data, form.loss, ElasticNet(0.0, 0.2)).hessian_operator(model)
         for data in two(form)
     ]
-    equal(np.tril(at[0].matrix()), np.tril(at[1].matrix()))  # what is above does not count
+    equal(np.tril(at[0].matrix()), np.tril(at[1].matrix()))  # the upper triangle is not used
     equal(at[0].times(way).W, at[1].times(way).W)
     equal(at[0].diagonal().b, at[1].diagonal().b)
 
 
-def test_what_is_known_of_the_rows_is_the_same() -> None:
+def test_statistics_of_the_rows_are_the_same() -> None:
     form = FORMS[0]
     shared, each = two(form)
     some = np.array([5, 1, 0])
@@ -91,7 +91,7 @@ def test_what_is_known_of_the_rows_is_the_same() -> None:
     assert words[0] == words[1]
 
 
-def test_models_alike_are_told_by_the_first_of_them() -> None:
+def test_models_with_the_same_rows_are_identified_by_the_first_of_them() -> None:
     shared, each = two(FORMS[0])
     assert shared.first_alike(B).tolist() == [0, 1, 1, 0, 4, 0]
     assert each.first_alike(B).tolist() == list(range(B))
@@ -132,7 +132,7 @@ def test_a_fit_has_the_same_bits(make: Callable[[], Solver], loss: str, l1: floa
 
 
 @pytest.mark.parametrize("weights", ["none", "one", "each", "shared"])
-def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
+def test_separate_labels_can_be_combined_with_any_weights(weights: str) -> None:
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((N, D)), rng.integers(0, 2, (N, 3))
     s = None if weights == "none" else rng.exponential(1.0, (N, 3))
@@ -156,7 +156,7 @@ def test_labels_of_each_model_go_with_any_weights(weights: str) -> None:
         equal(found.model.W, alone.model.W)
 
 
-def test_weights_far_from_one_are_kept_apart() -> None:
+def test_weights_far_from_one_are_scaled_per_column() -> None:
     X, y = np.eye(4), [0, 1, 0, 1]
     s = np.array([[1e200, 1.0]] * 4)
     data = Dataset.of(X, y, s, weight_column=[0, 1, 0])
@@ -165,13 +165,13 @@ def test_weights_far_from_one_are_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("whose", [[0, 3], [-1, 0]])
-def test_a_column_that_is_not_there_is_refused(whose: list[int]) -> None:
+def test_a_missing_column_is_refused(whose: list[int]) -> None:
     with pytest.raises(ValueError, match=r"numbers .* of the 3 columns of s"):
         Block.of(np.eye(2), [0, 1], np.ones((2, 3)), whose)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_candidate_with_wrong_class_weights_is_noted() -> None:
+def test_every_candidate_with_wrong_class_weights_is_reported() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
     y = (X[:, 0] > 0).astype(int)
@@ -182,7 +182,7 @@ def test_every_candidate_with_wrong_class_weights_is_noted() -> None:
     equal(np.isnan(search.cv_results_["mean_test_score"]), wrong)
 
 
-def test_the_weights_of_classes_are_those_of_each_models_own_rows() -> None:
+def test_class_weights_are_computed_from_each_models_own_rows() -> None:
     y, s = np.arange(12) % 3, np.arange(24.0).reshape(12, 2) % 5.0
     data = Dataset.of(np.ones((12, 1)), y, s, weight_column=[1, 0, 1])
     for model, column in enumerate([1, 0, 1]):

@@ -1,4 +1,4 @@
-"""The compiled losses and the pass over X say the same as numpy, on every instruction set."""
+"""The compiled losses and the pass over X equal numpy, on every instruction set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXTREME = {np.float64: 1e300, np.float32: 1e30}
 def compiled(
     loss: Loss, y: np.ndarray, s: np.ndarray | None, scale: np.ndarray, Z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """s loss (n, B), s right (n, B) and s scale dloss/dz (n, B, K)."""
+    """s loss (n, B), s correct (n, B) and s scale dloss/dz (n, B, K)."""
     U = Z.copy()
     value, hits = np.full(Z.shape[:2], np.nan), np.full(Z.shape[:2], np.nan)
     _core.loss_values(loss.native_code, loss.margin, y, s, scale, U, value, hits)
@@ -35,7 +35,7 @@ def compiled(
 def reference(
     loss: Loss, y: np.ndarray, s: np.ndarray | None, scale: np.ndarray, Z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same from the losses in numpy, in float64; rows without weight are left out."""
+    """The same arrays from the losses in numpy, in float64, without rows that have no weight."""
     weights = np.ones(len(y)) if s is None else s
     weights = np.broadcast_to(weights if weights.ndim == 2 else weights[:, None], Z.shape[:2])
     labels = y if y.ndim == 2 else y[:, None]
@@ -88,7 +88,7 @@ def test_compiled_loss_equals_the_reference(form: Form, dtype: type, instruction
 def test_compiled_loss_equals_the_reference_at_ties(
     form: Form, dtype: type, instruction_set: str
 ) -> None:
-    """Scores of few values: equal scores, zero scores, and terms that are exactly at the margin."""
+    """Scores with few different values: ties, zeros, and terms exactly at the margin."""
     rng = np.random.default_rng(1)
     y, s, scale, Z = draw(rng, form, 300, 3, dtype, True, True)
     Z = rng.integers(-1, 2, Z.shape).astype(dtype)
@@ -118,7 +118,7 @@ def test_extreme_scores_give_no_nan_and_the_limits_of_the_reference(
 
 @every_form
 @every_type
-def test_rows_without_weight_leave_no_trace(form: Form, dtype: type, instruction_set: str) -> None:
+def test_rows_without_weight_have_no_effect(form: Form, dtype: type, instruction_set: str) -> None:
     rng = np.random.default_rng(3)
     y, s, scale, Z = draw(rng, form, 70, 3, dtype, False, True)
     bad = rng.choice(np.array([np.inf, -np.inf, np.nan, EXTREME[dtype]], dtype), Z.shape)
@@ -132,7 +132,7 @@ def test_rows_without_weight_leave_no_trace(form: Form, dtype: type, instruction
 
 @every_form
 @every_type
-def test_nan_scores_of_weighted_rows_come_through(
+def test_nan_scores_of_weighted_rows_reach_the_loss(
     form: Form, dtype: type, instruction_set: str
 ) -> None:
     """A model that diverged must show it in its loss."""
@@ -165,7 +165,7 @@ def test_compiled_margins_equal_the_reference(
 
 @every_form
 @every_type
-def test_the_bits_of_a_lane_depend_neither_on_its_place_nor_on_its_neighbours(
+def test_the_bits_of_a_lane_depend_on_neither_its_position_nor_its_neighbours(
     form: Form, dtype: type, instruction_set: str
 ) -> None:
     rng = np.random.default_rng(6)
@@ -198,7 +198,7 @@ def one_pass(
     b: np.ndarray,
     gradient: bool = True,
 ) -> tuple[np.ndarray, ...]:
-    """Sums of s loss (B,) and s right (B,), and the gradients G (d, B, K) and gb (B, K)."""
+    """Sums of s loss (B,) and s correct (B,), and the gradients G (d, B, K) and gb (B, K)."""
     B = len(b)
     value, hits, gb = np.zeros(B), np.zeros(B), np.zeros(b.shape)
     G = np.zeros_like(W) if gradient else None
@@ -268,7 +268,7 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @every_type
-def test_one_pass_is_right_across_chunks_and_blocks(
+def test_one_pass_is_correct_across_chunks_and_blocks(
     shape: tuple[int, int, int], sparse: bool, dtype: type
 ) -> None:
     n, d, B = shape
@@ -288,7 +288,7 @@ def test_one_pass_is_right_across_chunks_and_blocks(
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=150)
-def test_one_pass_is_right_for_any_shape(
+def test_one_pass_is_correct_for_any_shape(
     n: int, d: int, B: int, form: Form, dtype: type, density: float, sparse: bool, seed: int
 ) -> None:
     p = problem(form, n, d, B, dtype, seed=seed, density=density)
@@ -305,7 +305,7 @@ def test_one_pass_is_right_for_any_shape(
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @every_type
-def test_one_pass_adds_to_what_is_there(sparse: bool, dtype: type) -> None:
+def test_one_pass_adds_to_existing_sums(sparse: bool, dtype: type) -> None:
     form = Form(LOSSES["logistic"], 2, 1)
     p = problem(form, 60, 7, 2, dtype)
     X = Matrix(sp.csr_array(p["X"]) if sparse else p["X"])
@@ -347,7 +347,7 @@ def test_one_pass_has_the_same_bits_for_1_2_and_8_threads(
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @every_type
 @pytest.mark.parametrize("form", [COMPILED[0], Form(LOSSES["softmax"], 3, 3)], ids=str)
-def test_a_model_has_the_same_bits_alone_and_at_any_place_of_a_batch(
+def test_a_model_has_the_same_bits_alone_and_at_any_position_in_a_batch(
     form: Form, sparse: bool, dtype: type, instruction_set: str
 ) -> None:
     n, d, B = 2100, 410, 37
@@ -376,7 +376,7 @@ def test_an_unknown_instruction_set_is_refused() -> None:
     assert _core.instruction_sets()[-1] == "baseline"
 
 
-def test_arrays_of_another_type_are_refused_and_never_written_to_a_copy() -> None:
+def test_arrays_of_another_type_are_refused_instead_of_writing_to_a_copy() -> None:
     X = _core.Matrix.dense(np.ones((4, 2)))
     W, b, Z = np.ones((2, 1)), np.zeros(1), np.zeros((4, 1))
     _core.scores(X, W, b, Z)
@@ -389,7 +389,7 @@ def test_arrays_of_another_type_are_refused_and_never_written_to_a_copy() -> Non
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_perceptron_does_not_show_an_empty_example_for_ever(dtype: type) -> None:
+def test_the_perceptron_does_not_repeat_an_empty_example_endlessly(dtype: type) -> None:
     X = np.array([[0, 0], [1, 0], [0, 1]], dtype)
     W, b = np.zeros((2, 1), dtype), np.zeros((1, 1), dtype)
     y, s = np.array([0, 1, 0], np.int32), np.array([1e12, 1.0, 1.0])

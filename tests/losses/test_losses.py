@@ -1,4 +1,4 @@
-"""Every loss keeps the promises of the protocol; the list of losses drives the tests."""
+"""Every loss satisfies the protocol; the list of losses drives the tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def random_duals(
     return rng.uniform(0, 1, shape[:2])[:, :, None] * np.mean(gradients, axis=0)
 
 
-def test_every_entry_keeps_the_protocol_and_its_own_name() -> None:
+def test_every_loss_implements_the_protocol_under_its_name() -> None:
     for name, loss in LOSSES.items():
         assert isinstance(loss, Loss)
         assert loss.name == name
@@ -126,7 +126,7 @@ def test_conjugate_is_infinite_outside_its_domain(name: str, C: int, K: int) -> 
 
 @looped("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("name", "C", "K"), [f for f in CONVEX if f[0] != "squared"])
-def test_conjugate_forgives_rounding_only(name: str, C: int, K: int, dtype: type) -> None:
+def test_conjugate_tolerates_only_rounding(name: str, C: int, K: int, dtype: type) -> None:
     loss = LOSSES[name]
     _, y, Z = draw(3, C, K, scale=40.0)
     U = loss.gradient(y, Z.astype(dtype))
@@ -158,7 +158,7 @@ def test_balance_makes_the_weighted_sum_vanish_inside_the_domain(
 
 
 @pytest.mark.parametrize(("name", "C", "K"), CONVEX)
-def test_balance_leaves_a_balanced_dual_alone_and_keeps_some_of_any(
+def test_balance_keeps_balanced_duals_and_never_removes_all_of_a_dual(
     name: str, C: int, K: int
 ) -> None:
     loss = LOSSES[name]
@@ -169,7 +169,7 @@ def test_balance_leaves_a_balanced_dual_alone_and_keeps_some_of_any(
 
 
 @pytest.mark.parametrize(("name", "C", "K"), CONVEX)
-def test_balance_survives_no_weight_at_all(name: str, C: int, K: int) -> None:
+def test_balance_works_without_any_weight(name: str, C: int, K: int) -> None:
     loss = LOSSES[name]
     _, y, Z = draw(6, C, K)
     balanced = loss.balance(y, loss.gradient(y, Z), np.zeros((12, B)))
@@ -198,7 +198,7 @@ def test_balance_keeps_the_flows_between_present_classes_when_a_class_is_absent(
     assert np.abs(balanced[s > 0]).max() > 0.1
 
 
-def test_balance_treats_closed_groups_of_classes_apart() -> None:
+def test_balance_treats_closed_groups_of_classes_separately() -> None:
     # Classes 0, 1 trade with each other, 2, 3 with each other, and 0 also gives to 2.
     y = np.array([0, 1, 2, 3])
     U = np.zeros((4, 1, 4))
@@ -265,10 +265,10 @@ def test_curvature_bounds_the_second_derivative(name: str, C: int, K: int, seed:
         assert (second >= -1e-15).all()
 
 
-# Where it is attained is known of each; a new loss is tested to stay below its bound.
+# The listed losses attain their bound at known points; a new loss must only stay below it.
 @pytest.mark.parametrize(("name", "C", "K"), [f for f in SMOOTH if LOSSES[f[0]].compiled])
 def test_curvature_is_attained(name: str, C: int, K: int) -> None:
-    """A point and a direction per loss where the bound is an equality."""
+    """For every loss there is a point and a direction at which the bound is an equality."""
     loss = LOSSES[name]
     y = np.zeros(1, dtype=np.int32)
     Z = np.zeros((1, 1, K))
@@ -311,7 +311,7 @@ def test_extreme_scores_give_no_nan_no_warning_and_keep_the_type(
         assert all(r.dtype == dtype for r in results)
         assert not any(np.isnan(r).any() for r in results)
         assert np.isfinite(gradient).all()
-        if name not in ("squared", "squared_hinge"):  # their squares do exceed the type
+        if name not in ("squared", "squared_hinge"):  # their squares overflow the type
             assert np.isfinite(value).all()
 
 
@@ -340,7 +340,7 @@ def test_a_tie_counts_as_a_violation(name: str) -> None:
             assert loss.gradient(np.array([1]), tie).item() == -1
 
 
-def test_crammer_singer_blames_the_first_worst_class_only() -> None:
+def test_the_crammer_singer_gradient_is_on_the_first_worst_class_only() -> None:
     gradient = LOSSES["crammer_singer"].gradient(np.array([1]), np.array([[[2.0, 0, 3, 3]]]))
     assert gradient[0, 0].tolist() == [0, -1, 1, 0]
 
@@ -400,7 +400,7 @@ def test_probabilities_sum_to_one_and_agree_with_predictions(name: str, C: int, 
 
 
 @pytest.mark.parametrize(("name", "C", "K"), FORMS)
-def test_prediction_at_equal_scores_is_the_first_class_but_the_perceptrons_second(
+def test_at_equal_scores_the_first_class_is_predicted_but_the_perceptron_predicts_the_second(
     name: str, C: int, K: int
 ) -> None:
     loss = LOSSES[name]
@@ -411,7 +411,7 @@ def test_prediction_at_equal_scores_is_the_first_class_but_the_perceptrons_secon
     assert loss.predict(Z).item() == C - 1
 
 
-def test_sigmoid_mse_curves_down_past_two_thirds_of_a_miss() -> None:
+def test_the_curvature_of_sigmoid_mse_is_negative_beyond_a_residual_of_two_thirds() -> None:
     loss = LOSSES["sigmoid_mse"]
     yhat = np.linspace(0.01, 0.99, 197)
     Z = np.log(yhat / (1 - yhat)).reshape(-1, 1, 1)
@@ -438,7 +438,7 @@ def test_number_of_outputs_follows_the_table(name: str, outputs: tuple[int, int]
 
 
 @pytest.mark.parametrize("name", ["logistic", "sigmoid_mse"])
-def test_binary_losses_refuse_three_classes_and_name_the_way_out(name: str) -> None:
+def test_binary_losses_refuse_three_classes_and_name_an_alternative(name: str) -> None:
     assert LOSSES[name].n_outputs(2) == 1
     message = f"Loss '{name}' needs two classes. Got 3."
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
@@ -447,11 +447,11 @@ def test_binary_losses_refuse_three_classes_and_name_the_way_out(name: str) -> N
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_one_class_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="needs at least two classes. Got 1"):
+    with pytest.raises(ValueError, match="needs at least two classes"):
         LOSSES[name].n_outputs(1)
 
 
-def test_losses_refuse_what_they_do_not_have() -> None:
+def test_losses_refuse_operations_that_they_do_not_support() -> None:
     y, Z = np.array([1]), np.zeros((1, 1, 1))
     for name in ("perceptron", "hinge", "crammer_singer"):
         with pytest.raises(ValueError, match=f"Loss '{name}' has no second derivative"):
@@ -464,7 +464,7 @@ def test_losses_refuse_what_they_do_not_have() -> None:
 
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge", "crammer_singer"])
 @pytest.mark.parametrize("C", [2, 4])
-def test_another_margin_moves_value_conjugate_and_words(name: str, C: int) -> None:
+def test_the_margin_changes_value_conjugate_and_formula(name: str, C: int) -> None:
     loss = make_loss(name, margin=2.5)
     _, y, Z = draw(11, C, C)
     U = loss.gradient(y, Z)
@@ -479,7 +479,7 @@ def test_another_margin_moves_value_conjugate_and_words(name: str, C: int) -> No
     )
 
 
-def test_make_loss_refuses_in_words() -> None:
+def test_make_loss_explains_what_it_refuses() -> None:
     assert make_loss("perceptron", margin=0) == LOSSES["perceptron"]
     assert make_loss("softmax") is LOSSES["softmax"]
     with pytest.raises(ValueError, match=r"must be one of 'perceptron', .*Got 'hing' instead"):
@@ -493,8 +493,8 @@ def test_make_loss_refuses_in_words() -> None:
             make_loss("hinge", margin=bad)
 
 
-def test_models_are_balanced_each_for_itself() -> None:
-    """Chains of one group, of several, with states that lead nowhere, and rates far apart."""
+def test_every_model_is_balanced_separately() -> None:
+    """Chains with one group, with several, with transient states, and with very different rates."""
     rng = np.random.default_rng(0)
     A = rng.random((40, 5, 5)) * 10.0 ** rng.integers(-8, 8, (40, 5, 5))
     A *= rng.random((40, 5, 5)) < rng.choice([0.2, 0.5, 1.0], (40, 1, 1))
@@ -507,11 +507,11 @@ def test_models_are_balanced_each_for_itself() -> None:
         assert F.min() >= 0.0
         assert F.max() <= 1.0
         back = np.linalg.matrix_power((a > 0.0).astype(int) + np.eye(5, dtype=int), 5).T > 0
-        np.testing.assert_array_equal(flows > 0.0, back & (a > 0.0))  # all that can flow back does
+        np.testing.assert_array_equal(flows > 0.0, back & (a > 0.0))  # only flows with a way back
 
 
 def nearly_balanced(C: int, B: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels, and probabilities less one-hot labels that miss their balance by some percent."""
+    """Labels, and probabilities minus one-hot labels, which are unbalanced by some percent."""
     rng = np.random.default_rng(C)
     y = np.r_[np.arange(C), rng.integers(0, C, 20 * C)].astype(np.int32)
     Z = rng.standard_normal((len(y), B, C))
@@ -520,7 +520,7 @@ def nearly_balanced(C: int, B: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_duals_of_many_classes_keep_their_size_when_they_are_balanced() -> None:
-    """Shrinking alone takes as much of all flows as the class that is farthest off demands."""
+    """Shrinking alone would reduce all flows by what the most unbalanced class requires."""
     y, U = nearly_balanced(100, 1)
     balanced = LOSSES["softmax"].balance(y, U, np.ones(len(y)))
     assert np.abs(balanced.sum(axis=0)).max() < 1e-12
@@ -528,7 +528,7 @@ def test_duals_of_many_classes_keep_their_size_when_they_are_balanced() -> None:
     assert abs(np.abs(balanced).sum() / np.abs(U).sum() - 1.0) < 0.03
 
 
-def test_duals_of_many_classes_are_balanced_alike_in_every_company() -> None:
+def test_duals_of_many_classes_are_balanced_alike_in_every_batch() -> None:
     loss = LOSSES["softmax"]
     y, U = nearly_balanced(40, 3)
     s = np.random.default_rng(0).random((len(y), 3)) + 0.5

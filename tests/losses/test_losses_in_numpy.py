@@ -1,4 +1,4 @@
-"""A loss written in Python alone, in one file, gets gradient, certificate and fit."""
+"""A loss written in one Python file can be fitted and certified."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_conjugate_of_a_loss_without_a_kernel_obeys_fenchel_and_young(output
     assert (loss.value(y, other) + conjugate >= (U * other).sum(axis=2) - 1e-12).all()
 
 
-def test_duals_outside_the_domain_cost_infinity() -> None:
+def test_duals_outside_the_domain_have_an_infinite_conjugate() -> None:
     loss, y = RoundedHinge(), np.array([0])
     for U in ([-1.2, 1.2, 0.0], [0.5, -0.5, 0.0], [-0.5, 0.4, 0.0]):
         assert np.isinf(loss.conjugate(y, np.array([[U]]))).all()

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def threads_put_back(threads):
-    """Every test of this folder leaves the number of threads as it was."""
+    """Restore the number of threads after every test of this folder."""

@@ -1,4 +1,4 @@
-"""Products with dense X of every type and layout equal numpy's; X that fits nothing is refused."""
+"""Products with dense X of every type and layout equal numpy's; an invalid X is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LARGE = [
 @pytest.mark.parametrize("shape", LARGE, ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
-def test_dense_products_are_right_across_chunks_and_blocks(
+def test_dense_products_are_correct_across_chunks_and_blocks(
     shape: tuple[int, int], order: str, dtype: str
 ) -> None:
     X = np.asarray(values(*shape, dtype), order=order)
@@ -64,7 +64,7 @@ def test_dense_products_are_right_across_chunks_and_blocks(
 
 
 @pytest.mark.parametrize("density", [0.0, 0.05])
-def test_mostly_zero_dense_data_is_right(density: float) -> None:
+def test_products_of_mostly_zero_dense_data_are_correct(density: float) -> None:
     X = values(200, 500, density=density)
     X[3:11] = 0
     X[:, 100:200] = 0
@@ -102,7 +102,7 @@ def test_products_of_dense_x_of_any_shape(
     )
 
 
-def test_unaligned_and_foreign_arrays_are_copied_and_read_right() -> None:
+def test_unaligned_and_byte_swapped_arrays_are_copied_and_read_correctly() -> None:
     packed = np.zeros(9, dtype=[("flag", "u1"), ("x", "f8", 5)])
     packed["x"] = values(9, 5)
     X = packed["x"]
@@ -146,7 +146,7 @@ def test_duals_of_other_shapes_than_x_are_refused(kind: Any, U: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "float16", ">f8"])
-def test_weights_of_any_type_and_order_give_right_products(dtype: str) -> None:
+def test_weights_of_any_type_and_order_give_correct_products(dtype: str) -> None:
     X, rng = values(7, 5), np.random.default_rng(0)
     W, U = (rng.integers(0, 2, (k, 3, 2)).astype(dtype) for k in (5, 7))
     b = np.ones((3, 2), dtype)
@@ -197,7 +197,7 @@ def test_the_scores_of_zero_weights_are_the_biases_and_read_no_rows(kind: Any) -
     assert rows_read() == before
     np.testing.assert_array_equal(alone, np.broadcast_to(b, (300, 2, 1)))
     W[:, 1] = 1.0
-    beside = X.scores(W, b)  # the first model, beside one whose scores are worked out
+    beside = X.scores(W, b)  # the first model, in a batch with one whose scores are computed
     assert rows_read() == (before[0] + 300, before[1])
     assert alone[:, 0].tobytes() == beside[:, 0].tobytes()
 

@@ -1,4 +1,4 @@
-"""Weighted Gram matrices of X: right for every kind of X, and the same bits in any company."""
+"""Weighted Gram matrices of X are correct for every kind of X, with the same bits in any batch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settings() -> Iterator[None]:
 
 
 def weights(n: int, P: int) -> np.ndarray:
-    """Some zero, some negative, some rows all zero."""
+    """Random weights: some are zero, some negative, and some rows have only zeros."""
     rng = np.random.default_rng(n + P)
     h = rng.standard_normal((n, P)) * (rng.random((n, P)) < 0.7)
     h[rng.random(n) < 0.2] = 0.0
@@ -63,7 +63,7 @@ def test_gram_of_sparse_x_of_any_kind(kind: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", _core.instruction_sets())
 @pytest.mark.parametrize("kind", KINDS)
-def test_gram_is_right_in_every_instruction_set(kind: str, name: str) -> None:
+def test_gram_is_correct_in_every_instruction_set(kind: str, name: str) -> None:
     _core.use_instruction_set(name)
     for P in (1, 2, 5, 40):
         assert_gram(KINDS[kind](values(90, 30, density=0.4)), P)
@@ -74,13 +74,13 @@ def test_gram_is_right_in_every_instruction_set(kind: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("n", "d", "P"), [(900, 150, 2), (400, 600, 1), (20, 700, 9), (17000, 5, 2)]
 )
-def test_gram_is_right_across_chunks_strips_and_tiles(kind: str, n: int, d: int, P: int) -> None:
+def test_gram_is_correct_across_chunks_strips_and_tiles(kind: str, n: int, d: int, P: int) -> None:
     assert_gram(KINDS[kind](values(n, d, density=0.1)), P)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "d", "P"), [(0, 3, 2), (4, 0, 2), (4, 3, 0), (0, 0, 1)])
-def test_gram_of_nothing(kind: str, n: int, d: int, P: int) -> None:
+def test_gram_of_empty_data(kind: str, n: int, d: int, P: int) -> None:
     assert_gram(KINDS[kind](np.ones((n, d))), P)
 
 
@@ -97,7 +97,7 @@ def test_gram_of_any_shape(kind: str, n: int, d: int, P: int, density: float) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "d"), [(2000, 3), (2000, 130), (20000, 8)])
-def test_gram_has_the_same_bits_alone_and_in_company_for_any_threads(
+def test_gram_has_the_same_bits_alone_and_in_a_batch_for_any_threads(
     kind: str, n: int, d: int
 ) -> None:
     X = Matrix(KINDS[kind](values(n, d, density=0.3)))
@@ -148,7 +148,7 @@ def test_rows_without_weight_are_left_out_of_the_gram_matrix(layout: str, far: f
     X = LAYOUTS[layout](values(900, 21, "float64") + far)
     origin = np.full(21, far)
     h = weights(900, 5) * (np.arange(900) % 20 == 3)[:, None]
-    h[:, 4] = np.random.default_rng(0).random(900)  # a column among them that has all rows
+    h[:, 4] = np.random.default_rng(0).random(900)  # one column with weights for all rows
     H = Matrix(X).gram(h, origin)
     some = np.flatnonzero(h[:, 0])
     few = np.ascontiguousarray(dense_of(X)[some])

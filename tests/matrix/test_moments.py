@@ -1,4 +1,4 @@
-"""Means, deviations, bounds and squares of columns."""
+"""Means, standard deviations, bounds and squares of columns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from support.layouts import SPARSE, values
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [40, 1500])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_what_is_known_of_columns_has_the_same_bits_from_csr_and_csc(
-    features: int, dtype: str
-) -> None:
-    """Over more rows than one slab, and more entries than one piece, has."""
+def test_column_statistics_have_the_same_bits_from_csr_and_csc(features: int, dtype: str) -> None:
+    """With more rows than one slab and more entries than one piece."""
     X = sp.csr_array(values(9000, features, density=60 / features).astype(dtype))
     s = np.random.default_rng(0).random((9000, 3))
     facts = ((column_moments, s[:, 0]), (moments_of_models, s), (weighted_squares, s))
@@ -51,7 +49,7 @@ def test_bounds_of_groups_count_the_zeros_that_are_not_stored(kind: Any, monkeyp
 @pytest.mark.parametrize("features", [60, 3000])
 def test_squares_are_summed_in_pieces(kind: Any, features: int, monkeypatch: Any) -> None:
     X, s = values(400, features, density=0.1), np.random.default_rng(0).random((400, 3))
-    X[:, 5] = 7.0 + np.arange(400)  # a full column, which has an origin
+    X[:, 5] = 7.0 + np.arange(400)  # a full column, which has an origin other than 0
     origin = np.zeros(features)
     origin[5] = 200.0
     expected = [np.square(X).T @ s, np.square(X - origin).T @ s]
@@ -63,7 +61,7 @@ def test_squares_are_summed_in_pieces(kind: Any, features: int, monkeypatch: Any
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("count", [0, 1, 7, 64, 65, 40_000, 70_001])
-def test_the_largest_of_many_numbers(count: int, dtype: str, instruction_set: str) -> None:
+def test_the_largest_of_many_numbers_is_found(count: int, dtype: str, instruction_set: str) -> None:
     x = np.random.default_rng(count).standard_normal(count).astype(dtype)
     assert _core.max_abs(x) == np.abs(x).max(initial=0.0)
     for place in {0, count // 2, count - 1} if count else ():
@@ -108,7 +106,7 @@ def test_deviations_of_columns_far_from_zero_keep_their_digits(kind: Any, weight
     X = 1e6 + 0.01 * rng.standard_normal((700, 3))
     X[:, 2] = rng.standard_normal(700) * (rng.random(700) < 0.1)
     s = rng.uniform(0.1, 3.0, 700) * (rng.random(700) < 0.9) if weighted else np.ones(700)
-    X[s == 0.0] = 0.0  # what has no weight does not count, in a sparse column neither
+    X[s == 0.0] = 0.0  # rows without weight do not count, even in a sparse column
     mean, spread = column_moments(Matrix(kind(X)), s if weighted else None)
     expected = np.average(X, axis=0, weights=s)
     np.testing.assert_allclose(mean, expected, rtol=1e-12)
@@ -151,6 +149,6 @@ def test_moments_of_numbers_whose_squares_are_too_large(kind: Any) -> None:
     np.testing.assert_array_equal(large_deviation[:1], deviation[:1])
 
 
-def test_moments_want_one_weight_for_every_row() -> None:
+def test_moments_need_one_weight_for_every_row() -> None:
     with pytest.raises(ValueError, match=r"X has 9 rows: s must be of shape \(9,\)\. Got \(3,\)"):
         column_moments(Matrix(values(9, 2)), np.ones(3))

@@ -39,7 +39,7 @@ def test_products_of_sparse_integers(kind: str, dtype: str) -> None:
     ("shape", "density"),
     [((3000, 7), 0.3), ((70000, 3), 0.01), ((1500, 3000), 0.002), ((1, 50), 0.5), ((40, 1), 0.5)],
 )
-def test_sparse_products_are_right_across_chunks(
+def test_sparse_products_are_correct_across_chunks(
     kind: str, shape: tuple[int, int], density: float
 ) -> None:
     X = values(*shape, density=density)
@@ -73,10 +73,10 @@ def test_products_of_sparse_x_of_any_shape(
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("columns", [1, 3, 40])
-def test_entries_that_are_all_1_give_the_bits_of_entries_that_are_read(
+def test_a_matrix_of_ones_gives_the_same_bits_as_reading_its_values(
     columns: int, dtype: str, wide: bool, instruction_set: str
 ) -> None:
-    """Twos with half the weights are multiplied to the same numbers."""
+    """Products of twos with half the weights are the same numbers."""
     ones = sp.csr_array((values(3000, 30, density=0.2) != 0.0).astype(dtype))
     ones = widened(ones) if wide else ones
     rng = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""Sparse X that is unsorted, given twice, strided or broken is put in order or refused."""
+"""Sparse X with unsorted, duplicate, strided or invalid entries is converted or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def broken(change: str, kind: Any) -> Any:
         X.indices[3] = 10**6
     elif change == "index below 0":
         X.indices[3] = -1
-    elif change == "index without a sign":  # in 32 bits it would look like one that is allowed
+    elif change == "index without a sign":  # converted to 32 bits it would look valid
         X.indices = X.indices.astype(np.uint64)
         X.indices[3] += 2**32
     elif change == "pointers without a sign":
@@ -79,7 +79,7 @@ def test_room_beyond_the_last_entry_is_not_read(estimator: Any, kind: Any) -> No
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
-def test_entries_unsorted_behind_the_back_of_scipy_are_sorted(kind: Any) -> None:
+def test_entries_that_scipy_wrongly_believes_sorted_are_sorted(kind: Any) -> None:
     X = kind(values(70000, 3, density=0.05))
     assert X.has_canonical_format
     order = np.random.default_rng(0).permutation
@@ -100,7 +100,7 @@ def test_entries_unsorted_behind_the_back_of_scipy_are_sorted(kind: Any) -> None
     dtype=st.sampled_from(["float32", "float64"]),
     wide=st.sampled_from(["int32", "int64"]),
 )
-def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_of_them(
+def test_unsorted_rows_with_duplicate_entries_give_the_matrix_that_scipy_builds(
     seed: int, rows: int, columns: int, long: int, dtype: str, wide: str
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -115,8 +115,8 @@ def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_o
     np.testing.assert_array_equal(ours.indptr, expected.indptr)
     np.testing.assert_array_equal(ours.indices, expected.indices)
     np.testing.assert_array_equal(ours.data, expected.data)
-    np.testing.assert_array_equal(X.indices, index)  # the user's arrays are as they were
-    # Entries that are given once are read where they lie.
+    np.testing.assert_array_equal(X.indices, index)  # the user's arrays are unchanged
+    # Matrices without duplicates are read in place.
     read = Matrix(X).X
     assert np.shares_memory(read.data, X.data) == (expected.nnz == X.nnz > 0)
     assert read.has_sorted_indices == bool(sp.csr_array(read).has_sorted_indices)
@@ -125,10 +125,10 @@ def test_rows_in_any_order_with_entries_given_twice_are_those_that_scipy_makes_o
 
 @pytest.mark.parametrize("columns", [1, 2048, 2049, 5_000_000])
 @pytest.mark.parametrize("twice", [False, True])
-def test_many_rows_are_put_in_order_on_any_threads(
+def test_many_rows_are_sorted_with_any_number_of_threads(
     columns: int, twice: bool, threads: None
 ) -> None:
-    """Entries of unequal values, so that one in a wrong place or order of addition is seen."""
+    """All values differ, so that a wrong position or order of addition shows."""
     rng = np.random.default_rng(columns)
     lengths = rng.integers(0, min(columns, 40) + 1, 7000)
     drawn = [rng.permutation(min(columns, 500))[:length] for length in lengths]
@@ -155,10 +155,10 @@ def test_many_rows_are_put_in_order_on_any_threads(
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(900, 60), (900, 3000)])
 @pytest.mark.parametrize("columns", [1, 40])
-def test_unsorted_rows_are_multiplied_as_they_lie(
+def test_unsorted_rows_are_multiplied_in_place(
     shape: tuple[int, int], columns: int, threads: None
 ) -> None:
-    """With the same bits on any threads, before and after others needed a sorted copy."""
+    """The bits are the same for any number of threads, before and after a sorted copy is made."""
     n, d = shape
     in_order = Matrix(sp.csr_array(values(n, d, density=0.03)))
     X = unsorted(in_order.X.copy())
@@ -187,7 +187,7 @@ def test_unsorted_rows_are_multiplied_as_they_lie(
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("length", [2, 3, 64, 1000])
-def test_a_column_given_twice_is_found_in_rows_of_any_length(length: int, kind: type) -> None:
+def test_a_duplicate_column_is_found_in_rows_of_any_length(length: int, kind: type) -> None:
     rng = np.random.default_rng(length)
     rows = [rng.permutation(5000)[:length] for _ in range(1200)]
     start = np.arange(0, 1200 * length + 1, length).astype(kind)
@@ -205,7 +205,7 @@ def test_a_column_given_twice_is_found_in_rows_of_any_length(length: int, kind: 
 def test_sparse_whole_numbers_are_read_exactly_and_computed_with_in_float64(
     kind: Any, largest: int
 ) -> None:
-    """In float32 where that holds them, beside the indices of the user."""
+    """In float32 if that is exact, with the user's index arrays."""
     X = kind(values(50, 2000, density=0.1) != 0).astype(np.int64)
     X.data[::2] = -largest
     matrix = Matrix(X)
@@ -220,13 +220,13 @@ def test_sparse_whole_numbers_are_read_exactly_and_computed_with_in_float64(
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
-def test_whole_numbers_given_twice_are_summed_exactly(kind: Any) -> None:
+def test_duplicate_integers_are_summed_exactly(kind: Any) -> None:
     data = np.array([2**24, 1, 200, 100])
     X = kind((data, [0, 0, 1, 1], [0, 2, 4]), shape=(2, 2))
     assert Matrix(X).X.toarray().tolist() == [[2.0**24 + 1, 0.0], [0.0, 300.0]]
 
 
-def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
+def test_strided_and_unaligned_values_of_sparse_data_are_read_correctly() -> None:
     X = sp.csr_array(values(50, 20, density=0.3))
     expected = X.toarray()
     X.data = np.repeat(X.data, 2)[::2]
@@ -236,7 +236,7 @@ def test_strided_and_unaligned_values_of_sparse_data_are_read_right() -> None:
     assert_products(X)
 
 
-def test_checking_sparse_data_leaves_it_as_it_is() -> None:
+def test_checking_sparse_data_does_not_change_it() -> None:
     X = widened(sp.csr_array(values(50, 20, density=0.3)))
     arrays = X.data, X.indices, X.indptr
     matrix = Matrix(X)
@@ -248,11 +248,11 @@ def test_checking_sparse_data_leaves_it_as_it_is() -> None:
 @pytest.mark.parametrize("place", [0, 16_383, 16_384, 20_000, 32_767, 39_998])
 @pytest.mark.parametrize("fault", ["none", "falls", "equal", "too high", "below 0"])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, kind: type) -> None:
+def test_one_misplaced_entry_is_found_anywhere(place: int, fault: str, kind: type) -> None:
     """Rows of many lengths, some of them empty, over 40,000 entries."""
     start = np.sort(np.random.default_rng(3).integers(0, 40_001, 50)).astype(kind)
     start[0], start[-1] = 0, 40_000
-    start[(start > place) & (start <= place + 1)] = place  # both entries are of one row
+    start[(start > place) & (start <= place + 1)] = place  # both entries belong to one row
     index = np.arange(40_000, dtype=kind)  # rising throughout, whatever the rows are
     if fault == "falls":
         index[[place, place + 1]] = index[[place + 1, place]]
@@ -263,7 +263,7 @@ def test_one_entry_out_of_place_is_found_wherever_it_is(place: int, fault: str, 
     assert found == getattr(_core.RowOrder, expected.get(fault, "invalid"))
 
 
-def test_rows_that_begin_before_the_last_one_ends_are_in_order() -> None:
+def test_row_starts_that_shift_by_one_entry_are_checked() -> None:
     index = np.tile(np.arange(7, dtype=np.int32), 10_000)
     start = np.arange(0, 70_001, 7, dtype=np.int32)
     assert _core.check_row_order(start, index, 7) == _core.RowOrder.sorted

@@ -36,7 +36,7 @@ print(before, most())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory it took from /proc")
 def test_scores_of_a_csc_take_little_memory_on_many_threads() -> None:
-    """Few entries for each feature: bounds for each feature and thread would be most of it all."""
+    """With few entries per feature, an array per feature and thread would dominate the memory."""
     run = [sys.executable, "-c", SCORES_ON_MANY_THREADS]
     out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     before, after = map(int, out.split())
@@ -72,7 +72,7 @@ def test_the_native_matrix_keeps_its_arrays_alive() -> None:
     del junk
 
 
-# Columns decide how the kernels sum; every two of the options meet.
+# The number of columns decides how the kernels sum; every pair of options occurs.
 every_sum = pytest.mark.parametrize(
     ("features", "columns", "dtype", "threads"),
     [
@@ -102,7 +102,7 @@ def test_the_second_copy_of_a_sparse_matrix_changes_no_bit(
     copied = Matrix(X)
     copied.by_both()
     once = Matrix(X)
-    for _ in range(20):  # on the way it may make its own copy
+    for _ in range(20):  # meanwhile it may make its own copy
         np.testing.assert_array_equal(once.transpose_times(U), copied.transpose_times(U))
     if features * columns > 40_000:
         assert once.by_sample().has_features
@@ -118,7 +118,7 @@ def test_scores_by_features_have_the_bits_of_those_by_samples(
     b = rng.standard_normal((columns, 1)).astype(dtype)
     set_threads(threads)
     expected, once = Matrix(X).scores(W, b), Matrix(X.tocsc())
-    for _ in range(20):  # on the way it makes its own copy
+    for _ in range(20):  # meanwhile it makes its own copy
         np.testing.assert_array_equal(once.scores(W, b), expected)
     assert once.native.has_samples
 

@@ -1,4 +1,4 @@
-"""Products have the same bits for any number of threads, and run beside other threads."""
+"""Products have the same bits for any number of threads, and run in parallel with other threads."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_other_python_threads_run_during_compiled_code(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_products_from_several_python_threads_at_once_are_right(kind: Any) -> None:
+def test_simultaneous_products_from_several_python_threads_are_correct(kind: Any) -> None:
     set_threads(4)
     X = values(3000, 200, density=0.3)
     shared = Matrix(kind(X))
@@ -149,7 +149,7 @@ print("done")
 
 @pytest.mark.slow
 def test_one_sparse_matrix_serves_threads_with_different_numbers_of_columns() -> None:
-    """In a process of its own: what goes wrong here is memory, and takes the process along."""
+    """In a separate process, because a failure here is a memory error that kills the process."""
     found = subprocess.run(
         [sys.executable, "-c", SHARED], capture_output=True, text=True, check=False
     )
@@ -167,7 +167,7 @@ def _large_product(_: int) -> tuple[np.ndarray, np.ndarray]:
     "method", [m for m in multiprocessing.get_all_start_methods() if m == "fork"]
 )
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_computes_with_threads_of_its_own(method: Any) -> None:
+def test_a_forked_child_computes_with_its_own_threads(method: Any) -> None:
     expected = _large_product(0)
     with multiprocessing.get_context(method).Pool(2) as pool:
         for found in pool.map_async(_large_product, range(4)).get(timeout=120):

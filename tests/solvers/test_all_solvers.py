@@ -1,4 +1,4 @@
-"""All solvers that claim an optimum reach the same one, and prove it on the way."""
+"""All solvers that find the optimum reach the same one, with valid duality gaps at every step."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PROVABLE = [
 
 
 def draw(form: Form, penalty: str, seed: int = 0, folds: bool = False, rows: int = N) -> Objective:
-    """Two models with weights of their own, of which some are 0, on classes that overlap."""
+    """Two models with separate sample weights, some of them 0, on overlapping classes."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, D)) * np.array([1.0, 3.0, 0.2])
     y = rng.permutation(np.arange(rows) % form.classes)
@@ -74,7 +74,7 @@ def solve(
 
 
 def lowest(objective: Objective, form: Form) -> float:
-    """The optimum of one model, by a method of scipy's that knows nothing of ours."""
+    """The optimum of one model, found independently by scipy."""
     return _smooth(objective, form) if form.loss.smooth else _programme(objective, form)
 
 
@@ -113,7 +113,7 @@ def _programme(objective: Objective, form: Form) -> float:
             rows.append(a)
             owners.append((i, len(costs)))
             costs.append(s[i])
-    shared = form.loss.name == "crammer_singer"  # one slack a sample instead of one a term
+    shared = form.loss.name == "crammer_singer"  # one slack per sample instead of one per term
     slacks = len(X) if shared else len(rows)
     A = np.zeros((len(rows), size + slacks))
     A[:, :size] = rows
@@ -159,7 +159,7 @@ def test_all_solvers_reach_the_same_optimum(form: Form, penalty: str, names: lis
     for m in range(B):
         if m == 0 or penalty == "none":
             expected = lowest(objective.select(np.array([m])), form)
-        else:  # the gap proves it; scipy takes far longer than all solvers together
+        else:  # the gap proves the optimum; scipy takes far longer than all solvers together
             expected = min(results[name][m].certificate.primal for name in names)
         for name in names:
             found = results[name][m]
@@ -173,7 +173,7 @@ def test_all_solvers_reach_the_same_optimum(form: Form, penalty: str, names: lis
 @pytest.mark.parametrize(("form", "penalty", "name"), PROVABLE)
 @given(seed=st.integers(0, 2**32 - 1), folds=st.booleans())
 @settings(max_examples=2, deadline=None)
-def test_the_gap_bounds_what_is_left_at_every_step(
+def test_the_gap_bounds_the_distance_to_the_optimum_at_every_step(
     form: Form, penalty: str, name: str, seed: int, folds: bool
 ) -> None:
     objective = draw(form, penalty, seed, folds)

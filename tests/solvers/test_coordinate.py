@@ -29,14 +29,14 @@ from support.scikit_learn import elastic_net
 SMOOTH = [form for form in FORMS if form.loss.smooth and form.loss.convex]
 LOGISTIC = next(form for form in SMOOTH if form.loss.name == "logistic")
 SOFTMAX = next(form for form in SMOOTH if form.loss.name == "softmax" and form.outputs == 3)
-# One of each way in which outputs hang together.
+# One form for each kind of coupling between outputs.
 KINDS = [LOGISTIC, SOFTMAX] + [
     form
     for form in SMOOTH
     if str(form) in ("squared_hinge K=3", "squared K=3", "logistic one-vs-rest K=3")
 ]
 PENALTIES = {"l1": (0.03, 0.0), "elastic net": (0.02, 0.03), "l2": (0.0, 0.04), "none": (0.0, 0.0)}
-# Whether the Hessian is written out, or applied by the columns of X.
+# Whether the Hessian is explicit, or applied by the columns of X.
 HOLDERS = {"written out": Coordinate(), "by columns": Coordinate(order=0)}
 every_form = pytest.mark.parametrize("form", SMOOTH, ids=str)
 every_kind = pytest.mark.parametrize("form", KINDS, ids=str)
@@ -59,7 +59,7 @@ def _long(X: sp.csc_array) -> sp.csc_array:
 
 
 def rows(form: Form, seed: int = 0, n: int = N, d: int = D) -> tuple[np.ndarray, np.ndarray]:
-    """X with zeros in it, and labels that have something to do with it."""
+    """X with some zeros, and labels that depend on it."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % form.classes)
     X = rng.standard_normal((n, d)) + 0.7 * np.eye(form.classes, d)[y]
@@ -67,7 +67,7 @@ def rows(form: Form, seed: int = 0, n: int = N, d: int = D) -> tuple[np.ndarray,
 
 
 def problem(form: Form, penalty: ElasticNet, *, seed: int = 0, B: int = 1) -> Objective:
-    """B models with weights of their own."""
+    """B models with separate sample weights."""
     X, y = rows(form, seed)
     s = np.random.default_rng(seed + 1).exponential(1.0, (N, B))
     return Objective(Dataset.of(X, y, s, classes=np.arange(form.classes)), form.loss, penalty)
@@ -109,7 +109,7 @@ def lowest(objective: Objective, outputs: int) -> float:
 
 
 def violation(objective: Objective, model: Model) -> float:
-    """By how much a model misses the conditions of an optimum, over all its weights and biases."""
+    """The largest violation of the optimality conditions over all weights and biases of a model."""
     found, penalty = objective.evaluate(model), objective.penalty
     slope = found.GW + penalty.gradient(model.W)
     f = 1.0 if penalty.factors is None else penalty.factors.reshape(len(slope), -1, 1)
@@ -212,7 +212,7 @@ def test_slabs_of_many_rows_have_the_same_bits_alone_in_a_batch_and_on_any_numbe
     for other in (found[3], together):
         np.testing.assert_array_equal(found[1].model.W, other.model.W)
     assert found[1].certificate.relative_gap <= 1e-10
-    assert found[1].history.epochs <= 50  # a slab left out would cost many more
+    assert found[1].history.epochs <= 50  # leaving out a slab would cost many more
 
 
 @every_holder
@@ -335,7 +335,7 @@ def test_a_warm_start_of_coordinate_needs_no_more_epochs(form: Form, holder: str
 @every_kind
 @every_holder
 @pytest.mark.parametrize("size", [1.0, 300.0])
-def test_coordinate_comes_back_from_a_far_start(form: Form, holder: str, size: float) -> None:
+def test_coordinate_converges_from_a_far_start(form: Form, holder: str, size: float) -> None:
     objective = problem(form, ElasticNet(0.02, 0.001))
     rng = np.random.default_rng(7)
     W = size * rng.standard_normal((D, 1, form.outputs))
@@ -356,7 +356,7 @@ def test_a_weak_l1_penalty_on_unscaled_features_is_solved(load, form: Form, C: f
 
 
 @every_holder
-def test_coordinate_ends_where_float64_has_no_more_digits(holder: str) -> None:
+def test_coordinate_stops_at_the_precision_of_float64(holder: str) -> None:
     objective = problem(LOGISTIC, ElasticNet(0.02, 0.0))
     (found,) = solve(objective, 1, holder, tol=0.0, epochs=1000)
     assert found.stop_reason in ("no further descent", "tol")
@@ -365,7 +365,7 @@ def test_coordinate_ends_where_float64_has_no_more_digits(holder: str) -> None:
 
 
 @every_holder
-def test_separable_classes_without_a_penalty_are_followed_and_not_called_solved(
+def test_separable_classes_without_a_penalty_are_not_reported_as_converged(
     holder: str,
 ) -> None:
     X = np.array([[-1.0], [-2.0], [1.0], [2.0]])
@@ -384,7 +384,7 @@ def test_separable_classes_without_a_penalty_are_followed_and_not_called_solved(
     strength=st.floats(0.01, 10.0),
 )
 @settings(max_examples=15, deadline=None)
-def test_the_gap_bounds_what_is_left_at_every_step(
+def test_the_gap_bounds_the_distance_to_the_optimum_at_every_step(
     seed: int, form: Form, penalty: str, holder: str, strength: float
 ) -> None:
     l1, l2 = PENALTIES[penalty]
@@ -423,7 +423,7 @@ def test_coordinate_resumes_from_a_checkpoint_bit_for_bit(holder: str) -> None:
             assert (a.stop_reason, a.history.epochs) == (b.stop_reason, b.history.epochs)
 
 
-def test_kinks_and_losses_of_ones_own_are_refused() -> None:
+def test_losses_with_kinks_and_custom_losses_are_refused() -> None:
     with pytest.raises(ValueError, match="coordinate needs a smooth loss"):
         refuse_illegal("coordinate", LOSSES["hinge"], 0.1, 0.0)
     with pytest.raises(ValueError, match="coordinate needs a convex loss"):
@@ -440,7 +440,7 @@ def test_rows_in_several_blocks_are_refused() -> None:
 
 @every_holder
 def test_steps_at_the_optimum_do_not_shift_all_outputs(holder: str) -> None:
-    """A free bias of differences of scores may be shifted for nothing, and digits would drown."""
+    """An unpenalised common shift of the outputs would drown the digits of the scores."""
     form = next(f for f in FORMS if f.loss.name == "squared_hinge" and f.outputs == 3)
     X, y = rows(form)
     objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.02, 0.01))

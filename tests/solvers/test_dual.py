@@ -1,4 +1,4 @@
-"""The dual solver: its optimum, its proof, and bits that depend on nothing but the model."""
+"""The dual solver: its optimum, its duality gap, and bits that depend on the model only."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_libsvm_finds_the_same_free_bias() -> None:
 @pytest.mark.parametrize("C", [1e4, 1e-4])
 @pytest.mark.parametrize("form", BINARY, ids=str)
 def test_large_and_small_c(form: Form, C: float) -> None:
-    """Rows on which C |x|^2 is large teach slowly: few of them, on a small scale."""
+    """Dual ascent is slow on rows with a large C |x|^2, so there are few rows with small values."""
     rng = np.random.default_rng(0)
     X = 0.05 * rng.standard_normal((40, 3))
     y = (X[:, 0] + 0.05 * rng.standard_normal(40) > 0).astype(int)
@@ -134,10 +134,10 @@ def test_a_model_has_the_same_bits_alone_and_in_a_batch(form: Form, dense: bool)
 @pytest.mark.slow
 @pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "softmax"])
-def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
+def test_wide_batches_have_the_bits_of_single_models_for_any_number_of_threads(
     name: str, single: bool, instruction_set: str, threads: None
 ) -> None:
-    """Narrow tasks for the hard ones, wide ones for the others; and the last of them leap."""
+    """Hard models get narrow tasks, the others wide ones; the last models take Newton steps."""
     form = form_of(name, 3 if name == "softmax" else 1)
     rng = np.random.default_rng(1)
     B = 37
@@ -160,7 +160,7 @@ def test_wide_batches_have_the_bits_of_single_models_on_any_threads(
 
 
 def text_like(n: int = 2000, d: int = 3000, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
-    """Short rows of which some words are in most, labels that some of the words decide."""
+    """Short texts with some frequent words, and labels that depend on some of the words."""
     rng = np.random.default_rng(seed)
     words = np.minimum((d * rng.random((n, 15)) ** 3).astype(int), d - 1)
     rows = np.repeat(np.arange(n), 15)
@@ -174,10 +174,10 @@ def text_like(n: int = 2000, d: int = 3000, seed: int = 0) -> tuple[sp.csr_array
 @pytest.mark.parametrize("standardised", [True, False], ids=["factors", "plain"])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("single", [True, False], ids=["float32", "float64"])
-def test_leaps_lead_weak_penalties_to_the_optimum(
+def test_newton_steps_on_the_duals_solve_weak_penalties(
     single: bool, bias: str, standardised: bool, instruction_set: str
 ) -> None:
-    """With factors, one row after the other, it took 6 or 7 steps of 20 epochs each."""
+    """Visits to single rows alone needed 6 or 7 steps of 20 epochs each, with factors."""
     X, y = text_like()
     n, d = X.shape
     s = np.ones((n, 3))
@@ -282,8 +282,8 @@ def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
 
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-def test_columns_are_read_as_rows_are_and_nothing_else_is_copied(dtype: type, single: bool) -> None:
-    """The solver's copy is the only one, whether X comes by samples, by features or unsorted."""
+def test_csc_is_read_like_csr_without_another_copy(dtype: type, single: bool) -> None:
+    """The solver's copy is the only one, whether X is by samples, by features or unsorted."""
     rng = np.random.default_rng(5)
     X = random_csr(500, 2000, 0.02, rng)
     X.data = rng.integers(1, 5, X.nnz).astype(dtype)
@@ -378,7 +378,7 @@ def test_a_weight_of_two_is_a_row_given_twice(form: Form) -> None:
 
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_a_model_whose_rows_are_of_one_class_ends_near_zero_loss(form: Form) -> None:
-    """Its bias may grow for ever; the model beside it is not disturbed."""
+    """Its bias may grow without limit, and the other model of the batch is not affected."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((30, 3))
     y = rng.permutation(np.arange(30) % form.classes)
@@ -401,8 +401,8 @@ def test_rows_sorted_by_class_do_not_stall_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
-def test_rows_that_rest_are_woken_for_the_proof(name: str) -> None:
-    """Most rows of an easy problem rest, and the whole still comes to its optimum."""
+def test_rows_that_were_skipped_are_visited_again_before_the_gap_is_computed(name: str) -> None:
+    """Most rows of an easy problem are skipped, and it still reaches its optimum."""
     rng = np.random.default_rng(7)
     X = rng.standard_normal((3000, 6))
     y = (X @ rng.standard_normal(6) + 0.3 * rng.standard_normal(3000) > 0).astype(int)
@@ -439,7 +439,7 @@ def test_dual_resumes_from_a_checkpoint_bit_for_bit(name: str) -> None:
 
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("form", ENTROPIES, ids=str)
-def test_what_a_step_in_float32_hands_to_the_proof_is_what_its_duals_prove(
+def test_the_bound_after_a_float32_step_equals_the_bound_of_its_duals(
     form: Form, bias: str
 ) -> None:
     objective = make_objective(form, bias=bias)
@@ -476,7 +476,7 @@ def test_the_duals_of_many_rows_are_balanced_to_the_last_digits() -> None:
 
 
 @pytest.mark.slow
-def test_a_hopeless_fit_tells_how_far_off_it_is() -> None:
+def test_a_fit_that_cannot_converge_reports_its_gap() -> None:
     rng = np.random.default_rng(29)
     X = sp.csr_array(rng.uniform(-100.0, 100.0, (130, 2)))
     y = rng.integers(0, 5, 130)
@@ -499,7 +499,7 @@ def test_a_class_without_weight_leaves_nothing_to_balance(form: Form) -> None:
     assert (dual_values(objective, state.model, state.duals, state.pull) >= 0.0).all()
 
 
-def test_rows_with_nothing_in_common_are_at_their_best_after_two_visits() -> None:
+def test_orthogonal_rows_are_optimal_after_two_visits() -> None:
     C = 10.0 ** np.arange(-2, 9)
     l2 = 1.0 / (C * 8)
     data = Dataset.of(sp.csr_array(np.eye(8)), np.arange(8) % 2)
@@ -536,14 +536,14 @@ def test_a_fixed_bias_stays_where_it_was() -> None:
     assert all(r.model.b == 0.25 for r in results)
 
 
-def test_another_seed_is_another_path_to_the_same_optimum() -> None:
+def test_different_seeds_reach_the_same_optimum() -> None:
     objective = make_objective(form_of("logistic", 1))
     a, b = (solve(objective, 1, solver=Dual(seed=seed))[2] for seed in (0, 1))
     assert (a.model.W != b.model.W).any()
     assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
 
 
-def test_the_goal_saves_looks() -> None:
+def test_the_goal_saves_gap_checks() -> None:
     objective = make_objective(form_of("logistic", 1))
     far = solve(objective, 1, tol=1e-8, solver=Dual(goal=1e-8))
     near = solve(objective, 1, tol=1e-8, solver=Dual(goal=0.1))
@@ -560,7 +560,7 @@ def test_problems_that_dual_cannot_solve_are_refused_with_the_solvers_that_can()
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
+def test_a_free_bias_has_converged_after_a_step(blocks: int) -> None:
     rng = np.random.default_rng(6)
     X = random_csr(9_000, 60, 0.1, rng)
     X.data[:] = rng.standard_normal(X.nnz)
@@ -578,7 +578,7 @@ def test_a_free_bias_is_settled_after_a_step(blocks: int) -> None:
 
 
 @pytest.mark.parametrize("single", [False, True])
-def test_many_classes_reach_the_optimum_of_other_solvers_in_every_company(single: bool) -> None:
+def test_many_classes_reach_the_optimum_of_other_solvers_in_every_batch(single: bool) -> None:
     random = np.random.default_rng(1)
     y = np.r_[np.arange(40), random.integers(0, 40, 760)]
     X = random.standard_normal((40, 6))[y] + random.standard_normal((800, 6))

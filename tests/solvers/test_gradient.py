@@ -46,7 +46,7 @@ def prox(u, threshold):
 
 
 class Plain:
-    """One array of weights under one of the rules, transcribed from the formulas."""
+    """One array of weights updated by one of the rules, transcribed from the formulas."""
 
     def __init__(self, rule, w, mu, betas=(0.9, 0.999)):
         self.rule, self.w, self.mu, self.betas = rule, w, mu, betas
@@ -84,7 +84,7 @@ def rate_of(schedule, rate, decay, epoch):
 
 
 def transcribe(model, X, y, s=None):
-    """Train what a GradientDescentClassifier describes, in plain numpy: coef, intercept."""
+    """Train like a given GradientDescentClassifier in plain numpy: coef, intercept."""
     n, d = X.shape
     K = 1 if y.max() == 1 else y.max() + 1
     s = np.ones(n) if s is None else s
@@ -245,7 +245,7 @@ def test_weights_are_updated_simultaneously():
 
 
 @pytest.mark.parametrize("loss", CLASSES)
-def test_only_batch_descent_falls_at_every_step_at_a_safe_rate(loss):
+def test_only_batch_descent_decreases_at_every_step_with_a_safe_rate(loss):
     X, y = make_data(CLASSES[loss], n=60)
     Xb = np.column_stack([X, np.ones(len(y))])
     curvature = 0.25 if loss == "logistic" else 0.5
@@ -263,7 +263,7 @@ def test_only_batch_descent_falls_at_every_step_at_a_safe_rate(loss):
 
 
 def optimum(X, y, K, l1, l2):
-    """The minimum by scipy, with W = P - Q and P, Q >= 0: W, value."""
+    """The weights and value of the minimum, by scipy, with W = P - Q and P, Q >= 0."""
     n, d = X.shape
 
     def split(v):
@@ -317,7 +317,7 @@ def test_every_rule_reaches_the_same_optimum(l1, l2, loss):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
-def test_mini_batches_with_a_falling_rate_come_near_the_optimum(rule):
+def test_mini_batches_with_a_decaying_rate_come_near_the_optimum(rule):
     X, y = make_data(2, n=80)
     _, value = optimum(X, y, 1, 0.02, 0.1)
     rate = 0.02 if rule == "adam" else 0.3
@@ -352,7 +352,7 @@ def test_the_order_of_mini_batches_is_the_same_for_all_models_of_a_batch():
     assert swapped[0].coef_.tobytes() == alone[2].coef_.tobytes()
 
 
-def test_epochs_are_shuffled_each_in_its_own_way():
+def test_every_epoch_is_shuffled_differently():
     orders = [tuple(epoch_order(seed, epoch, 0, 20)) for seed in (0, 1) for epoch in (1, 2)]
     assert len(set(orders)) == 4
     assert all(sorted(order) == list(range(20)) for order in orders)

@@ -1,4 +1,4 @@
-"""The interior-point solver: every hinge, whatever the data and C, to a proven optimum."""
+"""The interior-point solver reaches a proven optimum of every hinge, for any data and C."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_hinge_is_solved_to_a_proven_gap(form: Form, bias: str) -> None:
 @pytest.mark.parametrize("multiclass", ["ovr", "weston_watkins", "crammer_singer"])
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 0.022, 1.0, 1e2, 1e5])
 def test_flowers_are_solved_for_every_c(C: float, multiclass: str) -> None:
-    """As they are, not scaled; the setosa can be told from the rest without error."""
+    """The features are not scaled, and setosa is linearly separable from the rest."""
     model = LinearSVC(loss="hinge", multiclass=multiclass, C=C, tol=1e-7).fit(X_IRIS, Y_IRIS)
     assert model.solver_ == "interior"
     assert model.certificate_.relative_gap <= 1e-7
@@ -58,7 +58,7 @@ def test_flowers_are_solved_for_every_c(C: float, multiclass: str) -> None:
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
-def test_libsvm_finds_the_same_plane(C: float) -> None:
+def test_libsvm_finds_the_same_hyperplane(C: float) -> None:
     X, y = X_IRIS[50:], Y_IRIS[50:]
     ours = LinearSVC(loss="hinge", C=C, tol=1e-10).fit(X, y)
     theirs = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
@@ -73,7 +73,7 @@ def test_libsvm_finds_the_same_plane(C: float) -> None:
 @pytest.mark.slow
 @given(st.sampled_from(HINGES), st.integers(0, 2**32 - 1), st.floats(-6, 6), st.floats(-3, 3))
 def test_the_proof_holds_at_every_step(form: Form, seed: int, strength: float, size: float) -> None:
-    """No bound is above the optimum, which the last step knows best."""
+    """No bound is above the optimum, taken from the last step."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((25, 3)) * 10.0**size
     y = rng.permutation(np.arange(25) % form.classes)
@@ -94,7 +94,7 @@ def test_the_proof_holds_at_every_step(form: Form, seed: int, strength: float, s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", HINGES, ids=str)
-def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(form: Form) -> None:
+def test_a_model_has_the_same_bits_alone_and_in_a_batch_for_any_threads(form: Form) -> None:
     objective = make_objective(form, make_data(form, n=2000, d=12))
     before = get_threads()
     together = solve(objective, form, 1e-6)
@@ -112,7 +112,7 @@ def test_a_fold_is_the_fit_on_its_rows(form: Form) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 3)), np.arange(40) % form.classes
     s = (np.arange(40) % 4 != 1).astype(float)
-    X[s == 0.0] = 1e200  # what is left out may be anything
+    X[s == 0.0] = 1e200  # rows without weight may have any values
     for data in (Dataset.of(X, y, s), Dataset.of(X[s > 0.0], y[s > 0.0])):
         (found,) = solve(Objective(data, form.loss, ElasticNet(0.0, [0.1])), form)
         assert_solved([found])
@@ -165,8 +165,8 @@ def test_collinear_columns_and_huge_scales_are_solved(form: Form) -> None:
     assert_solved(solve(make_objective(form, data), form, 1e-6), 1e-6)
 
 
-def test_a_start_is_no_better_for_being_shifted() -> None:
-    """What all outputs share is taken out: only the penalty would see it."""
+def test_a_common_shift_of_the_start_has_no_effect() -> None:
+    """The common shift of all outputs is removed: only the penalty would depend on it."""
     form = next(form for form in HINGES if form.loss.name == "crammer_singer")
     objective = make_objective(form)
     start = Model(np.full((4, 3, form.outputs), 7.0), np.full((3, form.outputs), -3.0))
@@ -205,7 +205,7 @@ def test_interior_resumes_from_a_checkpoint_bit_for_bit() -> None:
             np.testing.assert_array_equal(a.model.b, b.model.b)
 
 
-def test_a_tolerance_beyond_the_numbers_ends_and_keeps_the_model() -> None:
+def test_a_tolerance_below_rounding_ends_and_keeps_the_model() -> None:
     form = HINGES[0]
     for found in solve(make_objective(form), form, 1e-30):
         assert found.stop_reason == "no further descent"

@@ -1,4 +1,4 @@
-"""L-BFGS reaches the optimum of every smooth loss, for many models at once, and proves it."""
+"""L-BFGS reaches the optimum of every smooth loss, for many models together, with a small gap."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_kinks_and_l1_are_refused_with_the_solvers_that_take_them() -> None:
         refuse_illegal("lbfgs", LOSSES["logistic"], 0.1, 0.1)
 
 
-def test_without_a_penalty_lbfgs_stops_by_the_gradient_and_says_so() -> None:
+def test_without_a_penalty_lbfgs_stops_by_the_gradient() -> None:
     rng = np.random.default_rng(0)
     data = Dataset.of(rng.standard_normal((80, 3)), rng.integers(0, 2, 80))
     stop = Stop(epochs=((500,),), tol=np.array([1e-8]))

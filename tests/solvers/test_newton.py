@@ -1,4 +1,4 @@
-"""Newton's method reaches the optimum of every smooth convex loss, however awkward the data."""
+"""Newton's method reaches the optimum of every smooth convex loss, even on difficult data."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def weights_of(objective: Objective) -> list[np.ndarray]:
 
 
 def optimum(objective: Objective, result: Result) -> None:
-    """The certificate proves it; nothing else needs to be believed."""
+    """The certificate proves the optimum."""
     assert result.stop_reason == "tol", result.stop_reason
     assert result.certificate.relative_gap <= 1e-10
 
@@ -102,7 +102,7 @@ def test_every_smooth_convex_loss_is_solved_to_a_proven_gap(
 @every_form
 @every_path
 @pytest.mark.parametrize("bias", ["fixed", "penalised"])
-def test_factors_and_a_bias_that_is_not_free(form: Form, path: str, bias: str) -> None:
+def test_factors_and_a_penalised_or_fixed_bias(form: Form, path: str, bias: str) -> None:
     factors = np.random.default_rng(2).uniform(0.2, 5.0, (4, B))
     options: dict[str, Any] = {"bias": False} if bias == "fixed" else {"bias_factor": 0.7}
     objective = make(form, factors=factors, **options)
@@ -123,7 +123,7 @@ def test_both_paths_find_the_same_model(form: Form) -> None:
 
 
 @every_form
-def test_a_loss_of_ones_own_is_solved(form: Form) -> None:
+def test_a_custom_loss_is_solved(form: Form) -> None:
     for result in solve(make(form, loss=Uncompiled(form.loss)), form.outputs):
         assert result.certificate.relative_gap <= 1e-10
 
@@ -131,10 +131,10 @@ def test_a_loss_of_ones_own_is_solved(form: Form) -> None:
 @pytest.mark.slow
 @every_form
 @every_path
-def test_a_model_has_the_same_bits_alone_and_in_a_batch_and_on_any_threads(
+def test_a_model_has_the_same_bits_alone_and_in_a_batch_for_any_threads(
     form: Form, path: str
 ) -> None:
-    # Sums of fewer than eight numbers have one order only.
+    # Sums of fewer than eight numbers have only one order.
     objective = make(form, "sparse", d=20)
     set_threads(1)
     together = solve(objective, form.outputs, PATHS[path])
@@ -163,7 +163,7 @@ def test_newton_resumes_from_a_checkpoint_bit_for_bit(path: str, name: str) -> N
             assert (a.stop_reason, a.history.epochs) == (b.stop_reason, b.history.epochs)
 
 
-def test_a_kept_state_goes_on_and_is_kept_in_a_checkpoint() -> None:
+def test_training_continues_from_a_kept_state_and_from_a_checkpoint_of_it() -> None:
     form = form_of("logistic", 1)
     objective = make(form).select(np.array([2]))
     first = solve(objective, 1, epochs=2, keep_state=True)[0]
@@ -174,7 +174,7 @@ def test_a_kept_state_goes_on_and_is_kept_in_a_checkpoint() -> None:
     np.testing.assert_array_equal(last.model.W, solve(objective, 1)[0].model.W)
 
 
-# --- awkward data ---
+# --- difficult data ---
 
 
 def awkward(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -209,7 +209,7 @@ LOSS_FORMS = {
 @every_path
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("loss", LOSS_FORMS)
-def test_awkward_data_is_solved_to_a_proven_gap(name: str, loss: str, path: str) -> None:
+def test_difficult_data_is_solved_to_a_proven_gap(name: str, loss: str, path: str) -> None:
     X, y = awkward(name)
     function, outputs = LOSS_FORMS[loss]
     objective = Objective(Dataset.of(X, y), function, ElasticNet(0.0, 1e-3))
@@ -218,7 +218,7 @@ def test_awkward_data_is_solved_to_a_proven_gap(name: str, loss: str, path: str)
     assert result.certificate.relative_gap <= 1e-8
 
 
-def test_conjugate_gradients_know_the_scales_of_the_features() -> None:
+def test_conjugate_gradients_are_preconditioned_by_the_scales_of_the_features() -> None:
     rng = np.random.default_rng(3)
     X = rng.standard_normal((400, 60)) * np.logspace(-4, 4, 60)
     y = (X[:, 30] + rng.standard_normal(400) > 0).astype(int)
@@ -226,19 +226,19 @@ def test_conjugate_gradients_know_the_scales_of_the_features() -> None:
     before = rows_read()
     result = solve(objective, 1, PATHS["conjugate gradients"], tol=1e-6)[0]
     assert result.stop_reason == "tol"
-    assert np.subtract(rows_read(), before).sum() / 400 < 300  # passes; it needs 125
+    assert np.subtract(rows_read(), before).sum() / 400 < 300  # passes; 125 are enough
 
 
 @pytest.mark.parametrize("name", AWKWARD[:3])
 @pytest.mark.parametrize("loss", LOSS_FORMS)
-def test_awkward_data_is_solved_without_a_penalty(name: str, loss: str) -> None:
+def test_difficult_data_is_solved_without_a_penalty(name: str, loss: str) -> None:
     X, y = awkward(name)
     function, outputs = LOSS_FORMS[loss]
     objective = Objective(Dataset.of(X, y), function, ElasticNet(0.0, 0.0))
     result = solve(objective, outputs, tol=1e-9)[0]
     assert result.stop_reason == "tol"
     assert result.certificate.kind == "gradient_norm"
-    # The same columns in their own scales have the same optimum.
+    # The same columns in their original scales have the same optimum.
     X = (X - X.mean(axis=0)) / X.std(axis=0).clip(1e-12)
     U, sizes, _ = np.linalg.svd(X, full_matrices=False)
     X = U[:, sizes > 1e-6] * np.sqrt(len(X))
@@ -282,11 +282,11 @@ def test_float32_data_is_solved_in_float64() -> None:
         optimum(objective, result)
 
 
-# --- many rows: the start on a part of them ---
+# --- many rows: the start on a subsample ---
 
 
 def many_rows(n: int = 9000, d: int = 6) -> tuple[Any, np.ndarray]:
-    """A few features that many rows have, and as many that a dozen rows have."""
+    """A few features that occur in many rows, and as many that occur in a dozen rows."""
     rng = np.random.default_rng(1)
     common, rare = (random_csr(n, d, density, rng, np.ones) for density in (0.4, 12 / n))
     X = sp.hstack([common, rare]).tocsr()
@@ -301,21 +301,21 @@ def full_passes(objective: Objective, start: Model, n: int) -> tuple[Result, flo
 
 
 @pytest.mark.parametrize(("l2", "share"), [(1e-2, 0.9), (1e-4, 1.0), (1e-8, 1.1)])
-def test_a_start_on_a_part_of_many_rows_saves_passes(l2: float, share: float) -> None:
-    """Where rare features are all but free to go anywhere, it costs next to nothing at least."""
+def test_a_start_on_a_subsample_saves_passes(l2: float, share: float) -> None:
+    """If rare features are almost unpenalised, it saves little but costs almost nothing."""
     X, y = many_rows()
     objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, l2))
     cold, passes = full_passes(objective, Model.zeros(12, 1, 1), len(y))
     assert cold.certificate.relative_gap <= 1e-6
-    # A start that is not at zero is taken as it is given.
+    # A start other than zero is used as given.
     nearly = Model(np.full((12, 1, 1), 1e-12), np.zeros((1, 1)))
     warm, more = full_passes(objective, nearly, len(y))
     assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-6)
     assert passes < share * more
 
 
-def test_a_part_that_misleads_is_not_followed() -> None:
-    """Every eighth row has its label turned, and they alone are looked at first."""
+def test_a_misleading_subsample_is_ignored() -> None:
+    """Every eighth row has a flipped label, and exactly these rows are the subsample."""
     X, y = many_rows()
     turned = y.copy()
     turned[::8] = 1 - turned[::8]
@@ -326,8 +326,8 @@ def test_a_part_that_misleads_is_not_followed() -> None:
     assert result.history["objective"][0] < first
 
 
-def test_the_first_step_on_all_rows_needs_no_hessian_of_them() -> None:
-    """The part's serves. There are the part's own passes, two looks at all rows, and the proof."""
+def test_the_first_step_on_all_rows_uses_the_hessian_of_the_subsample() -> None:
+    """The passes are those of the subsample, two evaluations on all rows, and the gap."""
     X, y = many_rows(n=20_000)
     objective = Objective(Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, 1e-3))
     counted, seen = [], rows_read()[1]
@@ -339,7 +339,7 @@ def test_the_first_step_on_all_rows_needs_no_hessian_of_them() -> None:
     assert counted[0] < 4.0
 
 
-def test_the_part_is_learnt_from_whatever_the_units_of_the_features() -> None:
+def test_the_subsample_helps_for_features_in_any_units() -> None:
     rng = np.random.default_rng(4)
     X = rng.standard_normal((9_000, 5))
     y = (X @ [1.0, -2.0, 0.5, 1.0, 0.0] + rng.logistic(size=len(X)) > 0.0).astype(int)
@@ -350,12 +350,12 @@ def test_the_part_is_learnt_from_whatever_the_units_of_the_features() -> None:
     assert firsts[1] == pytest.approx(firsts[0], rel=1e-9)
 
 
-def test_a_part_with_features_that_do_not_vary_or_are_huge_is_learnt_from() -> None:
+def test_the_subsample_helps_with_constant_and_huge_features() -> None:
     X = np.random.default_rng(5).standard_normal((9_000, 3))
     y = (X[:, 0] + X[:, 1] > 0.3 * X[:, 2]).astype(int)
     X[:, 2] = 7.0
-    X[::8, 1] = 0.0  # constant in the part alone
-    for factor in (1.0, 1e160):  # whose square is no number
+    X[::8, 1] = 0.0  # constant in the subsample only
+    for factor in (1.0, 1e160):  # its square overflows
         data = Dataset.of(X * [factor, 1.0, 1.0], y)
         objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1e-3))
         assert solve(objective, 1)[0].history["objective"][0] < 0.65  # log 2 at the start
@@ -379,7 +379,7 @@ def test_models_share_the_passes() -> None:
     form = form_of("logistic", 1)
     X, y, _ = rows(form)
     counts = []
-    for models in (2, 7):  # one alone keeps its scores, and reads less
+    for models in (2, 7):  # a single model keeps its scores and reads less
         objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.0, np.full(models, 0.1)))
         before = rows_read()
         solve(objective, 1)
@@ -396,7 +396,7 @@ def test_kinks_l1_and_losses_that_are_not_convex_are_refused() -> None:
         refuse_illegal("newton", LOSSES["sigmoid_mse"], 0.0, 0.1)
 
 
-# --- a first part of the rows ---
+# --- models that start on a subsample ---
 
 
 def enough_rows(l2: list[float], misleading: bool = False) -> Objective:
@@ -409,7 +409,7 @@ def enough_rows(l2: list[float], misleading: bool = False) -> Objective:
 
 
 @pytest.mark.parametrize("misleading", [False, True])
-def test_models_that_leap_are_solved_with_a_penalty_and_without(misleading: bool) -> None:
+def test_models_that_start_on_a_subsample_are_solved_with_any_penalty(misleading: bool) -> None:
     objective = enough_rows([0.0, 0.1, 1e-4], misleading)
     for found in solve(objective, 1):
         assert found.stop_reason == "tol"
@@ -417,7 +417,7 @@ def test_models_that_leap_are_solved_with_a_penalty_and_without(misleading: bool
         assert np.isfinite(found.history["gradient_norm"]).all()
 
 
-def test_a_model_that_leaps_has_the_same_bits_beside_one_that_does_not() -> None:
+def test_a_model_that_starts_on_a_subsample_has_the_same_bits_in_a_batch() -> None:
     objective = enough_rows([0.0, 0.1, 1e-4, 0.1])
     start = Model.zeros(3, 4, 1)
     start.W[:, 3] = 0.5

@@ -18,7 +18,7 @@ MALIGNANT = np.array([1, 0, 0, 1])
 
 
 def transcribe(X, y, epochs, seed=0, bias=True):
-    """Weights (K, d), biases (K,), and whether the last epoch was without a mistake."""
+    """Weights (K, d), biases (K,), and whether the last epoch had no mistakes."""
     d = X.shape[1]
     block = Block.of(X, y)
     C = y.max() + 1
@@ -59,7 +59,7 @@ def noisy_data(n_classes, n=40, seed=0):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("seed", [0, 7])
-def test_the_rule_is_that_of_the_lectures(n_classes, seed, bias):
+def test_the_rule_is_the_rule_of_the_lectures(n_classes, seed, bias):
     X, y = noisy_data(n_classes)
     model = Perceptron(epochs=20, random_state=seed, fit_intercept=bias).fit(X, y)
     W, b, epochs, separated = transcribe(X, y, 20, seed, bias)
@@ -129,8 +129,8 @@ def test_weights_are_repetition(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("rows", [40, 300])  # 300 rows of so few values: some differ in y alone
-def test_the_places_of_the_rows_do_not_matter(rows, n_classes):
+@pytest.mark.parametrize("rows", [40, 300])  # of 300 rows with so few values, some differ only in y
+def test_the_order_of_the_rows_does_not_matter(rows, n_classes):
     X, y = noisy_data(n_classes, n=rows)
     order = np.random.default_rng(3).permutation(len(y))
     one = Perceptron(epochs=15).fit(X, y)
@@ -140,7 +140,7 @@ def test_the_places_of_the_rows_do_not_matter(rows, n_classes):
 
 @pytest.mark.slow
 @given(st.integers(0, 10**6))
-def test_sparse_rows_teach_the_same_as_dense_rows(seed):
+def test_sparse_rows_give_the_same_weights_as_dense_rows(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(12, 3)) * (rng.random((12, 3)) < 0.5)
     y = rng.permutation(np.arange(12) % 3)
@@ -153,7 +153,7 @@ def test_sparse_rows_teach_the_same_as_dense_rows(seed):
     np.testing.assert_array_equal(integers.coef_, dense.coef_)
 
 
-def test_many_perceptrons_are_trained_as_each_alone():
+def test_perceptrons_trained_together_equal_perceptrons_trained_alone():
     X, y = noisy_data(3)
     starts = [(np.random.default_rng(k).normal(size=(3, 3)), np.zeros(3)) for k in range(3)]
 
@@ -172,7 +172,7 @@ def test_the_seed_decides_the_order():
     assert len(set(other)) > 1
 
 
-def test_every_epoch_has_an_order_of_its_own():
+def test_every_epoch_has_a_different_order():
     X, y = noisy_data(2)
     rule, block = PerceptronRule(seed=0), Block.of(X, y)
     orders = {tuple(rule.order(block, epoch)) for epoch in range(1, 6)}
@@ -180,7 +180,7 @@ def test_every_epoch_has_an_order_of_its_own():
     assert all(sorted(order) == list(range(len(y))) for order in orders)
 
 
-def test_partial_fit_goes_on_where_training_stands():
+def test_partial_fit_continues_training():
     X, y = noisy_data(3)
     whole = Perceptron(epochs=6).fit(X, y)
     step = Perceptron()
@@ -189,7 +189,7 @@ def test_partial_fit_goes_on_where_training_stands():
     assert step.coef_.tobytes() == whole.coef_.tobytes()
 
 
-def test_the_key_of_a_row_is_that_of_its_numbers_however_they_are_stored():
+def test_the_key_of_a_row_depends_on_its_numbers_and_not_on_their_storage():
     rng = np.random.default_rng(0)
     X = rng.integers(-3, 4, size=(200, 5)) * (rng.random((200, 5)) < 0.5)
     keys = _contents(Matrix(X.astype(float)))
@@ -207,13 +207,13 @@ def test_the_key_of_a_row_is_that_of_its_numbers_however_they_are_stored():
     assert len({*zip(groups.ravel(), by_key)}) == groups.max() + 1 == by_key.max() + 1
 
 
-def test_the_keys_tell_the_last_bit_the_sign_and_the_column_apart():
+def test_keys_differ_by_the_last_bit_the_sign_and_the_column():
     x = 1 / 3
     rows = [[x, 0, 0], [0, x, 0], [-x, 0, 0], [np.nextafter(x, 1), 0, 0], [x, x, 0], [0, 0, 0]]
     assert len(set(_contents(Matrix(np.array(rows))))) == len(rows)
 
 
-def test_the_keys_of_data_read_in_pieces_are_those_of_its_rows():
+def test_keys_do_not_depend_on_the_pieces_in_which_data_is_read():
     d = 40
     X = np.random.default_rng(0).normal(size=(2 * ENTRIES_AT_ONCE // d + 3, d))
     keys = _contents(Matrix(X))

@@ -1,4 +1,4 @@
-"""Fits of data whose rows and columns are of very different sizes, as people bring it."""
+"""Fits of unscaled data, whose rows and columns have very different sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROBLEMS = list(draw_problems(72, seed=17))
 
 
 def solve(problem: Problem, max_iter: int = 1000) -> tuple[Result, float]:
-    """The fit that `auto` makes of a problem, and the objective of zero weights."""
+    """The fit of a problem with solver `auto`, and the objective of zero weights."""
     data, loss = Dataset.of(problem.X, problem.y), separatrix_losses.LOSSES[problem.loss]
     outputs, l2 = loss.n_outputs(len(data.classes)), 1.0 / (problem.C * len(problem.y))
     choice = choose_solver(loss, outputs, 0.0, l2, data)
@@ -78,13 +78,13 @@ def mixed_units():
 
 
 @pytest.mark.parametrize("solver", ["auto", "dual", "newton"])
-def test_an_outlier_row_spoils_no_fit(solver):
+def test_an_outlier_row_does_not_spoil_a_fit(solver):
     found = LogisticRegression(solver=solver).fit(*outlier_row()).certificate_
     assert found.relative_gap <= TOL
     assert found.primal == pytest.approx(0.02792, rel=1e-3)
 
 
-def test_a_solver_that_stalls_hands_over_and_the_reason_tells_it():
+def test_a_stalled_solver_hands_over_and_the_reason_says_so():
     model = LogisticRegression().fit(*mixed_units())
     assert model.stop_reason_ == "tol"
     assert model.solver_ == "newton"
@@ -95,7 +95,7 @@ def test_a_solver_that_stalls_hands_over_and_the_reason_tells_it():
     assert (np.diff(model.history_["seconds"]) >= 0.0).all()
 
 
-def test_callbacks_count_on_when_another_solver_takes_over():
+def test_callbacks_continue_the_count_of_epochs_when_another_solver_takes_over():
     heard = []
     model = LogisticRegression().fit(*mixed_units(), on_epoch=lambda e: heard.append(e[0].epoch))
     assert heard == list(range(1, model.n_iter_ + 1))
@@ -117,7 +117,7 @@ def test_a_named_dual_ends_with_its_best_point(loss):
     assert "Let solver='auto' choose" in str(model.diagnoses_[0])
 
 
-def test_weights_to_start_from_are_dropped_where_zero_is_better():
+def test_a_start_that_is_worse_than_zero_is_dropped():
     X, y = outlier_row()
     model = LogisticRegression(warm_start=True, solver="dual", max_iter=1).fit(X, y)
     model.coef_[:] = 1e200
@@ -127,7 +127,7 @@ def test_weights_to_start_from_are_dropped_where_zero_is_better():
     assert again.certificate_.primal <= np.log(2.0)
 
 
-def test_the_dual_takes_a_feature_that_dominates_all_rows():
+def test_the_dual_solver_handles_a_feature_that_dominates_all_rows():
     problem = next(p for p in PROBLEMS if p.kind == "text plus numbers" and p.loss == "hinge")
     X = problem.X.toarray()
     X[:, -1] *= 1e6 / np.abs(X[:, -1]).max()
@@ -157,7 +157,7 @@ def test_the_dual_with_a_strong_feature_gives_the_same_bits_alone_and_in_a_batch
     ],
     ids=["handed over", "newton", "newton, squared hinge"],
 )
-def test_models_whose_steps_are_refused_equal_those_fitted_alone(make):
+def test_models_whose_steps_are_rejected_equal_models_fitted_alone(make):
     X, y = mixed_units()
     together = fit_many([make(C) for C in (1e-3, 1.0, 100.0)], X, y)
     for model in together:
@@ -167,7 +167,7 @@ def test_models_whose_steps_are_refused_equal_those_fitted_alone(make):
 
 
 @pytest.mark.parametrize("call", [1, 6, 8])
-def test_an_interruption_ends_a_fit_that_could_be_handed_over(call):
+def test_an_interruption_ends_a_fit_that_could_use_a_fallback(call):
     calls = []
 
     def stop(epochs):
@@ -198,7 +198,7 @@ def test_times_in_milliseconds_are_certified_by_every_solver_for_hinges(loss):
             assert found.primal == pytest.approx(expected, rel=1e-3)
 
 
-def test_newton_takes_squared_hinges_in_mixed_units():
+def test_newton_solves_squared_hinges_in_mixed_units():
     X, y = mixed_units()
     model = LinearSVC(solver="newton", C=1.0).fit(X[:, :250], y % 2)
     assert model.stop_reason_ == "tol"
@@ -228,7 +228,7 @@ def sms_and(column: str):
 @pytest.mark.slow
 @pytest.mark.data("text/sms.tsv")
 @pytest.mark.parametrize("column", ["length", "uniform", "time", "often 0", "all"])
-def test_text_beside_numbers_is_certified_and_right(column):
+def test_text_with_a_column_of_numbers_is_certified_and_accurate(column):
     X, y = sms_and(column)
     train_X, test_X, train_y, test_y = train_test_split(X, y, random_state=0, stratify=y)
     models = [LogisticRegression(), LinearSVC(), LinearSVC(loss="hinge"), LinearSVC(C=100.0)]

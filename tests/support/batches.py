@@ -1,4 +1,4 @@
-"""Three models on data of their own weights: what the tests of several solvers are made of."""
+"""Three models with separate sample weights, for the tests of several solvers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BIASES = {"free": {}, "fixed": {"bias": False}, "penalised": {"bias_factor": 0.7
 
 
 def make_data(form: Form, n: int = 60, d: int = 4, seed: int = 5, dense: bool = True) -> Dataset:
-    """Three models with weights of their own, on classes that overlap."""
+    """Three models with separate sample weights, on overlapping classes."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     y = rng.permutation(np.arange(n) % form.classes)

@@ -1,4 +1,4 @@
-"""Opening pages in a real browser, Chromium without a window."""
+"""Open pages in a real browser, headless Chromium."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def browser():
-    """The program; the test is skipped where there is none."""
+    """The path of the browser; the test is skipped if there is none."""
     found = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if found is None:
         pytest.skip(f"no browser to open pages in: none of {', '.join(PROGRAMS)} is installed")
@@ -31,7 +31,7 @@ def browser():
 
 
 def opened(page, folder):
-    """The elements of a page, as HTML, after its scripts have run."""
+    """Return the elements of a page, as HTML, after its scripts have run."""
     program = [browser(), *FLAGS, f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
     return subprocess.run(
         [*program, page.as_uri()], capture_output=True, text=True, timeout=300, check=True
@@ -39,7 +39,7 @@ def opened(page, folder):
 
 
 def seen_in_frames(pages, ask, folder):
-    """Open many pages at once, and evaluate a JavaScript expression of `page` in each."""
+    """Open many pages and evaluate a JavaScript expression of `page` in each."""
     frame = folder / "frames.html"
     frames = "\n".join(f'<iframe src="{page.as_uri()}"></iframe>' for page in pages)
     frame.write_text(

@@ -1,4 +1,4 @@
-"""Reading the specifications and files of charts."""
+"""Read the specifications and files of charts."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ def of(chart, **kind):
 
 
 def channels(chart, name):
-    """The encodings of a channel, wherever in the specification they are."""
+    """All encodings of a channel in the specification."""
 
     def walk(part):
         if isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""Running the command line in process, and two small files for it."""
+"""Run the command line in process, with two small files for it."""
 
 import json
 
@@ -32,12 +32,12 @@ MAIL = "".join(
 
 
 def call(*words, code=0):
-    """Run a command and return what it printed; the exit code must be this one."""
+    """Run a command and return its output; it must end with the exit code `code`."""
     found = CliRunner().invoke(app, [str(word) for word in words])
     assert found.exit_code == code, found.output
     return found
 
 
 def facts(*words, code=0):
-    """The facts that a command prints."""
+    """Return the JSON output of a command."""
     return json.loads(call(*words, "--json", code=code).stdout)

@@ -1,4 +1,4 @@
-"""The tables that the course prints, and the files they are made of."""
+"""The tables printed by the course, and the files they were computed from."""
 
 # rate, epochs, momentum: train loss, train accuracy, validation loss, validation accuracy
 BINARY = {

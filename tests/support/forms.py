@@ -8,7 +8,7 @@ from separatrix.losses import LOSSES, Loss, OneVsRest
 
 
 class Form(NamedTuple):
-    """A loss with so many classes and so many outputs."""
+    """A loss with a number of classes and a number of outputs."""
 
     loss: Loss
     classes: int

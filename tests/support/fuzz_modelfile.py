@@ -1,4 +1,4 @@
-"""Feed the loader of model files with damaged, foreign and cunning ones.
+"""Load damaged, foreign and malicious model files.
 
 Run by hand for many cases; a few of each kind are part of the tests:
 
@@ -29,8 +29,8 @@ from separatrix.model_files.container import read, write
 from support.saved_models import MODELS, THREE, X, fitted
 
 KINDS = ["bytes"] * 2 + ["content"] * 4 + ["sealed", "noise", "json"]
-SECONDS = 5.0  # of one case: more is a hang
-MEMORY = 4 << 30  # bytes of address space for all
+SECONDS = 5.0  # for one case; more counts as a hang
+MEMORY = 4 << 30  # bytes of address space in all
 
 WORDS = ["", "coef_", "$array", "$float", "inf", "nan", "float64", "int8", "a" * 300, "\x00", "é"]
 ODD_NUMBERS = [0, 1, -1, 2, 3, 4, 255, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.0, 1e308, 5e-324]
@@ -58,7 +58,7 @@ def random_json(rng: random.Random, depth: int = 0) -> object:
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """The bytes of a file with some of them changed, lost or added."""
+    """The bytes of a file with some of them changed, removed or inserted."""
     out = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 5, 50])):
         at = rng.randrange(len(out) + 1)
@@ -77,7 +77,7 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
 
 
 def misled(rng: random.Random, content: dict, arrays: dict) -> tuple[dict, dict]:
-    """A content and its arrays with a few places changed; to be sealed again."""
+    """A content and its arrays with a few changes, to be signed again."""
     content, arrays = copy.deepcopy(content), dict(arrays)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         if rng.randrange(3):
@@ -136,7 +136,7 @@ def _mislead_arrays(rng: random.Random, arrays: dict) -> None:
 
 
 def outcome(path: Path) -> str:
-    """What loading gives: "loaded", or the refusal; any other end is an error."""
+    """Load a file and return "loaded" or the error message; any other outcome is a failure."""
     try:
         model = load_model(path)
     except ValueError as error:
@@ -154,9 +154,9 @@ def outcome(path: Path) -> str:
 
 
 def _go_on(estimator: object) -> None:
-    """Train a model on from where it stood: compiled code gets what was in the file."""
+    """Continue training a loaded model, so that compiled code gets the contents of the file."""
     if getattr(estimator, "_state", None) is not None:
-        with contextlib.suppress(ValueError, TypeError):  # of parameters that make no sense
+        with contextlib.suppress(ValueError, TypeError):  # for parameters that make no sense
             estimator.set_params(epochs=1).partial_fit(X, estimator.classes_[THREE % 2])
 
 
@@ -167,7 +167,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rng = random.Random(options.seed)
-    # In memory where there is such a folder: a million files need not wear a disk.
+    # In a memory file system if there is one, to spare the disk a million files.
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     ends: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=memory) as folder:
@@ -218,7 +218,7 @@ def main() -> None:
 
 
 def _seal(path: Path, content: dict, arrays: dict) -> None:
-    """Write what `write` will take; the rest as a file with nothing in it."""
+    """Write a file with `write`, or an empty file if it refuses."""
     try:
         write(path, content, arrays)
     except ValueError:

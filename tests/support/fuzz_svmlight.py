@@ -48,12 +48,12 @@ PIECES = [
 SENTENCE = re.compile(
     r", line [1-9][0-9]*: [^\n]+\.$"
     r"|^[^\n]+ has no rows\. [^\n]+\.$"
-    r"|^[^\n]+ is compressed and damaged: [^\n]+\.$"  # some begin like a compressed file
+    r"|^[^\n]+ is compressed and damaged: [^\n]+\.$"  # some start like a compressed file
 )
 
 
 def hostile_files():
-    """Pieces of good and bad rows in any order, good files with a few bytes changed, any bytes."""
+    """Valid and invalid pieces of rows in any order, valid files with changes, or random bytes."""
     pieces = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)
     return pieces | st.binary(max_size=100) | st.builds(_damaged, st.integers(0, 2**32 - 1))
 
@@ -63,7 +63,7 @@ def _damaged(seed):
 
 
 def good_file(rng):
-    """A few rows as they should be."""
+    """A few valid rows."""
     lines = []
     for _ in range(rng.integers(1, 6)):
         indices = np.cumsum(rng.integers(1, 5, rng.integers(0, 6)))
@@ -73,7 +73,7 @@ def good_file(rng):
 
 
 def damaged(rng):
-    """A good file with some bytes changed, dropped or put in, or none."""
+    """A valid file with some bytes changed, removed or inserted, or with no change."""
     content = bytearray(good_file(rng))
     for _ in range(rng.integers(0, 4)):
         at = int(rng.integers(0, len(content) + 1))
@@ -90,7 +90,7 @@ def damaged(rng):
 
 
 def anything(rng):
-    """One of the three kinds of hostile files, quickly."""
+    """One of the three kinds of hostile files, generated quickly."""
     match rng.integers(0, 3):
         case 0:
             chosen = rng.integers(0, len(PIECES), rng.integers(0, 30))
@@ -102,13 +102,13 @@ def anything(rng):
 
 
 def outcome(path, content):
-    """Read a file: "data" that scikit-learn agrees with, "sentence", or the error that is none."""
+    """Read a file: "data" if scikit-learn agrees, "sentence" for a clear error, else the error."""
     try:
         found = read_svmlight(path)
     except ValueError as error:
         said = str(error)
         return "sentence" if said.startswith(str(path)) and SENTENCE.search(said) else said
-    X = type(found.X)(found.X, copy=True)  # forgets what the reader said of its order
+    X = type(found.X)(found.X, copy=True)  # drops the flags that the reader set about its order
     X.check_format(full_check=True)
     assert all(np.all(np.diff(row) > 0) for row in np.split(X.indices, X.indptr[1:-1]))
     assert len(found.y) == X.shape[0] <= content.count(b"\n") + 1
@@ -124,7 +124,7 @@ def outcome(path, content):
 
 
 def main(cases, first=0):
-    """Try `cases` files, seeded from `first` on, and say what came of them."""
+    """Try `cases` files with seeds from `first`, and count the outcomes."""
     counts = Counter()
     start = time.perf_counter()
     slowest = 0.0

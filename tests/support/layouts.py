@@ -51,7 +51,7 @@ def unsorted(X: Any) -> Any:
 
 
 def doubled(X: np.ndarray, kind: Any) -> Any:
-    """Every entry as two halves, at two places of the list."""
+    """Store every entry as two halves at two positions."""
     whole = kind(X)
     start = 2 * whole.indptr
     entries = np.repeat(np.arange(len(start) - 1), np.diff(whole.indptr))

@@ -1,4 +1,4 @@
-"""One case for several values of a parameter, where a case costs pytest more than its check."""
+"""Test several values of a parameter in one case, if pytest's overhead exceeds the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a value is plain."""
+"""Check whether a value is plain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimum that scipy finds."""
+"""The optimum found by scipy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from separatrix.objective import Objective
 
 
 def reference(objective: Objective, outputs: int) -> float:
-    """The lowest objective that scipy finds for a single model."""
+    """Return the lowest objective that scipy finds for a single model."""
     d = objective.data.n_features
 
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:

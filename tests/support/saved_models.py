@@ -104,7 +104,7 @@ MODELS = {
 
 @cache
 def fitted(name):
-    """A model of the list, fitted once; not to be changed."""
+    """A model of the list, fitted once. Do not change it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return MODELS[name]()

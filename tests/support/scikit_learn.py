@@ -1,4 +1,4 @@
-"""What differs between the versions of scikit-learn that the tests compare with."""
+"""Differences between the versions of scikit-learn that the tests use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BEFORE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 
 
 def elastic_net(l1_ratio: float) -> dict[str, Any]:
-    """The parameters of scikit-learn's LogisticRegression for this share of L1."""
+    """The parameters of scikit-learn's LogisticRegression for this L1 ratio."""
     if l1_ratio == 0.0:
         return {}
     return {"l1_ratio": l1_ratio} | ({"penalty": "elasticnet"} if BEFORE_1_8 else {})

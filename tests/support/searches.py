@@ -1,4 +1,4 @@
-"""Searches by scikit-learn and by this library, compared."""
+"""Compare searches by scikit-learn and by this library."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
@@ -9,14 +9,14 @@ from separatrix import (
 
 
 def assert_same_search(ours, plain, atol=1e-6):
-    """The same table, in the same order, and the same choice."""
+    """Require the same table, in the same order, and the same choice."""
     assert list(ours.cv_results_) == list(plain.cv_results_)
     for name, column in plain.cv_results_.items():
         if "_time" in name or name == "params":
             continue
         if name.startswith("param_"):
             assert ours.cv_results_[name].tolist() == column.tolist()
-        elif not name.startswith("rank_"):  # a rank may turn on the last digit
+        elif not name.startswith("rank_"):  # a rank may depend on the last digit
             np.testing.assert_allclose(ours.cv_results_[name], column, atol=atol, err_msg=name)
     assert ours.best_index_ == plain.best_index_
 

@@ -7,7 +7,7 @@ STRENGTHS = [0.03, 0.3, 3.0]
 
 
 def make_data(n=150, d=5, n_classes=2, seed=0):
-    """Features on different scales and far from 0, and classes that overlap."""
+    """Features on different scales and far from 0, and overlapping classes."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     y = (X[:, :n_classes] + rng.standard_normal((n, n_classes))).argmax(axis=1)

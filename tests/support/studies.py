@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from separatrix import GradientDescentClassifier, Study
 from separatrix.study import Store, read_facts
 
-# Processes that begin with everything imported, so that they are at work at once.
+# Processes that start with all imports done, so that they begin to work immediately.
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["separatrix.study", "sklearn.datasets", "scipy.stats"])
 
@@ -49,7 +49,7 @@ def without_seconds(rows):
 
 
 def assert_same(a, b):
-    """Two studies are equal bit for bit, times apart."""
+    """Require that two studies are equal bit for bit, except for times."""
     assert without_seconds(a.table()) == without_seconds(b.table())
     assert a.verdict == b.verdict
     assert a.histories.keys() == b.histories.keys()
@@ -69,12 +69,12 @@ def run_in_process(target, *arguments):
 
 
 def make(store, every=0.01):
-    """Make the study, or go on with it."""
+    """Start the study or resume it."""
     study_of(store).run(*iris(), resume=True, every=every)
 
 
 def two_classes(noise=0.3, n=200, seed=0):
-    """Rows of two classes that overlap the more, the more noise there is."""
+    """Rows of two classes that overlap more with more noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] + noise * rng.standard_normal(n) > 0).astype(int)

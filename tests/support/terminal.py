@@ -1,4 +1,4 @@
-"""Running the program in a real terminal."""
+"""Run the program in a real terminal."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-# Many commands in one process, each as if it were the only one: starting takes the longest.
+# Many commands in one process, each as if it were the only one: starting a process is slow.
 MANY = """
 import json, sys
 from separatrix.cli import main
@@ -45,7 +45,7 @@ print("codes", json.dumps(codes))
 
 
 def run_many(commands, folder, **variables):
-    """What each of many commands shows in a terminal, and its exit code."""
+    """Return what each of many commands shows in a terminal, and its exit code."""
     words = ["-c", MANY, json.dumps(commands)]
     shown, code = run(words, folder, program=sys.executable, **variables)
     assert code == 0, shown[-2000:]
@@ -53,7 +53,7 @@ def run_many(commands, folder, **variables):
 
 
 def split_many(shown, commands):
-    """The parts of the output of `MANY`, each with the code of its command."""
+    """Split the output of `MANY` by command, each with its exit code."""
     *parts, last = re.split(r"\r?\n<<end of \d+>>\r?\n", shown)
     codes = json.loads(last.partition("codes ")[2])
     assert len(parts) == len(codes) == len(commands)

@@ -8,7 +8,7 @@ from separatrix.losses import Loss
 
 
 class Uncompiled:
-    """A user's own loss: one of the list, seen through the protocol alone."""
+    """A custom loss: one of the list, used only through the protocol."""
 
     def __init__(self, loss: Loss) -> None:
         self._loss = loss

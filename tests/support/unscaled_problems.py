@@ -1,4 +1,4 @@
-"""A family of problems in units that were never adjusted, as people bring them.
+"""A family of unscaled problems, like the data that users have.
 
 Each problem is a small matrix of one of four kinds, with labels, a loss and a penalty. They are
 drawn from a seed, so that a new seed gives problems that nobody has tuned anything to.
@@ -34,7 +34,7 @@ class Problem:
 
 
 def draw_problems(count: int, seed: int, largest: int = 400) -> Iterator[Problem]:
-    """Draw `count` problems; kinds, losses and strengths take turns, so that all of them meet.
+    """Draw `count` problems, cycling through kinds, losses and strengths in all combinations.
 
     >>> [str(problem) for problem in draw_problems(1, seed=0)]
     ['outlier rows, 261 x 359, 2 classes, logistic, C=0.01']
@@ -68,7 +68,7 @@ def _draw_rows(
 
 
 def _draw_text(n: int, d: int, y: np.ndarray, rng: np.random.Generator) -> Any:
-    """Rows of a few words, each of length 1, and beside them up to three columns of numbers."""
+    """Rows of a few words, each of norm 1, plus up to three columns of numbers."""
     numbers = int(rng.integers(1, 4))
     words = max(d - numbers, 20)
     often = 1.0 / np.arange(1, words + 1)

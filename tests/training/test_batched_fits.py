@@ -1,4 +1,4 @@
-"""Fits in a batch have the bits of fits alone, and share their passes over X."""
+"""Fits in a batch have the same bits as single fits, and share passes over X."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flat_rows(form: Form, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def estimator(form: Form, **parameters: Any) -> GradientDescentClassifier:
-    """A classifier of this form; one-vs-rest is asked for by its base."""
+    """A classifier of this form; one-vs-rest is requested by its base loss."""
     loss: Any = getattr(form.loss, "base", form.loss)
     defaults = {"learning_rate": 0.05, "epochs": 12, "l2": 0.01}
     multiclass = "ovr" if hasattr(form.loss, "base") else "auto"
@@ -221,7 +221,7 @@ def test_one_vs_rest_reads_as_many_rows_as_one_binary_model() -> None:
 def test_an_epoch_reads_every_row_once_and_a_mini_batch_epoch_twice(
     copies: int, batch_size: int | None, times: int
 ) -> None:
-    """Mini-batches look where the models stand after the epoch: that is the second time."""
+    """Mini-batches evaluate the models after the epoch, which is the second pass."""
     form = Form(LOSSES["softmax"], 3, 3)
     X, y, _ = flat_rows(form)
     many = [estimator(form, batch_size=batch_size, l2=0.01 * k) for k in range(copies)]

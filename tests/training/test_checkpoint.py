@@ -1,4 +1,4 @@
-"""A fit resumed from a checkpoint has the bits of a fit that never stopped."""
+"""A fit resumed from a checkpoint has the same bits as an uninterrupted fit."""
 
 import io
 import re
@@ -151,7 +151,7 @@ def test_the_checkpoint_of_another_run_is_refused(checkpoint, changes, words):
         run(*a_run(**changes), resume=checkpoint)
 
 
-def test_arrays_that_are_no_checkpoint_are_refused(checkpoint):
+def test_arrays_that_are_not_a_checkpoint_are_refused(checkpoint):
     del (arrays := dict(checkpoint))["fingerprint"]
     with pytest.raises(ValueError, match="no fingerprint"):
         run(*a_run(), resume=arrays)
@@ -173,7 +173,7 @@ def test_a_state_that_was_not_kept_cannot_be_resumed():
         run(solver, objective, start, stop, keep_state=True, resume=taken[2])
 
 
-def test_a_diverged_run_leaves_no_state_to_go_on_from():
+def test_a_diverged_run_keeps_no_state_to_continue_from():
     objective = Objective(Dataset.of(X, Y), LOSSES["squared"], ElasticNet(0.0, 0.0))
     solver = Gradient(np.array([0.1, 30.0]), np.zeros(2), np.zeros(2))
     stop = Stop(epochs=((30,), (30,)))
@@ -182,7 +182,7 @@ def test_a_diverged_run_leaves_no_state_to_go_on_from():
     assert [row[0].state is None for row in found] == [False, True]
 
 
-def test_a_checkpoint_is_not_changed_by_the_run_that_goes_on():
+def test_a_checkpoint_is_not_changed_when_the_run_continues():
     objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
     solver = Gradient(np.array([0.3]), np.array([0.9]), np.zeros(1))
     taken = []

@@ -1,4 +1,4 @@
-"""Checkpoints that are damaged or of another version are refused with a sentence."""
+"""Checkpoints that are damaged or of another version are refused with a clear message."""
 
 import json
 
@@ -59,7 +59,7 @@ def with_values(checkpoint, change):
         ),
     ],
 )
-def test_a_damaged_checkpoint_is_refused_by_the_part_that_is_wrong(checkpoint, change, sentence):
+def test_the_error_about_a_damaged_checkpoint_names_the_wrong_part(checkpoint, change, sentence):
     with pytest.raises(ValueError, match=r"Start again without resume\.$") as error:
         a_run(resume=change(checkpoint))
     assert sentence in str(error.value)

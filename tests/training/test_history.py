@@ -1,4 +1,4 @@
-"""What the history of a fit holds."""
+"""The history of a fit."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from support.training import X_VAL, Y_VAL, X, Y
 
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize("rule", RULES)
-def test_history_holds_the_state_after_every_epoch(rule, batch_size):
+def test_history_records_the_state_after_every_epoch(rule, batch_size):
     options = {"rule": rule, "momentum": 0.5, "l1": 0.01, "l2": 0.1, "batch_size": batch_size}
     options |= {"learning_rate": 0.2}
     history = GradientDescentClassifier(epochs=4, **options).fit(X, Y, None, X_VAL, Y_VAL).history_
@@ -35,7 +35,7 @@ def test_history_holds_the_state_after_every_epoch(rule, batch_size):
         assert np.isfinite(b).all()
 
 
-def test_history_has_one_value_an_epoch_and_rising_seconds():
+def test_history_has_one_value_per_epoch_and_increasing_seconds():
     history = GradientDescentClassifier(epochs=30).fit(X, Y).history_
     assert list(history) == list(FIELDS)
     assert all(len(history[name]) == 30 for name in FIELDS)
@@ -53,7 +53,7 @@ def test_history_becomes_a_frame_indexed_by_epoch():
     assert frame.index.name == "epoch"
 
 
-def test_a_history_longer_than_the_first_allocation_is_whole():
+def test_a_history_longer_than_the_first_allocation_is_complete():
     long = GradientDescentClassifier(epochs=2500, learning_rate=1e-4).fit(X, Y)
     assert np.isfinite(long.history_["train_loss"]).all()
     assert long.history_.epochs == 2500
@@ -61,7 +61,7 @@ def test_a_history_longer_than_the_first_allocation_is_whole():
     np.testing.assert_array_equal(long.history_["objective"][:1500], short.history_["objective"])
 
 
-def test_recording_costs_no_pass_of_its_own():
+def test_recording_costs_no_extra_pass():
     def passes(epochs):
         before = np.array(rows_read())
         GradientDescentClassifier(epochs=epochs, gradient_tol=0.0).fit(X, Y)

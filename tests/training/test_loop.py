@@ -1,4 +1,4 @@
-"""The training loop: models of a batch keep to themselves; callbacks and interruptions."""
+"""The training loop: independent models, callbacks and interruptions."""
 
 from functools import partial
 
@@ -40,7 +40,7 @@ def test_runs_that_differ_only_in_epochs_are_one_run(rule):
     for one, other in zip(together, separate):
         assert_same_run(one, other)
     assert_same_run(together[2], longest)
-    # One certificate for all is the only thing besides the longest run.
+    # Besides the longest run there is only one pass for all certificates.
     assert (read <= alone + 2 * len(Y)).all()
 
 
@@ -58,7 +58,7 @@ def test_runs_read_off_keep_their_own_best_weights(patience_rule):
     assert {model.stop_reason_ for model in together} == {"epochs", "patience"}
 
 
-def test_models_that_stop_leave_the_batch_and_the_others_keep_their_bits():
+def test_models_that_stop_leave_the_batch_without_changing_the_others():
     X, y = make_data(200, n_classes=2)
 
     def make():
@@ -92,7 +92,7 @@ def test_a_batch_reads_the_rows_as_often_as_one_model(rule):
     np.testing.assert_array_equal(passes(np.geomspace(1e-3, 1e-2, 12)), passes([1e-3]))
 
 
-def test_callbacks_see_every_epoch():
+def test_callbacks_are_called_after_every_epoch():
     seen = []
     model = GradientDescentClassifier(epochs=5)
     fit_many([model], X, Y, on_progress=seen.append)
@@ -130,11 +130,11 @@ def test_the_model_given_is_not_changed(name):
     assert start.b == 0.5
 
 
-# Ending a run from outside
+# Interrupting a run
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "coordinate", "dual"])
-def test_a_callback_sees_the_gap_that_every_epoch_has_proven(solver):
+def test_a_callback_receives_the_gap_proven_in_every_epoch(solver):
     gaps = []
     model = LogisticRegression(tol=1e-9, solver=solver, C=0.1)
     fit_many([model], X, Y, on_progress=lambda p: gaps.append(float(p.gap[0])))
@@ -143,7 +143,7 @@ def test_a_callback_sees_the_gap_that_every_epoch_has_proven(solver):
     assert all(gap > 1e-9 for gap in gaps[:-1])
 
 
-def test_without_a_tolerance_no_gap_is_looked_for():
+def test_without_a_tolerance_no_gap_is_computed():
     gaps = []
     fit_many(
         [GradientDescentClassifier(epochs=3)], X, Y, on_progress=lambda p: gaps.append(p.gap[0])
@@ -151,7 +151,7 @@ def test_without_a_tolerance_no_gap_is_looked_for():
     assert np.isnan(gaps).all()
 
 
-def test_an_interrupted_run_keeps_every_model_as_it_stands():
+def test_an_interrupted_run_keeps_the_current_weights():
     def interrupt(progress):
         if progress.epoch == 7:
             raise Interrupted
@@ -170,7 +170,7 @@ def test_an_interrupted_run_keeps_every_model_as_it_stands():
         assert model.n_iter_ == epochs
 
 
-def test_an_interrupted_optimiser_says_so_and_what_it_has_proven():
+def test_an_interrupted_optimiser_reports_the_interruption_and_its_gap():
     def interrupt(progress):
         raise Interrupted
 

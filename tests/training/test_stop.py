@@ -1,4 +1,4 @@
-"""When a fit stops: epochs, tolerances, time, patience; which weights it keeps."""
+"""When a fit stops (epochs, tolerances, time, patience), and which weights it keeps."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_time_limit_stops_a_run():
 
 
 def scripted(scores, **options):
-    """A run whose validation losses (and minus its accuracies) are the given scores."""
+    """A run whose validation losses (and negative accuracies) are the given scores."""
 
     class Script:
         def __init__(self):
@@ -82,13 +82,13 @@ def scripted(scores, **options):
 @pytest.mark.parametrize(
     ("rule", "patience", "scores", "epochs", "best"),
     [
-        # no improvement over the best, P times running
+        # no improvement over the best, P times in a row
         ("best", 1, [3, 2, 4, 1], 3, 2),
         ("best", 2, [3, 2, 4, 1, 5, 6], 6, 4),
         ("best", 2, [3, 2, 2, 2], 4, 2),
         ("best", 3, [5, 6, 5.5, 5.2, 5.1], 4, 1),
         ("best", 0, [3, 2, 4], 3, 2),  # the same as 1
-        # risen more than P times running: falls, even above the best, begin anew
+        # more than P rises in a row; any fall, even above the best, restarts the count
         ("consecutive", 0, [3, 2, 4, 1], 3, 2),
         ("consecutive", 1, [3, 2, 4, 1, 2, 3], 6, 4),
         ("consecutive", 2, [1, 2, 3, 2.5, 3, 4, 5], 7, 1),
@@ -138,7 +138,7 @@ def test_patience_restores_the_best_weights_at_the_last_epoch_too():
     assert model.best_epoch_ == 1 + np.argmin(model.history_["val_loss"]) < 400
 
 
-def test_a_validation_set_without_patience_only_watches():
+def test_a_validation_set_without_patience_does_not_stop_a_run():
     model = GradientDescentClassifier(learning_rate=1.0, momentum=0.9).fit(X, Y, None, X_VAL, Y_VAL)
     blind = GradientDescentClassifier(learning_rate=1.0, momentum=0.9).fit(X, Y)
     assert bits(model) == bits(blind)
@@ -147,8 +147,8 @@ def test_a_validation_set_without_patience_only_watches():
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e7, 1e8])
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
-def test_without_a_penalty_nothing_is_called_converged_that_is_not(offset, solver):
-    """A shift of the features changes nothing but the digits that are left of them."""
+def test_without_a_penalty_only_converged_runs_are_reported_as_converged(offset, solver):
+    """A shift of the features only reduces their remaining digits."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     y = (X @ [1.0, 2.0, -1.0] + rng.logistic(size=200) > 0).astype(int)
@@ -166,8 +166,8 @@ def test_a_start_at_the_optimum_without_a_penalty_has_converged():
     assert (model.stop_reason_, model.n_iter_) == ("tol", 1)
 
 
-def test_when_a_model_without_a_penalty_ends_does_not_depend_on_those_beside_it():
-    """Its features are standardised by its own rows; what it leaves out may be anything."""
+def test_the_end_of_a_model_without_a_penalty_does_not_depend_on_other_models():
+    """The gradient is scaled by the model's own rows; rows without weight may have any values."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 3)) + np.array([0.0, 50.0, -9.0])
     y = (X[:, 0] + rng.logistic(size=60) > 0).astype(int)

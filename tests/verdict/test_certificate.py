@@ -1,4 +1,4 @@
-"""A certificate never claims more than is true, and closes at the optimum."""
+"""A certificate never claims more than is true, and its gap closes at the optimum."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from separatrix.verdict.certificate import certify, dual_values
 from support.forms import BINARY, CONVEX, FORMS, MULTICLASS, Form
 
 N, D, B = 14, 4, 4
-# One model each: L1, L2, elastic net, and an elastic net that is hardly there.
+# One model each: L1, L2, elastic net, and a very weak elastic net.
 L1, L2 = [0.1, 0.0, 0.05, 1e-3], [0.0, 0.2, 0.1, 1e-3]
 FACTORS: list[Callable[[np.random.Generator], np.ndarray | None]] = [
     lambda rng: None,
@@ -41,7 +41,7 @@ seeds = st.integers(0, 2**32 - 1)
 def draw_objective(
     form: Form, rng: np.random.Generator, *, bias: bool = True, spread: float = 1.0
 ) -> Objective:
-    """Random rows, targets and weights (some zero), each of them shared or not."""
+    """Random rows, labels and weights (some zero), shared between models or not."""
     y_shape, s_shape = ((N, B) if rng.random() < 0.5 else N for _ in range(2))
     y = rng.integers(0, form.classes, y_shape)
     s = rng.exponential(1.0, s_shape) * (rng.random(s_shape) < 0.7)
@@ -114,7 +114,7 @@ def test_the_dual_is_below_the_objective_of_every_model(form: Form, bias: bool, 
         duals = np.maximum(duals, [c.dual for c in found])
     for _ in range(25):
         lowest = np.minimum(lowest, objective.value(draw_model(form, rng, bias=bias)))
-    # The best of some small steps along random directions, from zero.
+    # The best of some small steps along random directions from zero.
     best = Model.zeros(D, B, form.outputs)
     value = objective.value(best)
     for _ in range(60):
@@ -133,7 +133,7 @@ def test_the_dual_is_below_the_objective_of_every_model(form: Form, bias: bool, 
 def test_the_dual_is_below_the_optimum_and_meets_it_there(form: Form, bias: bool) -> None:
     rng = np.random.default_rng(1)
     objective = draw_objective(form, rng, bias=bias)
-    # Every loss meets every penalty, with a bias or without: scipy's optimum takes its time.
+    # Every loss with every penalty, with and without a bias; scipy takes long to solve them.
     for m in [m for m in range(3) if (SMOOTH.index(form) + m + bias) % 2]:
         one = objective.select(np.array([m]))
         model, lowest = optimum(one, form)
@@ -254,7 +254,7 @@ def test_a_fit_that_has_not_converged_has_a_wide_gap() -> None:
     assert gaps[-1] < 1e-6
 
 
-# --- what has no gap ---
+# --- fits without a gap ---
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -365,7 +365,7 @@ def _unit(form: Form, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
 
 
 @convex_form
-def test_huge_rows_without_weight_leave_no_trace(form: Form) -> None:
+def test_huge_rows_without_weight_have_no_effect(form: Form) -> None:
     rng = np.random.default_rng(2)
     X, y, s = rng.standard_normal((N, D)), rng.integers(0, form.classes, N), np.ones(N)
     X[:3], s[:3] = 1e300, 0.0
@@ -391,7 +391,7 @@ def test_one_sample_and_one_class_get_a_certificate(form: Form) -> None:
                 assert math.isfinite(proof.dual)
 
 
-def test_a_certificate_reads_as_a_sentence() -> None:
+def test_a_certificate_prints_objective_and_gap() -> None:
     data = Dataset.of([[1.0], [-1.0]], [1, 0])
     objective = Objective(data, LOSSES["logistic"], ElasticNet(0.0, 1.0))
     text = str(certify(objective, Model.zeros(1, 1, 1))[0])
@@ -401,7 +401,7 @@ def test_a_certificate_reads_as_a_sentence() -> None:
 
 @pytest.mark.parametrize("form", [f for f in CONVEX if f.loss.smooth], ids=str)
 @pytest.mark.parametrize("shift", [0.3, -0.3, -3.0])
-def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> None:
+def test_a_fixed_bias_is_part_of_the_bound(form: Form, shift: float) -> None:
     rng = np.random.default_rng(3)
     X = rng.standard_normal((200, D))
     y = np.where(rng.random(200) < 0.98, form.classes - 1, 0)
@@ -418,14 +418,14 @@ def test_a_bias_that_is_fixed_counts_in_the_bound(form: Form, shift: float) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [1e4, 1e8, 1e12, 1e15, 1e17, 1e100, 1e200])
 def test_the_bound_holds_to_the_last_digits_of_losses_far_below_one(C: float) -> None:
-    """Rows that are right beyond doubt: what their duals cost is far below the rounding of 1."""
+    """Rows with tiny losses: the conjugates of their duals are far below the rounding of 1."""
     model = LogisticRegression(C=C, tol=1e-7).fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
 
     def slope(w: Decimal) -> Decimal:  # of the objective, the boundary being at 3
         return -((1 / (1 + w.exp())) + 2 / (1 + (2 * w).exp())) / 2 + w / (4 * Decimal(C))
 
     with localcontext() as context:
-        context.prec = 260  # a loss is the logarithm of 1 and a number far below it
+        context.prec = 260  # a loss is the logarithm of 1 plus a tiny number
         context.Emin, context.Emax = -(10**6), 10**6
         low, high = Decimal(0), Decimal(10000)
         for _ in range(200):
@@ -440,7 +440,7 @@ def test_the_bound_holds_to_the_last_digits_of_losses_far_below_one(C: float) ->
     assert optimum * (1.0 - 1e-15) <= found.primal <= optimum * (1.0 + 1e-7)
 
 
-def test_a_bound_above_the_objective_is_no_proof_of_a_gap_of_zero() -> None:
+def test_a_bound_above_the_objective_does_not_prove_a_gap_of_zero() -> None:
     found = certify(*_tiny())[0]
     above = found.raised_to(found.primal + 3e-6)
     assert above.gap == pytest.approx(3e-6)
@@ -454,7 +454,7 @@ def _tiny() -> tuple[Objective, Model]:
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e5, 1e6])
-def test_the_certificate_of_float32_data_is_that_of_the_weights_returned(offset: float) -> None:
+def test_the_certificate_of_float32_data_is_for_the_returned_weights(offset: float) -> None:
     rng = np.random.default_rng(0)
     X = (offset + 10.0 * rng.standard_normal((300, 3))).astype(np.float32)
     wide = X.astype(np.float64)

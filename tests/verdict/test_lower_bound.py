@@ -1,4 +1,4 @@
-"""The bound that costs no pass: never above the optimum, and close to it at the optimum."""
+"""The lower bound from an evaluation is never above the optimum, and close to it there."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_there_is_no_lower_bound_without_a_penalty_or_a_convex_loss_or_in_float3
         ("logistic", 0.0, np.float64),
         ("sigmoid_mse", 1.0, np.float64),
         ("logistic", 1.0, np.float32),
-        ("squared", 1.0, np.float64),  # its duals are no flows, and the bias is free
+        ("squared", 1.0, np.float64),  # its duals are not flows, and the bias is free
     ):
         objective = Objective(data, LOSSES[name], ElasticNet(0.0, penalty))
         own = model.astype(dtype)
@@ -132,8 +132,8 @@ def test_a_class_without_weight_makes_the_lower_bound_void() -> None:
 
 
 @pytest.mark.parametrize("form", [f for f in FLOWING if f.loss.name[:5] != "perce"], ids=str)
-def test_what_a_fixed_bias_cannot_reach_is_no_bound_for_a_free_one(form: Form) -> None:
-    """Where the fixed bias has its optimum, the duals prove it, but they are not balanced."""
+def test_the_bound_of_a_fixed_bias_does_not_hold_for_a_free_one(form: Form) -> None:
+    """At the optimum with a fixed bias the duals prove it, but they are not balanced."""
     fixed = draw(form, "l2", "fixed", seed=6)
     block = next(fixed.data.blocks())
     y = np.minimum(np.arange(30) // 12, form.classes - 1)  # unequal classes

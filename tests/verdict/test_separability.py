@@ -1,4 +1,4 @@
-"""Separable data is proven to be so, by a direction that holds in exact arithmetic."""
+"""Separable data is detected, with a direction that separates in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CROSS_CLASS = np.array([0, 0, 1, 1])
 
 
 def margins(objective: Objective, direction: Model, m: int) -> list[list[Fraction]]:
-    """How far the true class leads every other along a direction, of the rows that count."""
+    """The margins of the true class over every other along a direction, for rows with weight."""
     out = []
     one_vs_rest = isinstance(objective.loss, OneVsRest)
     for block in objective.data.blocks():
@@ -58,7 +58,7 @@ def margins(objective: Objective, direction: Model, m: int) -> list[list[Fractio
 
 
 def endless_of(objective: Objective, model: Model) -> list[bool]:
-    """Which models have a separating direction; each direction is checked in fractions."""
+    """Which models have a separating direction; each direction is checked in exact fractions."""
     found = separating_directions(objective, model)
     for m, direction in enumerate(found):
         if direction is not None:
@@ -72,7 +72,7 @@ def endless_of(objective: Objective, model: Model) -> list[bool]:
 def endless(
     X: Any, y: Any, s: Any = None, loss: str = "logistic", bias: bool = True, l2: float = 0.0
 ) -> list[bool]:
-    """What is said of zero weights, which separate nothing themselves."""
+    """The result for zero weights, which separate nothing themselves."""
     data = Dataset.of(X, y, s)
     form = LOSSES[loss]
     objective = Objective(data, form, ElasticNet(0.0, l2), bias=bias)
@@ -100,7 +100,7 @@ def test_only_rows_with_weight_need_to_be_separated() -> None:
     assert endless(CROSS, CROSS_CLASS, s)[:2] == [False, True]
 
 
-def test_a_plane_through_the_origin_may_not_be_enough() -> None:
+def test_a_hyperplane_through_the_origin_may_not_be_enough() -> None:
     X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     assert endless(X, y) == [True]
     assert endless(X, y, bias=False) == [False]
@@ -113,7 +113,7 @@ def test_a_penalty_or_another_loss_has_a_finite_optimum() -> None:
         assert endless(TUMOURS, MALIGNANT, loss=form.loss.name) == [expected]
 
 
-def test_three_classes_are_separable_when_each_leads_somewhere() -> None:
+def test_three_classes_are_separable_if_each_has_the_highest_score_on_its_rows() -> None:
     centres = np.array([[0.0, 5.0], [-4.0, -3.0], [4.0, -3.0]])
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 10)
@@ -122,13 +122,13 @@ def test_three_classes_are_separable_when_each_leads_somewhere() -> None:
         assert endless(X, y, loss=loss) == [True]
         mixed = y.copy()
         mixed[0], mixed[10] = 1, 0
-        assert endless(X, mixed, loss=loss) == [True]  # the third class is still apart
+        assert endless(X, mixed, loss=loss) == [True]  # the third class is still separated
         mixed[11], mixed[20] = 2, 1
         mixed[1], mixed[21] = 2, 0
         assert endless(X, mixed, loss=loss) == [False]
 
 
-def test_weights_that_separate_are_the_proof_for_their_own_model_and_data_of_any_size() -> None:
+def test_separating_weights_prove_separability_for_their_model_with_data_of_any_size() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 6))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -145,7 +145,7 @@ def test_weights_that_separate_are_the_proof_for_their_own_model_and_data_of_any
     assert endless_of(objective, model) == [False, True, False]
 
 
-def test_one_class_apart_from_the_rest_is_enough_for_one_vs_rest() -> None:
+def test_one_separated_class_is_enough_for_one_vs_rest() -> None:
     X, y = np.array([[0.0], [0.1], [0.2], [5.0]]), np.array([0, 1, 0, 2])
     for rows, expected in ((slice(None), True), (slice(3), True), ([0, 1, 2, 1, 1], False)):
         labels = np.array([0, 1, 0, 0, 2]) if expected is False else y[rows]
@@ -158,7 +158,7 @@ def test_one_class_apart_from_the_rest_is_enough_for_one_vs_rest() -> None:
     model.W[0, 0], model.b[0, 2] = 1.0, -2.0
     (direction,) = separating_directions(objective, model)
     assert direction is not None
-    assert direction.W[0, 0].tolist() == [0.0, 0.0, 1.0]  # the plane that separates, alone
+    assert direction.W[0, 0].tolist() == [0.0, 0.0, 1.0]  # only the hyperplane that separates
 
 
 def test_data_in_blocks_is_separated_by_the_model_itself() -> None:
@@ -188,9 +188,7 @@ def test_rows_of_a_single_class_are_separable() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "softmax_reference"])
-def test_a_category_that_only_one_class_has_is_enough_whatever_the_size(
-    loss: str, kind: str
-) -> None:
+def test_a_category_of_only_one_class_is_enough_for_data_of_any_size(loss: str, kind: str) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((2600, 9)), np.zeros(2600)])
     y = rng.integers(0, 2, 2600)
@@ -210,13 +208,13 @@ def test_an_empty_cell_of_a_table_is_enough() -> None:
     y = np.array([0, 1, 0, 1, 0, 1, 1, 1])
     with_product = np.column_stack([X, X[:, 0] * X[:, 1]])
     assert endless(with_product, y) == [True]
-    assert endless(X, y) == [False]  # without the product no plane has that cell alone
+    assert endless(X, y) == [False]  # without the product no hyperplane isolates that cell
     corner = X[[0, 2, 3, 4, 5, 6]], np.array([0, 0, 1, 0, 1, 1])
     assert endless(*corner) == [True]
     assert endless(*corner, loss="softmax") == [True]
 
 
-def test_what_overlaps_by_less_than_a_linear_programme_sees_is_not_separable() -> None:
+def test_an_overlap_below_the_tolerance_of_a_linear_programme_is_not_separable() -> None:
     X, y = np.array([[0.0], [1.0 + 2.0**-40], [1.0], [3.0]]), np.array([0, 0, 1, 1])
     assert endless(X, y) == [False]
     assert endless(np.minimum(X, [[9.0], [1.0], [9.0], [9.0]]), y) == [True]
@@ -228,7 +226,7 @@ def test_what_overlaps_by_less_than_a_linear_programme_sees_is_not_separable() -
              max_size=12),
     st.booleans(),
 )  # fmt: skip
-def test_a_direction_is_found_and_holds_exactly_wherever_there_is_one(
+def test_every_separating_direction_is_found_and_holds_exactly(
     rows: list[tuple[int, int, int]], bias: bool
 ) -> None:
     table = np.array(rows, float)
@@ -249,7 +247,7 @@ def test_a_direction_is_found_and_holds_exactly_wherever_there_is_one(
     st.booleans(),
     st.floats(0.1, 4.0),
 )
-def test_a_small_gradient_proves_an_optimum_only_where_there_is_one(
+def test_a_small_gradient_proves_an_optimum_only_if_there_is_one(
     seed: int, loss: str, bias: bool, shift: float
 ) -> None:
     rng = np.random.default_rng(seed)

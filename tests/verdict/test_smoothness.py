@@ -165,7 +165,7 @@ def test_the_bound_is_never_below_the_largest_eigenvalue(seed: int) -> None:
 
 @pytest.mark.parametrize("measure", [smoothness, local_curvature])
 def test_the_curvature_of_a_model_does_not_depend_on_its_neighbours(measure: Any) -> None:
-    # The spectrum of the second model is settled by the 4th step, that of the others later.
+    # The second model converges in the 4th step, the others later.
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((80, 40)), rng.integers(0, 2, 80)
     s = np.stack([np.ones(80), np.arange(80) < 2, rng.exponential(1.0, 80)], axis=1)
