@@ -1,4 +1,4 @@
-"""When a fit counts as diverged, and which weights it keeps then."""
+"""When a fit counts as diverged, and which weights it keeps."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_a_run_that_is_not_finite_has_diverged_and_keeps_sane_weights():
     assert [d.kind for d in model.diagnoses_].count("diverged") == 1
 
 
-def test_an_objective_far_above_its_start_has_diverged_although_it_is_finite():
+def test_a_finite_objective_far_above_its_start_has_diverged():
     model = GradientDescentClassifier("hinge", learning_rate=1e4, l2=1e-4, epochs=500)
     model.fit(X, (Y > 0).astype(int))
     objective = model.history_["objective"]
@@ -49,7 +49,7 @@ def test_an_objective_far_above_its_start_at_the_end_has_diverged(epochs):
     assert (model.stop_reason_, model.n_iter_) == ("diverged", epochs)
 
 
-def test_the_last_sane_weights_are_those_of_the_epoch_before():
+def test_the_last_sane_weights_are_from_the_previous_epoch():
     # Momentum lets the objective fall for some epochs before it explodes.
     options = {"loss": "squared", "rule": "momentum", "momentum": 0.9, "l2": 0.0}
     Xb = np.column_stack([X, np.ones(len(Y))])
@@ -67,7 +67,7 @@ def test_the_last_sane_weights_are_those_of_the_epoch_before():
     assert model.history_["objective"][kept - 1] <= 10 * start
 
 
-def test_a_model_that_diverges_does_not_disturb_its_neighbours():
+def test_a_model_that_diverges_does_not_affect_other_models():
     def make():
         return [
             GradientDescentClassifier("squared", learning_rate=r, epochs=300)
@@ -114,7 +114,7 @@ SPIKES = [1, *[11] * 9, 1, *[11] * 9, 1, 1]
     ("values", "reason", "epochs", "kept"),
     [
         ([1, *[10] * 20], "epochs", 20, 20),  # not above 10 times the start
-        (SPIKES, "epochs", 21, 21),  # far above, but never 10 epochs running
+        (SPIKES, "epochs", 21, 21),  # far above, but never for 10 epochs in a row
         ([1, 2, *[11] * 20], "diverged", 11, 1),
         ([1, 2, 3, 11], "diverged", 3, 2),  # far above at the end
         ([1, 2, np.nan, 1, 1], "diverged", 2, 1),
@@ -133,7 +133,7 @@ def test_divergence_is_ten_times_the_start_for_ten_epochs_or_at_the_end(
     np.testing.assert_array_equal(found.model.W, np.full((3, 1, 3), float(kept)))
     told = [d.message for d in found.diagnoses if d.kind == "diverged"]
     assert len(told) == (reason == "diverged")
-    assert all(f"too high since epoch {kept + 1}." in message for message in told)
+    assert all(f"too high since epoch {kept + 1})" in message for message in told)
 
 
 def test_a_rule_that_does_not_descend_diverges_only_to_infinity():
@@ -146,7 +146,7 @@ def test_a_rule_that_does_not_descend_diverges_only_to_infinity():
 
 def test_the_perceptron_does_not_diverge():
     rng = np.random.default_rng(0)
-    for _ in range(20):  # in some the first epoch happens to end near a loss of 0
+    for _ in range(20):  # sometimes the first epoch ends near a loss of 0
         A = rng.normal(size=(30, 1))
         y = (A[:, 0] + 0.5 * rng.normal(size=30) > 0).astype(int)
         assert Perceptron(epochs=60).fit(A, y).stop_reason_ != "diverged"

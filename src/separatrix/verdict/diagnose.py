@@ -1,9 +1,10 @@
-"""Which findings are looked for in a fit: what is wrong, why, and what to do, in words."""
+"""Diagnose fits: what went wrong, why, and what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.verdict.data_checks import (
@@ -26,14 +27,23 @@ from separatrix.verdict.trace import Trace
 
 
 def diagnose(
-    objective: Objective, models: Sequence[Model], traces: list[Trace], *, whole: bool = True
+    objective: Objective,
+    models: Sequence[Model],
+    traces: list[Trace],
+    *,
+    start: Callable[[Array], Model] | None = None,
+    whole: bool = True,
 ) -> list[list[Diagnosis]]:
-    """Diagnose the models of a batch, one by one, sharing the passes over the data between them.
+    """Diagnose the models of a batch; they share passes over the data.
 
-    With `whole` False the rows are only a part of the data, and nothing is said of its classes.
+    Parameters
+    ----------
+    objective, models, traces : the kept weights of each model, and how its run went
+    start : called with numbers of models, returns their weights before the first epoch
+    whole : False if the rows are only part of the data, which says nothing about its classes
     """
     B = len(traces)
-    limits = RateLimits(objective, models, traces)
+    limits = RateLimits(objective, start, models, traces)
     nothing: list[Diagnosis | None] = [None] * B
     separable = check_separable(objective, models) if whole else nothing
     rare = check_rows(objective.data, B, check_rare_class) if whole else nothing

@@ -1,4 +1,4 @@
-"""One finding about a fit: what was seen and why, and what to do."""
+"""A finding about a fit, with its cause and a remedy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding: its `kind`, what was seen and why (`message`), and what to do (`remedy`).
+    """A finding: its `kind`, what happened and why (`message`), and what to do (`remedy`).
 
-    `direction` is the proof of a "separable": weights and biases, shaped like coef_ and intercept_,
-    along which no row's loss rises and some fall for ever.
+    `direction` is the proof of a "separable" finding: weights and biases, shaped like coef_ and
+    intercept_, along which the loss of no row rises and that of some rows falls without end.
     """
 
     kind: str

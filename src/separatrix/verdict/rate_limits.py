@@ -1,70 +1,100 @@
-"""Learning rates up to which gradient descent is stable, quoted where a run went wrong."""
+"""Learning rates up to which gradient descent is stable, for the runs that went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, Context
 
 import numpy as np
 
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.verdict.smoothness import local_curvature, smoothness
 from separatrix.verdict.trace import StepSize, Trace, find_unfinished
 
+EVERYWHERE = "is stable at all weights (2/L, where L bounds the curvature of the objective)"
+
 
 class RateLimits:
-    """The rates that are safe, computed for the runs that need them quoted."""
+    """The stable learning rates of the runs that need them in a diagnosis.
 
-    def __init__(self, objective: Objective, models: Sequence[Model], traces: list[Trace]) -> None:
+    Attributes
+    ----------
+    L : (B,) smoothness constants: rates below 2/L are stable at all weights; NaN if unknown
+    local : (B,) the larger of the largest eigenvalues of the Hessian at the start and at the kept
+        weights; NaN if unknown
+    at_start : (B,) whether it is that at the start
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Callable[[Array], Model] | None,
+        models: Sequence[Model],
+        traces: list[Trace],
+    ) -> None:
         B = len(traces)
         troubled = np.array(
             [t.stop_reason == "diverged" or t.oscillates() or t.ended_higher() for t in traces]
         )
         slow = np.array([find_unfinished(t) is not None for t in traces])
-        self.L = np.full(B, np.nan)
-        self.local = np.full(B, np.nan)
+        self.L, self.local, self.at_start = (
+            np.full(B, np.nan),
+            np.full(B, np.nan),
+            np.zeros(B, bool),
+        )
         wanted = np.flatnonzero(troubled | slow)
         if len(wanted):
-            theirs = Model.stack([models[m] for m in wanted.tolist()])
-            L = smoothness(objective.select(wanted), theirs)
+            L = smoothness(objective.select(wanted), _stack(models, wanted))
             if L is not None:
                 self.L[wanted] = L
         near = np.flatnonzero(troubled & np.array([t.step_size is not None for t in traces]))
         if len(near):
-            theirs = Model.stack([models[m] for m in near.tolist()])
-            curvature = local_curvature(objective.select(near), theirs)
-            if curvature is not None:
-                self.local[near] = curvature
+            own = objective.select(near)
+            first = local_curvature(own, _stack(models, near) if start is None else start(near))
+            last = local_curvature(own, _stack(models, near))
+            if first is not None and last is not None:
+                self.local[near] = np.fmax(first, last)
+                self.at_start[near] = ~(last > first)
 
-    def words(self, m: int, step_size: StepSize | None) -> str:
-        """The safe rate and the local limit, saying which is which."""
-        parts = []
-        if self.L[m] > 0.0:
-            safe = rounded_down(2.0 / self.L[m])
-            parts.append(f"the safe rate 2/L = {safe}, from the data alone")
-        if step_size is not None and self.local[m] > 0.0:
+    def describe(self, m: int, step_size: StepSize | None) -> str:
+        """Compare the learning rate of a run with its limits, and say which of them it exceeds."""
+        if step_size is None:
+            return ""
+        rate, words = step_size.rate, f"The learning rate was {step_size.rate:.3g}."
+        safe = rounded_down(2.0 / self.L[m]) if self.L[m] > 0.0 else ""
+        if self.local[m] > 0.0:
             limit = step_size.stable_times / self.local[m]
-            parts.append(
-                f"the local limit {step_size.formula} = {limit:.2g}, "
-                "of the Hessian at the weights kept"
+            side = "above" if rate > limit else "below"
+            where = "starting" if self.at_start[m] else "kept"
+            words = (
+                f"The learning rate {rate:.3g} is {side} {limit:.2g}, the stability limit at the "
+                f"{where} weights ({step_size.formula} / the largest eigenvalue of the Hessian "
+                "there)."
             )
-        return ", and ".join(parts)
+        if safe:
+            words += f" A rate of {safe} {EVERYWHERE}."
+        return words
 
     def exceeded(self, m: int, step_size: StepSize) -> bool:
-        """Whether the rate is above the local limit or, where there is none, above 2/L."""
+        """Whether the rate is above the local limit or, if there is none, above 2/L."""
         limit = step_size.stable_times / self.local[m] if self.local[m] > 0.0 else 2.0 / self.L[m]
         return bool(step_size.rate > limit)
 
     def lower(self, m: int, step_size: StepSize | None) -> str:
-        """What to set the rate to; 2/L is no limit for a rule that measures its steps otherwise."""
+        """What to set the learning rate to; 2/L is no limit for adam, which scales its steps."""
         if self.L[m] > 0.0 and step_size is not None:
-            return f"Lower learning_rate to {rounded_down(2.0 / self.L[m])} or less"
-        return "Lower learning_rate, or let it decay with schedule='inverse'"
+            return f"Lower the learning rate to {rounded_down(2.0 / self.L[m])} or less"
+        return "Lower the learning rate, or let it decay (schedule 'inverse')"
+
+
+def _stack(models: Sequence[Model], which: Array) -> Model:
+    return Model.stack([models[m] for m in which.tolist()])
 
 
 def rounded_down(rate: float) -> str:
-    """Two digits of a rate, never above it.
+    """Format a rate with two digits, rounded down.
 
     >>> rounded_down(0.0648)
     '0.064'

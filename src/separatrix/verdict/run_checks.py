@@ -1,4 +1,4 @@
-"""What can be wrong with a run: divergence, oscillation, too few epochs, overfitting."""
+"""Check a run for divergence, oscillation, too few epochs and overfitting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
 
-RISEN = 0.01  # relative rise of the validation loss above its lowest
+RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
+RISEN_OF_START = 0.01  # ... and to its first value: a rise from 1e-5 to 2e-5 is no overfitting
 
 
 def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -19,51 +20,68 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     positive = values[values > 0.0]
     sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
-    seen = f"The objective went from {trace.start:.3g} to {last:.3g}, too high since epoch {since}."
+    seen = (
+        f"The objective rose from {trace.start:.3g} to {last:.3g} (too high since epoch {since})."
+    )
     return Diagnosis(
         "diverged",
-        f"{seen} {_rate_words(trace, limits, m)}".strip(),
-        f"{limits.lower(m, trace.step_size)}. The last sane weights were kept.",
+        f"{seen} {limits.describe(m, trace.step_size)}".strip(),
+        f"{limits.lower(m, trace.step_size)}. The weights from before the divergence were kept.",
     )
 
 
 def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
     if not trace.oscillates():
         return None
+    step_size = trace.step_size
+    exceeded = step_size is None or limits.exceeded(m, step_size)
+    if trace.is_noisy() and not exceeded:
+        return _noisy_steps(trace)
     rose, epochs = trace.rises(), len(trace.history["objective"])
-    seen = f"The training objective rose in {len(rose)} of {epochs} epochs, last in {rose[-1]}"
+    seen = (
+        f"The training objective rose in {len(rose)} of {epochs} epochs (last in epoch {rose[-1]})"
+    )
     values = trace.objective
     if trace.rise_lasts() and values.min() > 0.0:
-        seen += f", and ended {values[-1] / values.min() - 1.0:.2%} above its lowest"
+        seen += f" and ended {values[-1] / values.min() - 1.0:.2%} above its lowest value"
     seen += "."
-    cause, remedy = _rate_words(trace, limits, m), f"{limits.lower(m, trace.step_size)}."
-    step_size = trace.step_size
-    if step_size is not None and not limits.exceeded(m, step_size):
-        if step_size.batch_size is not None:
-            cause += " Mini-batches give noisy gradients, which a constant rate never averages out."
-            remedy = "Let the rate decay (schedule='inverse'), or use larger batches."
-        elif step_size.momentum > 0.0:
-            cause += f" The rate is below the limit: momentum {step_size.momentum:g} overshoots."
-            remedy = "Lower the momentum, or wait: such swings die out."
+    cause, remedy = limits.describe(m, step_size), f"{limits.lower(m, step_size)}."
+    if step_size is not None and not exceeded:
+        if step_size.momentum > 0.0:
+            cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
+            remedy = "Lower the momentum, or train longer: such oscillations die out."
         elif not np.isfinite(limits.L[m]):
-            cause += " The loss has kinks, around which a constant rate always jumps."
-            remedy = "Let the rate decay: schedule='inverse'."
+            cause += " The loss has kinks, and a constant rate keeps jumping across them."
+            remedy = "Let the learning rate decay (schedule 'inverse')."
     return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
+
+
+def _noisy_steps(trace: Trace) -> Diagnosis | None:
+    """Mini-batch noise is no oscillation; it counts if it keeps the run from converging."""
+    if not (trace.still_swings() and trace.rise_lasts()) or find_unfinished(trace) is not None:
+        return None
+    values = trace.objective
+    return Diagnosis(
+        "not_converged",
+        "The gradients of mini-batches are noisy, and a constant rate does not average the noise "
+        f"out. The objective ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}.",
+        "Let the learning rate decay (schedule 'inverse'), or use larger batches.",
+    )
 
 
 def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -> Diagnosis | None:
     if not trace.ended_higher() or trace.oscillates():
         return None
     values = trace.objective
-    seen = f"The objective ended at {values[-1]:.3g}, above its start, {values[0]:.3g}."
+    seen = f"The objective ended at {values[-1]:.3g}, above its starting value {values[0]:.3g}."
     if not convex:
         seen += (
-            " The loss is not convex: where the sigmoid saturates its gradient vanishes, and a "
-            "step that lands there does not come back."
+            " The loss is not convex: its gradient vanishes where the sigmoid saturates, and a "
+            "step that lands there cannot return."
         )
     return Diagnosis(
         "ended_higher",
-        f"{seen} {_rate_words(trace, limits, m)}".strip(),
+        f"{seen} {limits.describe(m, trace.step_size)}".strip(),
         f"{limits.lower(m, trace.step_size)}{'' if convex else ', or use a convex loss'}.",
     )
 
@@ -85,10 +103,11 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     lowest = measured[np.argmin(val[measured])]
     last = measured[-1]
     if trace.kept_epoch == lowest + 1:
-        return None  # its weights were kept: nothing is left to do
-    # The lowest of the last few, so that the upswing of an oscillation is not taken for a rise.
-    late = val[measured[-max(len(measured) // 10, 2) :]].min()
-    if not (late > (1.0 + RISEN) * val[lowest] and train[last] < train[lowest]):
+        return None  # the weights of that epoch were kept
+    # The minimum of the last epochs, so that one upswing of an oscillation does not count.
+    rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
+    counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * val[measured[0]]
+    if not (counts and train[last] < train[lowest]):
         return None
     return Diagnosis(
         "overfitting",
@@ -99,24 +118,19 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     )
 
 
-def _rate_words(trace: Trace, limits: RateLimits, m: int) -> str:
-    if trace.step_size is None:
-        return ""
-    words = limits.words(m, trace.step_size)
-    rate = f"The rate was {trace.step_size.rate:.3g}"
-    return f"{rate}; {words}." if words else f"{rate}."
-
-
 def _go_faster(step_size: StepSize | None, safe: float) -> str:
-    """What to do about a slow run; `safe` is 2/L, or NaN where there is none."""
+    """The remedy for a slow run; `safe` is 2/L, or NaN if there is no such limit."""
     if step_size is None:
-        return "Train for more epochs, or raise learning_rate."
+        return "Train for more epochs, or raise the learning rate."
     if step_size.rate >= safe:
-        return f"Train for more epochs; learning_rate is already above 2/L = {rounded_down(safe)}."
+        return (
+            "Train for more epochs. The learning rate is already above "
+            f"{rounded_down(safe)}, the largest that is stable at all weights."
+        )
     limit = ""
     if step_size.rate < safe:
-        limit = f" (now {step_size.rate:.3g}, safe up to 2/L = {rounded_down(safe)})"
-    return f"Train for more epochs, or raise learning_rate{limit} or momentum."
+        limit = f" (now {step_size.rate:.3g}; up to {rounded_down(safe)} is stable at all weights)"
+    return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 
 
 def _still_mistaken(trace: Trace) -> Diagnosis | None:
@@ -125,8 +139,9 @@ def _still_mistaken(trace: Trace) -> Diagnosis | None:
     right = trace.history["train_accuracy"][-1]
     return Diagnosis(
         "not_converged",
-        f"Every epoch made mistakes; after the last, {right:.1%} of the training rows are right. "
-        "The perceptron's rule ends only if a plane separates the classes.",
-        "Train for more epochs, or use another model, such as logistic regression, which needs no "
-        "such plane.",
+        f"Every epoch made mistakes. After the last one, {right:.1%} of the training rows are "
+        "classified correctly. The perceptron rule converges only if the classes are linearly "
+        "separable.",
+        "Train for more epochs, or use a model for overlapping classes, such as logistic "
+        "regression.",
     )

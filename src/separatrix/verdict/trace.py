@@ -1,4 +1,4 @@
-"""What a run looked like, epoch by epoch: rises, oscillation and how it ended."""
+"""The course of a run, epoch by epoch: rises, oscillation and how it ended."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from separatrix.verdict.certificate import SMALL_GAP, Certificate
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
 DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
 RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises ...
-SEVERAL = 2  # ... and no fewer: one rise that is made good again is no oscillation
+SEVERAL = 2  # ... at least: a single rise that is recovered is no oscillation
 STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
 STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
-CUT_SHORT = ("epochs", "time_limit", "interrupted")  # ends that say nothing about convergence
+CUT_SHORT = ("epochs", "time_limit", "interrupted")  # stop reasons without convergence
 
 
 @dataclass(frozen=True)
 class StepSize:
-    """How fast a run went: its rate and momentum, and the stable rate times the curvature.
+    """The learning rate and momentum of a run, and which rates are stable.
 
-    `formula` is the stable rate in words, lambda_max being the curvature.
+    A rate up to `stable_times` / curvature is stable; `formula` is the formula of `stable_times`.
     """
 
     rate: float
@@ -36,9 +36,9 @@ class StepSize:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a diagnosis looks at: a run's history, objective at the start, end and step size.
+    """The facts of a run for its diagnosis: history, objective at the start, end and step size.
 
-    `descends` is False for a rule that does not follow the objective down.
+    `descends` is False for a rule that does not decrease the objective, such as the perceptron's.
     """
 
     history: Mapping[str, Array]
@@ -51,11 +51,11 @@ class Trace:
 
     @property
     def objective(self) -> Array:
-        """The objective from the start on."""
+        """The objective at the start and after every epoch."""
         return np.concatenate([[self.start], self.history["objective"]])
 
     def rises(self) -> Array:
-        """Epochs, from 1, in which the objective rose by more than rounding."""
+        """Return the epochs, from 1, in which the objective rose by more than rounding."""
         return rises(self.objective) + 1
 
     def ended_higher(self) -> bool:
@@ -68,13 +68,17 @@ class Trace:
         )
 
     def still_swings(self) -> bool:
-        """Whether an oscillating run has not settled."""
+        """Whether the oscillation has not ended."""
         return self.oscillates() and not oscillation_ended(self.history["objective"])
 
-    def oscillates(self) -> bool:
-        """Whether the objective rose in several epochs, a twentieth of all, or rose to stay.
+    def is_noisy(self) -> bool:
+        """Whether its steps are those of mini-batches."""
+        return self.step_size is not None and self.step_size.batch_size is not None
 
-        A run that never came below its start has another name: it ended higher.
+    def oscillates(self) -> bool:
+        """Whether the objective rose in a twentieth of the epochs, or rose and stayed higher.
+
+        A run that never went below its start is not oscillating: it ended higher.
         """
         if not self.descends or self.stop_reason == "diverged" or not len(self.rises()):
             return False
@@ -82,12 +86,12 @@ class Trace:
         return several or (self.rise_lasts() and not self.ended_higher())
 
     def rise_lasts(self) -> bool:
-        """Whether the objective ended above its lowest by more than a converged one still falls."""
+        """Whether the objective ended above its lowest value by more than the tolerance."""
         return _ended_above(self.objective)
 
 
 def rises(objective: Array) -> Array:
-    """Positions in a sequence of objectives after which the next is higher by more than rounding.
+    """Return the positions after which the objective rises by more than rounding.
 
     >>> rises(np.array([3.0, 2.0, 2.5, 2.4])).tolist()
     [1]
@@ -115,8 +119,11 @@ def _ended_above(objective: Array) -> bool:
 
 
 def find_unfinished(trace: Trace) -> str | None:
-    """What says that a run ended before it had converged, if anything does."""
-    if trace.stop_reason not in CUT_SHORT or not trace.descends or trace.still_swings():
+    """Return a sentence if the run ended before it converged, else None."""
+    if trace.stop_reason not in CUT_SHORT or not trace.descends:
+        return None
+    swings = trace.still_swings()
+    if swings and not trace.is_noisy():
         return None
     gap = trace.certificate.relative_gap
     if gap is not None and gap <= SMALL_GAP:
@@ -129,12 +136,12 @@ def find_unfinished(trace: Trace) -> str | None:
     if fall > STILL_FALLING:
         epochs = "epoch" if window == 1 else f"{window} epochs"
         return (
-            f"The objective still fell by {fall:.2%} over the last {epochs}; "
-            f"gradient norm {norms[-1]:.2g}."
+            f"The objective still fell by {fall:.2%} over the last {epochs} "
+            f"(gradient norm {norms[-1]:.2g})."
         )
-    if norms[-1] > STILL_STEEP * norms[0] > 0.0:
+    if norms[-1] > STILL_STEEP * norms[0] > 0.0 and not swings:
         return (
-            f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of what it "
-            "was after the first epoch."
+            f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of that "
+            "after the first epoch."
         )
     return None

@@ -1,4 +1,4 @@
-"""Observations about one run, in sentences: whether it converged, why not, what it still needs."""
+"""Observations about a run, in sentences: whether it converged, why not, what it still needs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 NOT_CONVERGED_KINDS = ("diverged", "not_converged", "oscillating", "ended_higher")
 # Diagnoses of the data or the objective: reported once for all runs.
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
-SLOWEST_DECAY = -0.05  # the fall must shrink at least as this power of the epoch to be extrapolated
+SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
 POINTS = 24
-_UNKNOWN = "How many more epochs it needs cannot be told from its fall so far"
-FEWEST_EPOCHS = 20  # epochs, from which the fall can be extrapolated
-LARGEST_RANGE = 3.0  # the largest useful ratio of the latest to the earliest end
+_UNKNOWN = "The number of epochs it still needs cannot be estimated"
+FEWEST_EPOCHS = 20  # for an extrapolation
+LARGEST_RANGE = 3.0  # largest useful ratio of the two extrapolations
 
 
 def observe_run(
@@ -35,9 +35,9 @@ def observe_run(
     smoothness: float | None,
     needed: tuple[int, int] | None,
 ) -> list[str]:
-    """Sentences about how a run went: converged or not and why, what more it needs, overfitting.
+    """Describe a run: whether it converged, why not, what it still needs, overfitting.
 
-    `needed` are the epochs between which it would be called converged, if that can be told.
+    `needed` is a range of epochs in which it would converge, if that is known.
     """
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     out = []
@@ -47,19 +47,21 @@ def observe_run(
         if d.kind == "not_converged":
             more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
-                more = "It never will: without a penalty there is no finite optimum."
+                more = "It never will: there is no finite optimum without a penalty."
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
-            out.append(f"{_oscillation(parameters, smoothness)}: {d.message}")
+            out.append(_oscillation(d, history["objective"]))
         elif d.kind == "diverged":
-            out.append(f"Diverged: {d.message}")
+            out.append(f"Diverged: {d.message} {d.remedy}")
         else:
             out.append(d.message)
     return out
 
 
 def find_unconverged(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
-    """Why a run has not converged, by its diagnosis; "" if it has: swings may have died out.
+    """Return the kind of diagnosis that keeps a run from having converged, "" if there is none.
+
+    An oscillation that has ended does not count.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
     >>> find_unconverged(swings, np.array([1.0, 2.0, 1.0, 2.0]))
@@ -79,35 +81,28 @@ def _convergence_sentence(
     epochs = len(history["objective"])
     if stop_reason == "patience":
         return (
-            f"Stopped by patience after {counted(epochs, 'epoch')}: the validation measure was "
-            f"best at epoch {kept_epoch}, whose weights were kept."
+            f"Stopped early after {counted(epochs, 'epoch')}: the validation measure was best at "
+            f"epoch {kept_epoch}, whose weights were kept."
         )
     if relative_gap is not None and relative_gap <= SMALL_GAP:
-        return f"Converged: proven to be within {relative_gap:.1e} of the optimum, relatively."
+        return f"Converged: relative duality gap {relative_gap:.1e}."
     if stop_reason == "no mistakes":
-        return (
-            f"Converged: a whole epoch without a mistake, the last of {counted(epochs, 'epoch')}."
-        )
+        return f"Converged: no mistake in the last of {counted(epochs, 'epoch')}."
     values, norm = history["objective"], history["gradient_norm"][-1]
     window = max(epochs // 10, 1)
     if epochs <= window:
-        return f"Ended after {epochs} epoch: too few to tell whether it converged."
+        return f"Ended after {epochs} epoch, too few to tell whether it converged."
     fall = (values[-1 - window] - values[-1]) / abs(values[-1 - window] or 1.0)
     return (
         f"Converged: the objective fell by {max(fall, 0.0):.2%} over the last "
-        f"{'epoch' if window == 1 else f'{window} epochs'}; gradient norm {norm:.2g}."
+        f"{'epoch' if window == 1 else f'{window} epochs'} (gradient norm {norm:.2g})."
     )
 
 
-def _oscillation(parameters: Mapping[str, Any], smoothness: float | None) -> str:
-    """With momentum the limit is another one, which the diagnosis quotes."""
-    rate, plain = parameters.get("learning_rate"), parameters.get("rule") == "plain"
-    if rate is None or not smoothness or parameters.get("rule") == "adam":
-        return "Oscillates"
-    if rate > 2.0 / smoothness and (plain or not parameters.get("momentum")):
-        stable = rounded_down(2.0 / smoothness)
-        return f"Oscillates because the rate {rate:g} exceeds the stable 2/L = {stable}"
-    return "Oscillates"
+def _oscillation(diagnosis: Diagnosis, objective: Array) -> str:
+    if oscillation_ended(objective):
+        return f"Oscillated at first: {diagnosis.message}"
+    return f"Oscillates: {diagnosis.message} {diagnosis.remedy}"
 
 
 def _epochs_sentence(
@@ -119,29 +114,29 @@ def _epochs_sentence(
     if needed is not None:
         low, high = (max(epoch - made, 1) for epoch in needed)
         if low == high:
-            return f"It needs {counted(low, 'more epoch')}, as the longer run of the study shows."
+            return f"It needs {counted(low, 'more epoch')}, as a longer run of this study shows."
         short, long = _rounded(low), _rounded(high)
         some = short if short == long else f"{short} to {long}"
-        return f"It needs some {some} more epochs, by its fall so far."
+        return f"It needs about {some} more epochs, extrapolated from its progress."
     rate = parameters.get("learning_rate")
-    if rate is None:  # no descent, whose fall might tell
+    if rate is None:  # not gradient descent
         return ""
     if smoothness and rate < 2.0 / smoothness:
         times = 2.0 / smoothness / rate
         return (
-            f"{_UNKNOWN}; the stable rate 2/L = {rounded_down(2 / smoothness)} is {_digits(times)} "
-            "times this one."
+            f"{_UNKNOWN}. A learning rate of {rounded_down(2 / smoothness)}, {_digits(times)} "
+            "times this one, is stable at all weights."
         )
     return f"{_UNKNOWN}."
 
 
 def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, int] | None:
-    """The epochs between which a run will have converged; both are equal where that is known.
+    """Return a range of epochs in which a run will have converged; None if it is unknown.
 
-    A run has converged when its objective falls by no more than 1 in 1000 over the last tenth of
-    its epochs. Where the same run was made `longer`, that is read off. Else that fall, seen at many
-    epochs of the second half, follows something between an exponential and a power of the epoch:
-    each is followed to its end, and None is returned where the two are far apart.
+    A run has converged when its objective falls by at most 1 in 1000 over the last tenth of its
+    epochs. If the same run was also made `longer`, the epoch is read off it, and both ends of the
+    range are equal. Otherwise an exponential and a power of the epoch are fitted to this fall over
+    the second half of the run, and the range lies between their extrapolations.
 
     >>> fall = 1.0 + np.exp(-np.arange(1000) / 100.0)
     >>> epochs_needed(fall[:500], fall)
@@ -155,7 +150,7 @@ def epochs_needed(objective: Array, longer: Array | None = None) -> tuple[int, i
         return None
     if longer is not None:
         later = np.arange(made, len(longer) + 1)
-        # The first from which on it stays so: a window that grows by an epoch falls further.
+        # The first epoch after the last one whose fall was too large.
         last = int(later[np.abs(_falls(longer, later)) > STILL_FALLING][-1])
         if last < len(longer):
             return last + 1, last + 1
@@ -178,7 +173,7 @@ def _extrapolate(objective: Array) -> tuple[int, int] | None:
 
 
 def _falls(objective: Array, at: Array) -> Array:
-    """How far the objective fell, relatively, over the last tenth of so many epochs."""
+    """Return the relative fall of the objective over the last tenth of `at` epochs."""
     before, after = objective[at - 1 - (at + 1) // 10], objective[at - 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((before - after) / np.abs(before))
@@ -189,7 +184,7 @@ def _slope(x: Array, y: Array) -> float:
 
 
 def _digits(number: float) -> str:
-    """Two digits of a number, without an exponent.
+    """Format a number with two digits and without an exponent.
 
     >>> _digits(1.234), _digits(357.1)
     ('1.2', '360')
@@ -198,7 +193,7 @@ def _digits(number: float) -> str:
 
 
 def _rounded(number: int) -> str:
-    """Round to one digit, which is all that an estimate has.
+    """Round an estimate to one digit.
 
     >>> _rounded(1234)
     '1,000'
