@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 
 from separatrix import (
     GradientDescentClassifier,
     Study,
 )
+from separatrix.study.results.comparison import FinishedConfiguration, compare_configurations
 from separatrix.study.results.facts import Row
-from separatrix.study.results.verdict import FinishedConfiguration, compare_configurations, judge
+from separatrix.study.results.verdict import judge
 from support.studies import iris, two_classes
 
 
@@ -51,52 +53,48 @@ def test_equal_accuracies_are_told_apart_by_loss_only_if_the_losses_are():
     assert compare_configurations(best, alike).by == ""
 
 
-def test_the_verdict_names_the_edge_and_what_cannot_be_told_apart():
-    rng = np.random.default_rng(1)
-    losses, noise = rng.random(40), 1e-3 * np.resize([-1.0, 1.0], 40)
-    done = [
-        judged(k, np.ones(40), losses + gap, {"learning_rate": rate}, stable_rate=2.0)
-        for k, (rate, gap) in enumerate([(0.01, 1.0), (0.1, noise), (1.0, -1e-5)])
-    ]
+def test_the_largest_rate_is_worth_extending_only_if_no_smaller_one_is_as_good():
+    losses, noise = np.random.default_rng(1).random(40), 1e-3 * np.resize([-1.0, 1.0], 40)
+
+    def done(middle):
+        gaps = (0.01, 1.0), (0.1, middle), (1.0, -1e-5)
+        return [
+            judged(k, np.ones(40), losses + gap, {"learning_rate": rate}, stable_rate=2.0)
+            for k, (rate, gap) in enumerate(gaps)
+        ]
+
     grid = {"learning_rate": [0.01, 0.1, 1.0]}
-    verdict = judge(done, grid, 1, 0)
-    assert verdict.best == 2
-    assert verdict.edges == {"learning_rate": "high"}
-    assert verdict.sentences[2].startswith("One other configuration cannot be told apart from it")
-    assert "stable up to about 2" in verdict.sentences[3]
-    assert "0.1, inside the grid" in verdict.sentences[3]
-    inner = judge([*done[:2], judged(2, np.zeros(40), losses, {"learning_rate": 1.0})], grid, 1, 0)
-    assert inner.edges == {}
+    alone = judge(done(0.5), grid, 1, 0)
+    assert (alone.best, alone.edges) == (2, {"learning_rate": "high"})
+    assert "up to 2 is stable" in " ".join(alone.sentences)
+    beside = judge(done(noise), grid, 1, 0)  # 0.1 is as good, and smaller
+    assert (beside.best, beside.edges) == (1, {})
+    assert "because it has the smallest learning rate" in " ".join(beside.sentences)
 
 
-def unconverged_sentences(*whys, **more):
-    """The sentence about configurations that have not converged for these reasons."""
+def unconverged(*whys, **more):
+    """The sentence about configurations that did not converge for these reasons."""
     done = [
-        replace(judged(k, np.ones(4), np.full(4, k), **more), unconverged=why, needs=times)
+        replace(judged(k, np.ones(40), np.full(40, k), **more), unconverged=why, needs=times)
         for k, (why, times) in enumerate(whys)
     ]
     found = judge(done, {}, 1, 0).sentences
-    return [sentence for sentence in found if "not converged" in sentence]
+    return [sentence for sentence in found if "not converge" in sentence]
 
 
-def test_what_has_not_converged_is_counted_by_its_reasons():
+def test_unconverged_configurations_are_counted_by_their_reasons():
     slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
-    assert unconverged_sentences(fast, fast) == []
-    assert unconverged_sentences(slow, fast, swings, swings, ("ended_higher", None)) == [
-        "4 of 5 configurations have not converged: 1 still on the way (it needs about 3 times the "
+    assert unconverged(fast, fast) == []
+    assert unconverged(slow, fast, swings, swings, ("ended_higher", None)) == [
+        "4 of 5 configurations did not converge: 1 still improving (it needs about 3 times the "
         "epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
-    assert (
-        "(2 of them need about 4 times the epochs, in the median)"
-        in (unconverged_sentences(slow, ("not_converged", 5.0), unknown, unknown)[0])
-    )
-    assert "(one of them needs about 3 times the epochs)" in unconverged_sentences(slow, unknown)[0]
-    assert (
-        "(they need about 3 times the epochs, in the median)"
-        in unconverged_sentences(slow, slow)[0]
-    )
-    assert unconverged_sentences(swings) == ["1 of 1 configuration has not converged: oscillating."]
+    several = unconverged(slow, ("not_converged", 5.0), unknown, unknown)
+    assert "(2 of them need a median of 4 times the epochs)" in several[0]
+    assert "(1 of them needs about 3 times the epochs)" in unconverged(slow, unknown)[0]
+    assert "(they need a median of 3 times the epochs)" in unconverged(slow, slow)[0]
+    assert unconverged(swings) == ["1 of 1 configuration did not converge: oscillating."]
 
 
 @pytest.mark.parametrize(
@@ -111,40 +109,50 @@ def test_what_has_not_converged_is_counted_by_its_reasons():
 )
 def test_where_nothing_lies_beyond_the_grid_is_not_to_be_extended(name, values, best, edges):
     done = [
-        judged(k, np.ones(4), np.full(4, abs(k - best)), {name: value})
+        replace(
+            judged(k, np.ones(40), np.full(40, abs(k - best)), {name: value}),
+            unconverged="not_converged",
+        )
         for k, value in enumerate(values)
     ]
     assert judge(done, {name: values}, 1, 0).edges == edges
 
 
 @pytest.mark.parametrize(
-    ("others", "told"),
+    ("others", "same", "worse"),
     [
-        ([1.0], "No other configuration is as good, as far as 40 validation rows tell; 1 is worse "
-                "by loss (paired t-test), at the 5 % level."),
-        ([1.0, 2.0, 0.0], "One other configuration cannot be told apart from it, as far as 40 "
-                          "validation rows tell; 2 are worse by loss (paired t-test)"),
+        ([1.0], "No other configuration is as good", "1 has a higher loss (paired t-test)"),
+        ([1.0, 2.0, 0.0], "1 other configuration is as good", "2 have a higher loss"),
     ],
-)  # fmt: skip
-def test_the_verdict_says_is_of_one_configuration_and_are_of_several(others, told):
+)
+def test_the_verdict_counts_the_configurations_that_are_as_good(others, same, worse):
     losses = np.random.default_rng(0).random(40)
     done = [judged(k, np.ones(40), losses + gap) for k, gap in enumerate([0.0, *others])]
-    assert judge(done, {}, 1, 0).sentences[2].startswith(told)
+    text = " ".join(judge(done, {}, 1, 0).sentences)
+    assert same in text
+    assert worse in text
 
 
 def test_the_only_configuration_is_no_plural(small):
     X, y, X_val, y_val = two_classes()
     study = Study("a", GradientDescentClassifier(l2=1.0), {"learning_rate": [1e5]})
     verdict = study.run(X, y, X_val, y_val).verdict()
-    assert verdict.sentences[0].startswith("The only configuration that is done diverged")
+    assert verdict.sentences[0].startswith("The only finished configuration diverged")
 
 
-def test_several_losses_are_compared_by_accuracy_alone(small):
-    grid = {"loss": ["softmax", "hinge"], "learning_rate": [0.01, 0.1]}
-    facts = Study("a", GradientDescentClassifier(epochs=200), grid).run(*iris()).facts()
-    kinds = {c.number: c.p_loss for c in facts.verdict.comparisons}
-    best = facts.rows[facts.verdict.best].parameters["loss"]
-    for row in facts.rows:
-        if row.number in kinds and row.parameters["loss"] != best:
-            assert kinds[row.number] is None
+def test_different_losses_are_compared_by_log_loss_or_by_accuracy_alone(small):
+    """A softmax and a sum of three logistic losses have values that cannot be compared."""
+    X, y, X_val, y_val = iris()
+    grid = {"multiclass": ["auto", "ovr"], "learning_rate": [0.01, 0.05]}
+    facts = Study("a", GradientDescentClassifier(epochs=200), grid).run(X, y, X_val, y_val).facts()
+    assert facts.verdict.score == "val_log_loss"
+    best = facts.rows[facts.verdict.best].parameters
+    model = GradientDescentClassifier(epochs=200, **best).fit(X, y)
+    expected = log_loss(y_val, model.predict_proba(X_val))
+    (sentence,) = (s for s in facts.verdict.sentences if "log-loss" in s)
+    assert f"log-loss {expected:.4g}" in sentence
+    grid = {"loss": ["softmax", "hinge"], "learning_rate": [0.01, 0.05]}
+    facts = Study("b", GradientDescentClassifier(epochs=200), grid).run(*iris()).facts()
+    assert facts.verdict.score == "val_accuracy"
+    assert all(c.p_loss is None for c in facts.verdict.comparisons)
     assert len(facts.objective_words) == 2

@@ -28,6 +28,8 @@ from separatrix.training import History, Result
 from separatrix.training.task import Task
 from separatrix.verdict.smoothness import smoothness
 
+TINY = float(np.finfo(np.float64).tiny)  # a probability of 0 has no logarithm
+
 
 def record_runs(
     planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
@@ -40,7 +42,7 @@ def record_runs(
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
         estimator._set_fitted(result, task.loss, planned.data.classes)
-        right, losses = _validate_rows(task.loss, result.model, planned.validation)
+        right, losses, log_losses = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(
             RunRecord(
@@ -51,6 +53,7 @@ def record_runs(
                 intercept=estimator.intercept_,
                 val_right=right,
                 val_loss=losses,
+                val_log_loss=log_losses,
             )
         )
     return out
@@ -142,16 +145,21 @@ def _kept(
 @np.errstate(over="ignore", invalid="ignore")
 def _validate_rows(
     loss: Loss, model: Model, validation: Dataset | None
-) -> tuple[Array | None, Array | None]:
-    """Whether each validation row is predicted right, and its loss."""
+) -> tuple[Array | None, Array | None, Array | None]:
+    """Whether each validation row is classified correctly, its loss, and its log-loss."""
     if validation is None:
-        return None, None
-    right, losses = [], []
+        return None, None, None
+    right, losses, log_losses = [], [], []
     for block in validation.blocks():
         Z = model.scores(block.X)
         right.append(loss.predict(Z)[:, 0] == block.y)
         losses.append(loss.value(block.y, Z)[:, 0].astype(np.float64))
-    return np.concatenate(right), np.concatenate(losses)
+        P = loss.probabilities(Z)
+        if P is not None:
+            own = np.take_along_axis(P[:, 0], block.y.reshape(-1, 1), axis=1)[:, 0]
+            log_losses.append(-np.log(np.maximum(own.astype(np.float64), TINY)))
+    found = np.concatenate(log_losses) if log_losses else None
+    return np.concatenate(right), np.concatenate(losses), found
 
 
 class _SmoothnessConstants:

@@ -33,7 +33,10 @@ RETRY = 0.01  # seconds between tries
 _WRITER = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
 # Entry k takes a store from version k to k + 1; the first makes a new one.
-MIGRATIONS = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
+MIGRATIONS = tuple(
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("schema.sql", "schema_2.sql")
+)
 
 
 class Store:

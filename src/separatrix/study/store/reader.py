@@ -12,9 +12,10 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
+from separatrix.study.results.comparison import FinishedConfiguration
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
 from separatrix.study.results.table_row import deviations, means, table_row
-from separatrix.study.results.verdict import FinishedConfiguration, judge
+from separatrix.study.results.verdict import judge
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
 from separatrix.training.history import History
@@ -33,7 +34,8 @@ def read_facts(
     with store.reading():
         study = store.study(name)
         runs = store.rows(
-            "SELECT id, configuration, seed, history, found, val_right, val_loss FROM runs "
+            "SELECT id, configuration, seed, history, found, val_right, val_loss, "
+            "val_log_loss FROM runs "
             "WHERE study = ? ORDER BY configuration, seed",
             (study["id"],),
         )
@@ -174,7 +176,10 @@ def _finished(
         spread=deviations([one["kept"] for one in found]),
         right=_mean_rows(store, runs, "val_right"),
         losses=_mean_rows(store, runs, "val_loss"),
+        log_losses=_mean_rows(store, runs, "val_log_loss"),
         loss=found[0]["loss"],
+        overfits=any("overfitting" in one["kinds"] for one in found),
+        endless=any("separable" in one["kinds"] for one in found),
         unconverged=next(filter(None, map(_unconverged_kind, found)), ""),
         needs=max(needs) if needs else None,
     )
@@ -187,7 +192,7 @@ def _unconverged_kind(found: Mapping[str, Any]) -> str:
 
 
 def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:
-    if runs[0][column] is None:
+    if any(run[column] is None for run in runs):
         return None
     arrays = [store.array(run[column], f"the {column} of run {run['id']}") for run in runs]
     with np.errstate(invalid="ignore"):

@@ -39,6 +39,7 @@ class RunRecord:
     intercept: Array
     val_right: Array | None = None
     val_loss: Array | None = None
+    val_log_loss: Array | None = None
 
 
 def create_study(
@@ -221,10 +222,10 @@ class StudyWriter:
         return int(cursor.lastrowid or 0)
 
     def _update_run(self, connection: sqlite3.Connection, run: RunRecord, history: int) -> None:
-        arrays = (run.coef, run.intercept, run.val_right, run.val_loss)
+        arrays = (run.coef, run.intercept, run.val_right, run.val_loss, run.val_log_loss)
         blobs = [None if a is None else to_bytes(a) for a in arrays]
         connection.execute(
             "UPDATE runs SET history = ?, found = ?, coef = ?, intercept = ?, val_right = ?, "
-            "val_loss = ? WHERE study = ? AND configuration = ? AND seed = ?",
+            "val_loss = ?, val_log_loss = ? WHERE study = ? AND configuration = ? AND seed = ?",
             (history, to_text(run.facts), *blobs, self.study, run.configuration, run.seed),
         )

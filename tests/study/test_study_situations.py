@@ -1,0 +1,231 @@
+"""Forty situations at the end of a study: no sentence of a verdict contradicts another one.
+
+Every situation is a list of configurations made by hand. What the verdict must say of it is written
+beside it; the rules that hold for every verdict are checked for all of them.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from separatrix.study.results.comparison import FinishedConfiguration
+from separatrix.study.results.facts import Row
+from separatrix.study.results.verdict import judge
+
+N = 80  # validation rows
+RNG = np.random.default_rng(0)
+BASE = RNG.uniform(0.2, 0.4, N)  # the loss of each row
+NOISE = RNG.normal(0.0, 0.05, N)  # enough to hide a difference of 0.001
+
+
+def made(parameters, *, wrong=0, loss=0.0, noisy=False, rows=N, name="logistic", **more):
+    """A configuration that misclassifies the first `wrong` rows; its mean loss is 0.3 + `loss`."""
+    right = np.ones(rows)
+    right[:wrong] = 0.0
+    losses = BASE[:rows] + loss + (NOISE[:rows] if noisy else 0.0)
+    row = {key: more.pop(key) for key in ("diverged", "stable_rate", "best_epoch") if key in more}
+    kept = {"val_accuracy": right.mean(), "val_loss": losses.mean(), "train_loss": losses.mean()}
+    if row.get("diverged"):
+        right, losses = np.zeros(rows), np.full(rows, 1e9)
+    more.setdefault("log_losses", losses)
+    return lambda number: FinishedConfiguration(
+        Row(number, parameters, "done", **row), kept, {}, right, losses, name, **more
+    )
+
+
+def rates(*each):
+    """Configurations with learning rates 0.01, 0.1, 1, ... and these properties."""
+    return [made({"learning_rate": 10.0 ** (k - 2)}, **more) for k, more in enumerate(each)]
+
+
+def epochs(*each):
+    """Configurations with 100, 200, 400, ... epochs and these properties."""
+    return [made({"epochs": 100 * 2**k}, **more) for k, more in enumerate(each)]
+
+
+@dataclass
+class Situation:
+    name: str
+    configurations: list
+    best: int | None
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    edges: dict = field(default_factory=dict)
+    waiting: int = 0
+
+
+SLOW = {"unconverged": "not_converged"}
+SWINGS = {"unconverged": "oscillating"}
+OVER = {"overfits": True, "best_epoch": 102}
+GONE = {"diverged": 1}
+
+SITUATIONS = [
+    Situation("one run", rates({}), 0, never=("other configuration",)),
+    Situation("one unconverged run", rates(SLOW), 0, ("1 of 1 configuration did not converge",)),
+    Situation("one diverged run", rates(GONE), None, ("only finished configuration diverged",)),
+    Situation("all diverged", rates(GONE, GONE), None, ("All 2 finished configurations",)),
+    Situation("nothing finished", [], None, ("No configuration has finished",), waiting=3),
+    Situation("unfinished", rates({}, {"loss": 1.0}), 0, ("preliminary",), waiting=1,
+              edges={"learning_rate": "low"}),
+    Situation("lower loss wins", rates({"loss": 0.5}, {}), 1, ("1 has a higher loss",),
+              edges={"learning_rate": "high"}),
+    Situation("higher accuracy wins", rates({"wrong": 30}, {"loss": 0.2}), 1,
+              ("1 is less accurate",), edges={"learning_rate": "high"}),
+    Situation("one row better is no evidence", epochs({}, {"loss": 0.1}), 0, ("early stopping",),
+              ("try ",), edges={"epochs": "low"}),
+    Situation("more accurate by one row, higher loss", epochs({"wrong": 1}, {"loss": 0.2}), 0,
+              ("1 has a higher loss",), edges={"epochs": "low"}),
+    Situation("overfitting run is one row better",
+              epochs({"wrong": 1, **SLOW}, {"loss": 0.2, **SLOW, **OVER}), 0,
+              ("early stopping",), ("overfits", "try "), edges={"epochs": "low"}),
+    Situation("best at the most epochs overfits", epochs({"loss": 0.5, **SLOW}, {**SLOW, **OVER}),
+              1, ("overfits", "lowest at epoch 102"), ("try larger",)),
+    Situation("best at the most epochs still improves", epochs({"loss": 0.5, **SLOW}, SLOW), 1,
+              ("The best number of epochs, 200, is the largest",), edges={"epochs": "high"}),
+    Situation("best at the most epochs converged", epochs({"loss": 0.5, **SLOW}, {}), 1,
+              never=("try larger",)),
+    Situation("separable: more epochs never converge",
+              epochs({"loss": 0.5, **SLOW}, {**SLOW, "endless": True}), 1, never=("try larger",)),
+    Situation("equal runs: fewer epochs", epochs({}, {"noisy": True}), 0,
+              ("1 other configuration is as good",)),
+    Situation("equal runs: converged first",
+              epochs({**SLOW, "noisy": True}, {"loss": 0.001}), 1, ("as good",)),
+    Situation("equal runs: smaller rate", rates({"loss": 0.001, "noisy": True}, {}), 0,
+              ("because it has the smallest learning rate",)),
+    Situation("largest rate best, larger is stable",
+              rates({"loss": 1.0}, {"loss": 0.5}, {"stable_rate": 4.0}), 2,
+              ("up to 4 is stable",), edges={"learning_rate": "high"}),
+    Situation("largest rate best, at the limit",
+              rates({"loss": 1.0}, {"loss": 0.5}, {"stable_rate": 0.9}), 2, never=("try larger",)),
+    Situation("next rate diverged", rates({"loss": 0.5}, {}, GONE), 1,
+              ("1 of 3 configurations diverged, with learning rate 1",), ("try larger",)),
+    Situation("same rate diverged with momentum",
+              [made({"learning_rate": 0.1, "momentum": 0.0}, loss=0.5),
+               made({"learning_rate": 2.4, "momentum": 0.0}),
+               made({"learning_rate": 2.4, "momentum": 0.9}, **GONE)], 1,
+              ("with learning rate 2.4",), ("try larger",)),
+    Situation("smaller rate diverged (seeds)", rates(GONE, {}, {"loss": 0.5}), 1,
+              ("with learning rate 0.01",), ("try smaller",)),
+    Situation("largest rate oscillates and wins", rates({"loss": 0.5}, SWINGS), 1,
+              ("oscillating",), ("try larger",)),
+    Situation("momentum at its edge", [made({"momentum": 0.0}, loss=0.5), made({"momentum": 0.9})],
+              1, edges={"momentum": "high"}),
+    Situation("no momentum is best", [made({"momentum": 0.0}), made({"momentum": 0.9}, loss=0.5)],
+              0, never=("try smaller",)),
+    Situation("strongest penalty best", [made({"l2": 0.0}, loss=0.5), made({"l2": 0.1})], 1,
+              edges={"l2": "high"}),
+    Situation("no penalty best", [made({"l2": 0.0}), made({"l2": 0.1}, loss=0.5)], 0,
+              never=("try smaller",)),
+    Situation("weakest penalty best but overfits",
+              [made({"l2": 0.001}, **OVER), made({"l2": 0.1}, loss=0.5)], 0,
+              ("overfits",), ("try smaller",)),
+    Situation("equal penalties: the stronger", [made({"l2": 0.0}, noisy=True), made({"l2": 0.1})],
+              1),
+    Situation("untrained beside trained", epochs({"loss": 0.4, **SLOW}, SLOW), 1,
+              ("No other configuration is as good",), edges={"epochs": "high"}),
+    Situation("same accuracy and loss twice", rates({}, {}), 0,
+              ("1 other configuration is as good",)),
+    Situation("seven crisps", rates({"rows": 3}, {"rows": 3, "loss": 0.5}), 0,
+              ("3 validation rows cannot show any difference",), ("as good", "try ")),
+    Situation("few rows", rates({"rows": 25}, {"rows": 25, "loss": 0.5}), 0,
+              ("at least 6 rows (24%)",), edges={"learning_rate": "low"}),
+    Situation("unlike losses with probabilities",
+              [made({"loss": "softmax"}, name="softmax"), made({"loss": "logistic"}, loss=0.5)],
+              0, ("log-loss", "1 has a higher loss")),
+    Situation("unlike losses without probabilities",
+              [made({"loss": "hinge"}, name="hinge", wrong=1, log_losses=None),
+               made({"loss": "softmax"}, loss=9.0)], 1, ("difference in accuracy.",)),
+    Situation("more accurate, no probabilities",
+              [made({"loss": "hinge"}, name="hinge", wrong=30, log_losses=None),
+               made({"loss": "softmax"}, loss=9.0)], 1, ("1 is less accurate",)),
+    Situation("some diverge, some are slow, some swing",
+              rates(SLOW, {"loss": 0.5, **SWINGS}, GONE, GONE), 0,
+              ("2 of 4 configurations diverged, with learning rates 1, 10",
+               "2 of 4 configurations did not converge")),
+    Situation("least accurate has the lowest loss", rates({"wrong": 20, "loss": -0.1}, {}), 1,
+              ("1 is less accurate",), edges={"learning_rate": "high"}),
+    Situation("choice of a solver, not a number",
+              [made({"multiclass": "auto"}, loss=0.5), made({"multiclass": "ovr"})], 1),
+]  # fmt: skip
+
+
+def verdict_of(situation):
+    done = [make(number) for number, make in enumerate(situation.configurations)]
+    grid = {}
+    for one in done:
+        for name, value in one.row.parameters.items():
+            grid[name] = [*dict.fromkeys([*grid.get(name, []), value])]
+    return done, judge(done, grid, 1, situation.waiting)
+
+
+def test_there_are_forty_situations():
+    assert len(SITUATIONS) == len({one.name for one in SITUATIONS}) == 40
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda one: one.name)
+def test_the_verdict_of_a_situation_is_what_it_should_be(situation):
+    _, verdict = verdict_of(situation)
+    text = " ".join(verdict.sentences)
+    assert verdict.best == situation.best, text
+    assert verdict.edges == situation.edges, text
+    for words in situation.says:
+        assert words in text, text
+    for words in situation.never:
+        assert words not in text, text
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda one: one.name)
+def test_no_sentence_of_a_verdict_contradicts_another(situation):
+    done, verdict = verdict_of(situation)
+    text = " ".join(verdict.sentences)
+    if verdict.best is None:
+        assert "Best:" not in text
+        assert "try " not in text
+        return
+    best = done[verdict.best]
+    diverged = [one for one in done if one.row.diverged]
+    assert best not in diverged
+    # The configurations that are as good, those that are worse and those that diverged are all.
+    same = re.search(r"([\d,]+) other configurations? (?:is|are) as good", text)
+    count = sum(not c.by for c in verdict.comparisons)
+    worse = sum(map(int, re.findall(r"(\d+) (?:is|are) less accurate", text)))
+    worse += sum(map(int, re.findall(r"(\d+) (?:has|have) a higher loss", text)))
+    if "cannot show any difference" not in text:
+        assert (int(same[1]) if same else 0) == count
+        assert 1 + count + worse + len(diverged) == len(done)
+        assert ("No other configuration is as good" in text) == (count == 0 and worse > 0)
+    else:
+        assert worse == 0
+    # None of the others is better by the measure that decided, and none by accuracy.
+    for c in verdict.comparisons:
+        other = done[c.number]
+        if c.by == "":
+            assert (c.p_accuracy or 0.0) > 0.05 or "cannot show" in text
+            assert c.p_loss is None or c.p_loss > 0.05
+        if c.by == "loss":
+            assert other.row.number in {one.row.number for one in done}
+            assert other.losses.mean() > best.losses.mean()
+    # Nothing is to be extended towards values that diverged or oscillated, or that overfit.
+    for name, side in verdict.edges.items():
+        value = best.row.parameters[name]
+        for one in done:
+            if one in diverged or one.unconverged == "oscillating":
+                theirs = one.row.parameters[name]
+                assert theirs < value if side == "high" else theirs > value
+        assert f"{value:g}" in text
+        assert not (best.overfits and (name, side) in {("epochs", "high"), ("l2", "low")})
+    advice = re.findall(r"try (?:larger|smaller) values|longer training raises", text)
+    assert len(advice) == len(verdict.edges)
+    # More epochs are not asked of a configuration that overfits, converged, or never will.
+    if "number of epochs" in text and "try larger" in text:
+        assert best.unconverged
+        assert not best.endless
+        assert not best.overfits
+    # Counts are those of the marks.
+    slow = sum(one.unconverged != "" for one in done)
+    told = re.search(r"(\d+) of \d+ configurations? did not converge", text)
+    assert (int(told[1]) if told else 0) == slow
+    told = re.search(r"(\d+) of \d+ configurations? diverged", text)
+    assert (int(told[1]) if told else 0) == len(diverged)
