@@ -1,4 +1,4 @@
-"""What is wrong, where, what is allowed, what was given and what to do: tested word by word."""
+"""Error messages say what is wrong and where, what is allowed, what was given and what to do."""
 
 import math
 import re
@@ -55,7 +55,7 @@ def refused(words, call, error=ValueError):
 @pytest.mark.parametrize(
     ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity (inf)"), (-np.inf, "infinity (-inf)")]
 )
-def test_what_is_not_finite_is_found_by_row_and_column(model, convert, value, word):
+def test_a_nan_or_infinity_is_reported_with_its_row_and_column(model, convert, value, word):
     A = convert(with_entry(value, 6, 1))
     words = f"X has {word} at row 6, column 1; all entries must be finite. Remove the row"
     refused(words, lambda: model.fit(A, Y))
@@ -64,27 +64,27 @@ def test_what_is_not_finite_is_found_by_row_and_column(model, convert, value, wo
     refused(words.replace("X", "X_val"), lambda: model.fit(convert(X), Y, None, A, Y))
 
 
-def test_the_first_of_several_bad_entries_is_named():
+def test_the_first_of_several_bad_entries_is_reported():
     A = with_entry(np.nan, 6, 0)
     A[2, 2] = np.inf
     for convert in (np.asarray, sp.csr_array, sp.csc_array):
         refused("infinity (inf) at row 2, column 2", lambda c=convert: G().fit(c(A), Y))
 
 
-def test_a_bad_entry_far_down_is_found():
+def test_a_bad_entry_in_a_late_row_is_reported():
     A = np.zeros((10_000, 2))
     A[9_876, 1] = np.nan
     refused("row 9876, column 1", lambda: G().fit(A, np.arange(10_000) % 2))
 
 
-def test_a_gap_in_a_list_or_table_is_a_nan():
+def test_a_missing_value_in_a_list_or_table_is_a_nan():
     refused("X has NaN at row 1, column 0", lambda: G().fit([[1, 2], [None, 3]], [0, 1]))
     table = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64")})
     refused("X has NaN at row 2, column 0", lambda: G().fit(table, [0, 1, 0]))
 
 
 @BOTH
-def test_text_in_place_of_numbers_is_found_by_row_and_column(model):
+def test_text_instead_of_a_number_is_reported_with_its_row_and_column(model):
     rows = [["1", "2"], ["3", "many"]]
     words = "X must hold numbers. Row 1, column 1 holds 'many'. Encode text and categories"
     refused(words, lambda: model.fit(rows, [0, 1]))
@@ -101,7 +101,7 @@ def test_empty_data_is_refused(model):
 
 
 @BOTH
-def test_one_dimension_is_not_enough(model):
+def test_one_dimensional_data_is_refused(model):
     refused("Expected 2D array, got 1D array instead", lambda: model.fit(X[:, 0], Y))
 
 
@@ -110,9 +110,9 @@ def test_one_dimension_is_not_enough(model):
 
 @BOTH
 def test_labels_of_one_class_are_refused(model):
-    words = "y has one class only, 3: a classifier needs samples of at least two classes."
+    words = "y has only one class, 3. A classifier needs samples of at least two classes."
     refused(words, lambda: model.fit(X, np.full(8, 3)))
-    refused("y has one class only, cat:", lambda: model.fit(X, ["cat"] * 8))
+    refused("y has only one class, cat.", lambda: model.fit(X, ["cat"] * 8))
 
 
 @BOTH
@@ -124,7 +124,7 @@ def test_mismatched_lengths_are_refused(model):
 
 
 @BOTH
-def test_labels_that_are_no_labels_are_refused(model):
+def test_invalid_labels_are_refused(model):
     refused(
         "y has nan at row 2: every row needs a class",
         lambda: model.fit(X, [0, 1, np.nan] * 2 + [0, 1]),
@@ -139,13 +139,13 @@ def test_labels_that_are_no_labels_are_refused(model):
 
 
 @BOTH
-def test_a_validation_set_must_fit_the_training_set(model):
-    words = "y_val has the class 5, which y does not have. Classes of y: 0, 1. Remove its rows"
+def test_a_validation_set_must_match_the_training_set(model):
+    words = "y_val has the class 5, which does not occur in y. Classes of y: 0, 1. Remove its rows"
     refused(words, lambda: model.fit(X, Y, None, X, np.where(Y == 1, 5, 0)))
-    words = "X_val has 2 columns and X has 3: they must have the same features"
+    words = "X_val must have the same features as X, in the same order. X has 3 columns. Got 2"
     refused(words, lambda: model.fit(X, Y, None, X[:, :2], Y))
-    refused("X_val and y_val go together", lambda: model.fit(X, Y, None, X))
-    refused("X_val and y_val go together", lambda: model.fit(X, Y, y_val=Y))
+    refused("X_val and y_val must be given together", lambda: model.fit(X, Y, None, X))
+    refused("X_val and y_val must be given together", lambda: model.fit(X, Y, y_val=Y))
     refused("y_val has nan at row 0", lambda: model.fit(X, Y, None, X, np.full(8, np.nan)))
 
 
@@ -157,11 +157,11 @@ def test_a_validation_table_with_other_columns_is_refused():
 
 @BOTH
 def test_patience_needs_a_validation_set(model):
-    words = "patience watches a validation set, and none was given. Pass X_val and y_val to fit"
+    words = "patience needs a validation set, and none was given. Pass X_val and y_val to fit"
     refused(words, lambda: type(model)(patience=3).fit(X, Y))
 
 
-# Weights of samples
+# Sample weights
 
 
 @BOTH
@@ -215,7 +215,7 @@ CHOICES = {
 }
 
 
-def test_every_parameter_has_a_case_here():
+def test_every_parameter_is_tested_here():
     assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state"}
 
 
@@ -231,7 +231,7 @@ def test_a_parameter_outside_its_range_is_refused(name, allowed, value):
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_an_unknown_word_is_refused_with_the_known_ones(name):
+def test_an_unknown_choice_is_refused_with_the_allowed_ones(name):
     allowed = ", ".join(repr(word) for word in CHOICES[name])
     words = f"The '{name}' parameter must be one of {allowed}. Got 'unheard-of' instead."
     refused(words, lambda: G(**{name: "unheard-of"}).fit(X, Y, None, X, Y))
@@ -248,7 +248,7 @@ def test_an_unknown_word_is_refused_with_the_known_ones(name):
     ],
 )  # fmt: skip
 @BOTH
-def test_a_start_of_the_wrong_shape_is_refused(model, init):
+def test_initial_weights_of_the_wrong_shape_are_refused(model, init):
     words = "or a pair (coef, intercept) of finite numbers of shapes (1, 3) and (1,). Got"
     refused(words, lambda: type(model)(init=init).fit(X, Y))
 
@@ -260,22 +260,22 @@ def test_a_margin_for_a_loss_without_one_is_refused():
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0, 2.0])
-def test_a_margin_beside_a_loss_that_is_an_object_is_refused(margin):
+def test_a_margin_with_a_loss_object_is_refused(margin):
     words = (
-        f"The 'margin' parameter is for a loss given by its name. Got margin={margin} with the "
-        "loss 'hinge' given as an object. Set the margin in the object, for example by "
-        "make_loss('hinge', margin=2.0), and leave margin=None."
+        "The 'margin' parameter can only be used with a loss given by name. Got "
+        f"margin={margin} with the loss object 'hinge'. Set the margin in the object, for example "
+        "with make_loss('hinge', margin=2.0), and use margin=None."
     )
     refused(words, lambda: G(LOSSES["hinge"], margin=margin).fit(X, Y))
 
 
 @pytest.mark.parametrize("loss", ["softmax", "crammer_singer", "softmax_reference"])
-def test_one_against_the_rest_of_a_loss_for_all_classes_is_refused(loss):
-    words = f"multiclass='ovr' needs a loss with one output, and '{loss}' has one for every class."
+def test_one_vs_rest_with_a_loss_for_all_classes_is_refused(loss):
+    words = f"multiclass='ovr' needs a loss with a single output, but '{loss}' has one per class."
     refused(words, lambda: G(loss, multiclass="ovr").fit(X, np.arange(8) % 3))
 
 
-def test_a_solver_that_cannot_take_a_loss_names_those_that_can():
+def test_a_refused_solver_error_lists_the_solvers_that_accept_the_loss():
     words = (
         "Loss 'logistic' without a penalty cannot be used with solver 'perceptron': perceptron "
         "needs the perceptron loss. Solvers that accept it: coordinate, gradient, lbfgs, newton."
@@ -292,22 +292,22 @@ def test_a_number_of_threads_below_one_is_refused():
     refused(f"{words} 5000 instead.", lambda: set_threads(5000))
 
 
-def test_numbers_given_as_text_are_refused_with_the_way_to_convert_them():
+def test_numbers_given_as_text_are_refused_with_a_hint_to_convert_them():
     rows = [["1", "2"], ["3", "4"]] * 4
     words = "X must hold numbers. Row 0, column 0 holds '1'. Convert it first, for example with np."
     refused(words, lambda: G().fit(rows, Y))
 
 
-def test_labels_of_several_kinds_are_refused():
+def test_labels_of_mixed_types_are_refused():
     mixed = np.array([0, "a"] * 4, object)
-    refused("y mixes labels of different kinds, int and str", lambda: G().fit(X, mixed))
+    refused("y mixes labels of different types, int and str", lambda: G().fit(X, mixed))
 
 
-def test_a_single_estimator_in_place_of_a_list_is_refused():
+def test_a_single_estimator_instead_of_a_list_is_refused():
     refused("Got a single GradientDescentClassifier", lambda: fit_many(G(), X, Y), TypeError)
 
 
-def test_a_loss_without_probabilities_says_where_to_get_them():
+def test_the_error_of_a_loss_without_probabilities_names_alternatives():
     model = G("hinge").fit(X, Y)
     assert not hasattr(model, "predict_proba")
     words = "has no attribute 'predict_proba'"
@@ -320,7 +320,7 @@ def test_a_loss_without_probabilities_says_where_to_get_them():
 
 
 @BOTH
-def test_a_model_that_is_not_fitted_says_so(model):
+def test_a_model_that_is_not_fitted_raises_not_fitted_error(model):
     model = type(model)()
     for name in ("predict", "decision_function"):
         refused("is not fitted yet", lambda n=name: getattr(model, n)(X), NotFittedError)
@@ -328,27 +328,25 @@ def test_a_model_that_is_not_fitted_says_so(model):
 
 
 @BOTH
-def test_partial_fit_must_know_the_classes(model):
+def test_partial_fit_requires_all_classes(model):
     new = type(model)
     refused("must name all classes", lambda: new().partial_fit(X, Y))
-    words = (
-        "y has the class 1, which is not among the classes of the first call of partial_fit: 0, 2."
-    )
+    words = "y has the class 1, which was not in the first call of partial_fit"
     refused(words, lambda: new().partial_fit(X, Y, classes=[0, 2]))
-    refused("y has one class only, 1", lambda: new().partial_fit(X, Y, classes=[1]))
+    refused("y has only one class, 1", lambda: new().partial_fit(X, Y, classes=[1]))
     fitted = new().partial_fit(X, Y, classes=[0, 1])
-    words = "The classes 0, 1, 2 are not those of the first call of partial_fit, 0, 1."
+    words = "The first call had 0, 1. Got 0, 1, 2 instead."
     refused(words, lambda: fitted.partial_fit(X, Y, classes=[0, 1, 2]))
     refused("X has 2 features, but", lambda: fitted.partial_fit(X[:, :2], Y))
 
 
 @BOTH
-def test_prediction_needs_the_features_of_training(model):
+def test_prediction_requires_the_features_of_training(model):
     fitted = type(model)().fit(X, Y)
     refused("X has 2 features, but", lambda: fitted.predict(X[:, :2]))
 
 
-# Nothing is lost
+# Failed calls
 
 
 FAILURES = {
@@ -369,7 +367,7 @@ FAILURES = {
 
 @BOTH
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_call_that_fails_leaves_a_fitted_model_as_it_was(model, failure):
+def test_a_failed_call_does_not_change_a_fitted_model(model, failure):
     def train():
         fitted = type(model)(epochs=5)
         for _ in range(3):
@@ -390,15 +388,15 @@ def test_a_call_that_fails_leaves_a_fitted_model_as_it_was(model, failure):
 
 
 @BOTH
-def test_a_call_that_fails_leaves_a_new_model_new(model):
+def test_a_failed_call_leaves_a_new_model_unfitted(model):
     new = type(model)()
-    refused("y has one class only", lambda: new.fit(X, np.zeros(8)))
+    refused("y has only one class", lambda: new.fit(X, np.zeros(8)))
     refused("y has the class 7", lambda: new.partial_fit(X, Y + 7, classes=[0, 1]))
     assert not hasattr(new, "n_features_in_")
     refused("is not fitted yet", lambda: new.predict(X), NotFittedError)
 
 
-# Numbers that are no floats
+# Numbers that are not floats
 
 HUGE = 10**400
 FEW, LABELS = np.arange(16.0)[:, None], np.array([0, 0, 0, 1, 0, 1, 1, 1] * 2)
@@ -422,7 +420,7 @@ FEW, LABELS = np.arange(16.0)[:, None], np.array([0, 0, 0, 1, 0, 1, 1, 1] * 2)
     ],
 )
 @pytest.mark.parametrize("sign", [1, -1])
-def test_too_large_a_number_is_refused_in_a_short_sentence(fit, name, sign):
+def test_a_number_that_is_too_large_is_refused_with_a_short_message(fit, name, sign):
     for value in (sign * HUGE, sign * 10**5000):
         with pytest.raises(ParameterError, match=f"The '{name}' parameter must be") as error:
             fit(value).fit(FEW, LABELS)
@@ -440,13 +438,13 @@ def test_fractions_and_numpy_scalars_are_numbers():
 @pytest.mark.parametrize(
     "value", [Decimal("0.5"), Decimal("nan"), "1", math.nan, np.longdouble("1e4000"), True, 1j]
 )
-def test_what_is_no_number_is_refused_by_name(value):
+def test_a_value_that_is_not_a_number_is_refused_with_the_parameter_name(value):
     for model in (LogisticRegression(C=value), LogisticRegressionCV(Cs=[1.0, value])):
         with pytest.raises(ParameterError, match=r"The 'Cs?' parameter must be a number > 0"):
             model.fit(FEW, LABELS)
 
 
-def test_elastic_net_names_the_parameter():
+def test_elastic_net_errors_name_the_parameter():
     for value in (HUGE, "much", [[1.0], [2.0, 3.0]]):
         with pytest.raises(ParameterError, match="The 'l2' parameter of ElasticNet must"):
             ElasticNet(0.0, value)

@@ -1,4 +1,4 @@
-"""The estimators keep scikit-learn's promises, and their own."""
+"""The estimators follow the conventions of scikit-learn and of this library."""
 
 import pickle
 
@@ -38,7 +38,7 @@ STANDARD = StandardScaler().fit_transform(IRIS)
         G("softmax_reference", init="random", learning_rate=0.1),
     ]
 )
-def test_scikit_learn_accepts(estimator, check):
+def test_estimator_passes_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -50,14 +50,14 @@ def test_scikit_learn_accepts(estimator, check):
         np.ndarray.tolist, pd.DataFrame,
     ],
 )  # fmt: skip
-def test_all_kinds_of_matrices_give_the_same_model(model, convert):
+def test_all_matrix_types_give_the_same_model(model, convert):
     dense = clone(model).fit(IRIS, SPECIES)
     other = clone(model).fit(convert(IRIS), SPECIES)
     np.testing.assert_allclose(other.coef_, dense.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(other.predict(convert(IRIS)), dense.predict(IRIS))
 
 
-def test_wide_indices_are_read():
+def test_sparse_matrices_with_64_bit_indices_are_accepted():
     X = sp.csr_array(IRIS)
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     wide = G(epochs=20).fit(X, SPECIES)
@@ -75,7 +75,7 @@ def test_float32_stays_float32(model):
     np.testing.assert_allclose(small.coef_, large.coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_labels_may_be_words():
+def test_labels_can_be_strings():
     names = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
     model = G(epochs=200, learning_rate=0.1).fit(IRIS, names, None, IRIS[::3], names[::3])
     assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
@@ -89,7 +89,7 @@ def test_labels_may_be_words():
     st.sampled_from([np.int64, np.int8, np.float64, np.float32, str, object]),
     st.integers(1, 5),
 )
-def test_labels_are_numbered_as_by_sorting_them(labels, kind, sample):
+def test_labels_are_numbered_as_by_numpy_unique(labels, kind, sample):
     y = np.array(labels).astype(kind)
     classes, numbers = number_labels(y, sample)
     expected = np.unique(y, return_inverse=True)
@@ -98,14 +98,14 @@ def test_labels_are_numbered_as_by_sorting_them(labels, kind, sample):
     assert classes.dtype == expected[0].dtype
 
 
-# Going on
+# partial_fit
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [None, 32])
 @pytest.mark.parametrize("schedule", ["constant", "exponential", "inverse"])
 @pytest.mark.parametrize("rule", RULES)
-def test_calls_of_partial_fit_are_the_epochs_of_fit(rule, schedule, batch_size):
+def test_calls_of_partial_fit_equal_the_epochs_of_fit(rule, schedule, batch_size):
     options = {
         "rule": rule,
         "momentum": 0.8,
@@ -126,7 +126,7 @@ def test_calls_of_partial_fit_are_the_epochs_of_fit(rule, schedule, batch_size):
         np.testing.assert_array_equal(step.history_[name], whole.history_[name])
 
 
-def test_partial_fit_descends_on_the_rows_it_is_given():
+def test_partial_fit_takes_a_gradient_step_on_the_given_rows():
     rows = np.r_[0:10, 50:60]
     step = G(learning_rate=0.1, rule="plain")
     step.partial_fit(IRIS[::2], SPECIES[::2] > 0, classes=[False, True])
@@ -138,14 +138,14 @@ def test_partial_fit_descends_on_the_rows_it_is_given():
     np.testing.assert_allclose(step.intercept_, b - 0.1 * (p - y).mean(), rtol=1e-12)
 
 
-def test_partial_fit_goes_on_from_fit():
+def test_partial_fit_continues_after_fit():
     model = G(epochs=5, rule="plain").fit(IRIS, SPECIES)
     model.partial_fit(IRIS, SPECIES)
     assert model.coef_.tobytes() == G(epochs=6, rule="plain").fit(IRIS, SPECIES).coef_.tobytes()
     assert model.n_iter_ == model.history_.epochs == 6
 
 
-def test_partial_fit_after_a_divergence_goes_on_from_the_weights_that_were_kept():
+def test_partial_fit_after_a_divergence_continues_from_the_weights_that_were_kept():
     options = {"loss": "squared", "momentum": 0.9}
     model = G(learning_rate=0.01, **options)
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_partial_fit_starts_from_weights_that_were_changed(rule, edited):
     assert model.intercept_.tobytes() == fresh.intercept_.tobytes()
 
 
-def test_the_seconds_of_partial_fit_add_up():
+def test_the_seconds_of_partial_fit_are_cumulative():
     model = G(epochs=3).fit(IRIS, SPECIES)
     for _ in range(5):
         model.partial_fit(IRIS, SPECIES)
@@ -187,14 +187,14 @@ def test_the_seconds_of_partial_fit_add_up():
     assert len(model.history_["seconds"]) == 8
 
 
-def test_partial_fit_says_nothing_of_the_whole_data_from_a_part():
+def test_partial_fit_makes_no_diagnoses_about_the_whole_data():
     whole = G(epochs=1).fit(STANDARD[:51], TWO[:51])
     assert {"rare_class", "separable"} <= {d.kind for d in whole.diagnoses_}
     part = G().partial_fit(STANDARD[:51], TWO[:51], classes=[0, 1])
     assert {d.kind for d in part.diagnoses_} == {"not_converged"}
 
 
-def test_fit_forgets_what_partial_fit_remembered():
+def test_fit_discards_the_state_of_partial_fit():
     options = {"momentum": 0.9, "learning_rate": 0.1}
     model = G(**options)
     for _ in range(3):
@@ -209,7 +209,7 @@ def test_fit_forgets_what_partial_fit_remembered():
 
 @pytest.mark.parametrize("before", RULES)
 @pytest.mark.parametrize("after", RULES)
-def test_partial_fit_with_another_rule_begins_anew_from_the_weights(before, after):
+def test_partial_fit_with_another_rule_restarts_from_the_current_weights(before, after):
     if before == after:
         return
     model = G(rule=before, momentum=0.5).partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
@@ -219,13 +219,13 @@ def test_partial_fit_with_another_rule_begins_anew_from_the_weights(before, afte
     assert model.coef_.tobytes() == fresh.coef_.tobytes()
 
 
-def test_partial_fit_with_a_loss_of_other_outputs_is_refused():
+def test_partial_fit_refuses_a_loss_with_another_number_of_outputs():
     model = G("softmax").partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"has 2 outputs, and the weights .* have 3"):
+    with pytest.raises(ValueError, match=r"has 2 outputs, but the weights .* have 3"):
         model.set_params(loss="softmax_reference").partial_fit(IRIS, SPECIES)
 
 
-def test_partial_fit_may_see_few_of_the_classes():
+def test_partial_fit_accepts_rows_of_few_classes():
     model = G().partial_fit(IRIS[:10], SPECIES[:10], classes=[0, 1, 2])
     assert model.coef_.shape == (3, 4)
     assert model.partial_fit(IRIS[60:70], SPECIES[60:70]).predict(IRIS).shape == (150,)
@@ -238,7 +238,7 @@ def test_partial_fit_may_see_few_of_the_classes():
     "model",
     [G(epochs=7, momentum=0.5), Perceptron(epochs=7), G("logistic", multiclass="ovr", epochs=3)],
 )
-def test_a_pickled_model_is_the_same_and_goes_on_the_same(model):
+def test_a_pickled_model_is_equal_and_continues_equally(model):
     model.fit(IRIS, SPECIES).partial_fit(IRIS, SPECIES)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.decision_function(IRIS), model.decision_function(IRIS))
@@ -249,7 +249,7 @@ def test_a_pickled_model_is_the_same_and_goes_on_the_same(model):
     assert a.tobytes() == b.tobytes()
 
 
-def test_clones_carry_the_parameters_only():
+def test_clones_have_only_the_parameters():
     model = G("hinge", margin=2.0, l1=0.1, init=(np.ones((3, 4)), np.zeros(3))).fit(IRIS, SPECIES)
     copy = clone(model)
     assert not hasattr(copy, "coef_")
@@ -259,7 +259,7 @@ def test_clones_carry_the_parameters_only():
     assert clone(copy).fit(IRIS, SPECIES).coef_.tobytes() == model.coef_.tobytes()
 
 
-def test_the_defaults_are_those_promised():
+def test_the_defaults_are_the_documented_ones():
     promised = {
         "loss": "auto", "l1": 0.0, "l2": 0.0, "learning_rate": 0.01, "momentum": 0.0,
         "rule": "momentum", "init": "zeros", "epochs": 100, "batch_size": None,
@@ -268,7 +268,7 @@ def test_the_defaults_are_those_promised():
     assert promised.items() <= G().get_params().items()
 
 
-def test_pipelines_cross_validation_and_grid_search():
+def test_pipelines_cross_validation_and_grid_search_accept_the_estimators():
     pipeline = make_pipeline(StandardScaler(), G(learning_rate=0.5))
     assert cross_val_score(pipeline, IRIS, SPECIES, cv=3).mean() > 0.9
     grid = {"gradientdescentclassifier__l2": [10.0, 1e-3]}
@@ -277,11 +277,11 @@ def test_pipelines_cross_validation_and_grid_search():
     assert cross_val_score(Perceptron(), IRIS, SPECIES > 0, cv=3).mean() > 0.95
 
 
-# What a fitted estimator tells
+# Fitted attributes and methods
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_probabilities_exist_where_the_loss_has_them(loss):
+def test_probabilities_exist_if_the_loss_defines_them(loss):
     y = (SPECIES > 0).astype(int)
     model = G(loss, learning_rate=0.05)
     has = loss in ("logistic", "softmax", "softmax_reference", "sigmoid_mse")
@@ -305,7 +305,7 @@ def test_probabilities_exist_where_the_loss_has_them(loss):
         ("hinge", 1, 3), ("crammer_singer", 2, 3), ("squared", 1, 3), ("sigmoid_mse", 1, 3),
     ],
 )  # fmt: skip
-def test_the_shapes_are_those_of_the_outputs(loss, two, three):
+def test_the_shapes_match_the_number_of_outputs(loss, two, three):
     for y, outputs, columns in [(TWO, two, None), (SPECIES, three, 3)]:
         model = G(loss, epochs=30, learning_rate=0.02).fit(IRIS[: len(y)], y)
         assert model.coef_.shape == (outputs, 4)
@@ -326,11 +326,11 @@ def test_the_shapes_are_those_of_the_outputs(loss, two, three):
         (G(), "mean cross-entropy log(sum_j exp(z_j)) - z_y"),
     ],
 )
-def test_the_objective_is_told_in_words_and_numbers(model, words):
+def test_the_objective_is_described_in_words_and_numbers(model, words):
     assert words in model.fit(IRIS, SPECIES).objective()
 
 
-def test_the_objective_tells_of_weights():
+def test_the_objective_mentions_unequal_sample_weights():
     weights = np.linspace(1.0, 2.0, 150)
     assert "over 150 weighted rows" in G().fit(IRIS, SPECIES, sample_weight=weights).objective()
     equal = G().fit(IRIS, SPECIES, sample_weight=np.ones(150))
@@ -339,7 +339,7 @@ def test_the_objective_tells_of_weights():
     assert "over 150 rows + 0.0066" in grid.best_estimator_.objective()  # trained with the folds
 
 
-def test_the_objective_has_digits_that_a_reader_can_take_in():
+def test_the_objective_shows_few_digits():
     model = LogisticRegression(C=3.0).fit(IRIS, SPECIES)
     assert "+ 0.00222222/2 * |W|^2" in model.objective()
 
@@ -370,10 +370,10 @@ def test_without_a_penalty_or_convexity_there_is_no_gap(model):
     assert certificate.gradient_norm == pytest.approx(model.history_["gradient_norm"][-1])
 
 
-# Where training starts
+# Initial weights
 
 
-def test_a_random_start_is_drawn_from_the_seed():
+def test_random_initial_weights_depend_on_the_seed():
     def first_step(**options):
         model = G(learning_rate=1e-12, epochs=1, init="random", **options).fit(IRIS, SPECIES)
         return model.coef_
@@ -386,7 +386,7 @@ def test_a_random_start_is_drawn_from_the_seed():
 
 
 @pytest.mark.parametrize("estimator", [G, Perceptron])
-def test_training_starts_at_given_weights(estimator):
+def test_training_starts_from_given_weights(estimator):
     start = np.arange(12.0).reshape(3, 4) / 10, np.array([1.0, 2.0, 3.0])
     options = {"learning_rate": 1e-12} if estimator is G else {}
     model = estimator(init=start, epochs=1, **options)
@@ -403,7 +403,7 @@ def test_training_starts_at_given_weights(estimator):
     assert start[0][0, 1] == 0.1
 
 
-def test_fitting_at_a_minimum_stops_at_once():
+def test_fitting_at_a_minimum_stops_immediately():
     found = G(l2=0.5, learning_rate=0.5, epochs=5000, gradient_tol=1e-10).fit(STANDARD, SPECIES)
     assert found.stop_reason_ == "gradient_tol"
     start = found.coef_, found.intercept_
@@ -411,13 +411,13 @@ def test_fitting_at_a_minimum_stops_at_once():
     assert again.n_iter_ == 1
 
 
-def test_a_loss_may_be_an_object():
+def test_a_loss_can_be_an_object():
     a = G(make_loss("hinge", 3.0), epochs=10).fit(IRIS, SPECIES)
     b = G("hinge", margin=3.0, epochs=10).fit(IRIS, SPECIES)
     assert a.coef_.tobytes() == b.coef_.tobytes()
 
 
-def test_random_states_of_numpy_are_taken():
+def test_random_states_of_numpy_are_accepted():
     one = G(batch_size=10, epochs=2, random_state=np.random.RandomState(5)).fit(IRIS, SPECIES)
     two = G(batch_size=10, epochs=2, random_state=np.random.RandomState(5)).fit(IRIS, SPECIES)
     assert one.coef_.tobytes() == two.coef_.tobytes()

@@ -1,4 +1,4 @@
-"""Many estimators at once are the same as each alone."""
+"""Estimators fitted together equal estimators fitted alone."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ def make_data(n=50, d=4, n_classes=3, seed=0):
 
 
 def mixed_list(n_classes):
-    """Estimators that differ in everything that may differ."""
+    """Estimators that differ in every parameter that can differ."""
     losses = [name for name in LOSSES if name not in ("logistic", "sigmoid_mse") or n_classes == 2]
     by_loss = [G(name, l2=0.1, learning_rate=0.1, epochs=12) for name in losses]
     by_rule = [
@@ -67,7 +67,7 @@ def assert_equal_fits(one, other):
 @pytest.mark.slow
 @pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_mixed_list_is_the_same_as_each_alone(n_classes, convert):
+def test_a_mixed_list_equals_single_fits(n_classes, convert):
     X, y = make_data(n_classes=n_classes)
     X = convert(X)
     models = mixed_list(n_classes)
@@ -79,7 +79,7 @@ def test_a_mixed_list_is_the_same_as_each_alone(n_classes, convert):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
-def test_a_mixed_list_is_the_same_as_each_alone_in_other_types(dtype):
+def test_a_mixed_list_equals_single_fits_for_other_types_of_numbers(dtype):
     X, y = make_data()
     X = (4 * X).astype(dtype)
     for model in fit_many(mixed_list(3), X, y):
@@ -89,7 +89,7 @@ def test_a_mixed_list_is_the_same_as_each_alone_in_other_types(dtype):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_weights_of_each_model_are_its_own(n_classes):
+def test_each_model_can_have_its_own_sample_weights(n_classes):
     X, y = make_data(n_classes=n_classes)
     models = mixed_list(n_classes)
     S = np.random.default_rng(0).uniform(0, 2, (len(y), len(models)))
@@ -99,14 +99,14 @@ def test_weights_of_each_model_are_its_own(n_classes):
         assert "50 weighted rows" in model.objective()
 
 
-def test_weights_may_be_shared():
+def test_models_can_share_sample_weights():
     X, y = make_data()
     s = np.random.default_rng(0).uniform(0, 2, len(y))
     for model in fit_many(mixed_list(3), X, y, s):
         assert_equal_fits(model, clone(model).fit(X, y, s))
 
 
-def test_models_with_equal_parameters_and_own_weights_are_not_one_run():
+def test_models_with_equal_parameters_and_different_weights_are_separate_runs():
     X, y = make_data()
     S = np.stack([np.ones(len(y)), np.arange(len(y)) % 3 + 0.5], axis=1)
     one, other = fit_many([G(epochs=5), G(epochs=5)], X, y, S)
@@ -114,7 +114,7 @@ def test_models_with_equal_parameters_and_own_weights_are_not_one_run():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_weights_are_repetition_on_full_batches(loss):
+def test_sample_weights_equal_repeated_rows_for_full_batches(loss):
     X, y = make_data(n_classes=2)
     times = np.random.default_rng(1).integers(0, 3, len(y))
     options = {"loss": loss, "l2": 0.1, "learning_rate": 0.05, "momentum": 0.5, "epochs": 20}
@@ -125,7 +125,7 @@ def test_weights_are_repetition_on_full_batches(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_fold_by_weights_is_a_fit_on_its_rows(loss):
+def test_a_fold_as_weights_equals_a_fit_on_its_rows(loss):
     X, y = make_data(n_classes=2)
     fold = np.arange(len(y)) % 3 != 0
     options = {"loss": loss, "l2": 0.1, "learning_rate": 0.05, "epochs": 20}
@@ -136,7 +136,7 @@ def test_a_fold_by_weights_is_a_fit_on_its_rows(loss):
         np.testing.assert_allclose(weighted.history_[name], subset.history_[name], rtol=1e-9)
 
 
-def test_a_validation_set_is_shared():
+def test_models_share_a_validation_set():
     X, y = make_data()
     X_val, y_val = make_data(seed=1)
     models = [
@@ -151,7 +151,7 @@ def test_a_validation_set_is_shared():
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "perceptron"])
 @pytest.mark.parametrize("batch_size", [None, 8])
-def test_one_against_the_rest_is_one_binary_fit_for_every_class(loss, batch_size):
+def test_one_vs_rest_equals_one_binary_fit_per_class(loss, batch_size):
     X, y = make_data(n_classes=4)
     options = {
         "loss": loss,
@@ -175,7 +175,7 @@ def test_one_against_the_rest_is_one_binary_fit_for_every_class(loss, batch_size
     np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-9, atol=1e-12)
 
 
-def test_a_binary_loss_on_several_classes_is_one_against_the_rest():
+def test_a_binary_loss_on_several_classes_is_one_vs_rest():
     X, y = make_data(n_classes=3)
     auto, ovr, both = fit_many(
         [G("logistic"), G("logistic", multiclass="ovr"), G(multiclass="ovr")], X, y
@@ -187,7 +187,7 @@ def test_a_binary_loss_on_several_classes_is_one_against_the_rest():
     np.testing.assert_allclose(auto.predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_one_against_the_rest_reads_the_rows_as_often_as_one_model():
+def test_one_vs_rest_reads_the_rows_as_often_as_one_model():
     X, y = make_data(n_classes=4)
 
     def passes(model, y):
@@ -202,7 +202,7 @@ def test_one_against_the_rest_reads_the_rows_as_often_as_one_model():
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_softmax_of_two_classes_is_logistic_regression_at_half_the_rate(momentum):
+def test_softmax_of_two_classes_is_logistic_regression_at_half_the_learning_rate(momentum):
     X, y = make_data(n_classes=2)
     softmax = G("softmax", learning_rate=0.1, momentum=momentum).fit(X, y)
     logistic = G("logistic", learning_rate=0.2, momentum=momentum).fit(X, y)
@@ -221,7 +221,7 @@ def test_auto_is_logistic_for_two_classes_and_softmax_for_more():
     assert_equal_fits(G(epochs=5).fit(X, two), G("logistic", epochs=5).fit(X, two))
 
 
-def test_progress_tells_which_estimators_its_batch_is_made_of():
+def test_progress_names_the_estimators_of_its_batch():
     X, y = make_data()
     models = [
         G(epochs=4), G("hinge", epochs=3), G(epochs=2), Perceptron(epochs=2), G(l2=0.1, epochs=4)
@@ -240,7 +240,7 @@ def test_progress_tells_which_estimators_its_batch_is_made_of():
 
 @dataclass
 class Unhashable:
-    """A loss of someone's own, of a class that is neither frozen nor hashable."""
+    """A custom loss of a class that is neither frozen nor hashable."""
 
     base: object
 
@@ -251,7 +251,7 @@ class Unhashable:
 
 
 @pytest.mark.parametrize("multiclass", ["auto", "ovr"])
-def test_a_loss_that_cannot_be_hashed_is_trained_like_any_other(multiclass):
+def test_a_loss_that_cannot_be_hashed_can_be_trained(multiclass):
     X, y = make_data()
     loss = Unhashable(LOSSES["hinge"])
     with pytest.raises(TypeError):
@@ -269,7 +269,7 @@ def test_a_loss_that_cannot_be_hashed_is_trained_like_any_other(multiclass):
         assert_equal_fits(model, clone(model).fit(X, y))
 
 
-def test_all_estimators_learn_the_feature_names():
+def test_all_estimators_get_the_feature_names():
     X, y = make_data()
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     models = fit_many([G(epochs=2), Perceptron(epochs=2), G("hinge", epochs=2)], frame, y)
@@ -280,11 +280,11 @@ def test_all_estimators_learn_the_feature_names():
         assert not hasattr(model, "feature_names_in_")
 
 
-def test_no_estimators_are_no_work():
+def test_an_empty_list_of_estimators_is_accepted():
     assert fit_many([], [[1.0]], [0]) == []
 
 
-def test_strangers_are_refused():
+def test_estimators_of_other_libraries_are_refused():
     from sklearn.linear_model import LogisticRegression
 
     with pytest.raises(TypeError, match="Got LogisticRegression instead"):

@@ -1,4 +1,4 @@
-"""A penalised bias is the weight of a constant feature, penalised like all others."""
+"""A penalised bias equals the weight of a constant feature with the same penalty as all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ L2 = np.array([0.05, 0.3])
 
 
 def pair(form: Form, seed: int = 0) -> tuple[Objective, Model, Objective, Model]:
-    """Two models with a penalised bias, and the same with a constant feature and no bias."""
+    """Two models with a penalised bias, and two with a constant feature and no bias."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N, D))
     y = rng.integers(0, form.classes, N)
@@ -44,7 +44,7 @@ def pair(form: Form, seed: int = 0) -> tuple[Objective, Model, Objective, Model]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_penalised_bias_is_a_constant_feature(form: Form) -> None:
+def test_a_penalised_bias_equals_a_constant_feature(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     ours, theirs = inside.evaluate(model), appended.evaluate(wide)
     np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
@@ -56,7 +56,7 @@ def test_a_penalised_bias_is_a_constant_feature(form: Form) -> None:
 
 
 @pytest.mark.parametrize("form", SMOOTH, ids=str)
-def test_so_is_its_curvature(form: Form) -> None:
+def test_the_curvature_of_a_penalised_bias_equals_that_of_a_constant_feature(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     ours = inside.hessian_times(model, model)
     theirs = appended.hessian_times(wide, wide)
@@ -65,14 +65,14 @@ def test_so_is_its_curvature(form: Form) -> None:
 
 
 @pytest.mark.parametrize("form", CONVEX, ids=str)
-def test_so_is_its_certificate(form: Form) -> None:
+def test_the_certificate_of_a_penalised_bias_equals_that_of_a_constant_feature(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     for ours, theirs in zip(certify(inside, model), certify(appended, wide)):
         assert ours.dual == pytest.approx(theirs.dual, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("form", [f for f in SMOOTH if f.loss.convex], ids=str)
-def test_a_penalised_bias_is_solved_to_a_proven_gap(form: Form) -> None:
+def test_a_penalised_bias_reaches_the_required_duality_gap(form: Form) -> None:
     inside, model, appended, wide = pair(form)
     stop = Stop(((2000,),) * 2, tol=np.full(2, 1e-10))
     zero = Model(np.zeros_like(model.W), np.zeros_like(model.b))
@@ -85,7 +85,7 @@ def test_a_penalised_bias_is_solved_to_a_proven_gap(form: Form) -> None:
         assert ours.certificate.primal == pytest.approx(theirs.certificate.primal, rel=1e-9)
 
 
-def test_the_models_of_a_batch_may_differ_in_it() -> None:
+def test_the_models_of_a_batch_can_have_different_bias_penalties() -> None:
     form = next(f for f in CONVEX if f.loss.name == "logistic")
     inside, model, _, _ = pair(form)
     mixed = Objective(
@@ -96,7 +96,7 @@ def test_the_models_of_a_batch_may_differ_in_it() -> None:
     assert certify(mixed, model) == expected
 
 
-def test_with_l1_and_with_mini_batches_it_is_refused() -> None:
+def test_a_penalised_bias_is_refused_with_l1_and_with_mini_batches() -> None:
     words = "A penalised bias needs l1 = 0. Got bias_factor=1 with l1=0.1."
     with pytest.raises(ValueError, match=re.escape(words)):
         ElasticNet(0.1, 0.1, bias_factor=1.0)

@@ -1,4 +1,4 @@
-"""LinearSVC solves the problems it states; thresholds and probabilities are what they claim."""
+"""LinearSVC reaches its optimum; its thresholds and probabilities are correct."""
 
 import warnings
 from itertools import pairwise
@@ -48,7 +48,7 @@ HERE = list(OPTIMISERS)
 
 
 def legal(loss, l1=0.0, l2=1.0):
-    """The solvers that take this problem."""
+    """The solvers that accept this problem."""
     out = []
     for name in HERE:
         try:
@@ -78,7 +78,7 @@ def scikit(C=1.0, loss="squared_hinge", **options):
 
 
 def svm_objective(W, b, X, y, C, s=None, power=2, f=0.0):
-    """The textbook's: sum of s (1 - y z)_+^power, and the norms, divided by C S."""
+    """The objective of textbooks divided by C S: sum of s (1 - y z)_+^power, plus the penalty."""
     s = np.ones(len(y)) if s is None else s
     margin = np.maximum(0.0, 1.0 - (2 * y - 1) * (X @ W + b))
     return (s @ margin**power + (W @ W + f * f * b * b) / (2 * C)) / s.sum()
@@ -90,12 +90,12 @@ def svm_objective(W, b, X, y, C, s=None, power=2, f=0.0):
         LinearSVC(),
         LinearSVC(multiclass="weston_watkins"),
         LinearSVC(intercept_scaling=1.0, class_weight="balanced"),
-        # Rows are visited in an order that depends on their number, and so do the last digits.
+        # The order of the rows depends on their number, which changes the last digits.
         LinearSVC(loss="hinge", tol=1e-10),
         LinearSVC(loss="hinge", multiclass="crammer_singer", tol=1e-10),
     ]
 )
-def test_scikit_learn_accepts(estimator, check):
+def test_estimator_passes_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -112,7 +112,7 @@ def test_the_squared_hinge_equals_scikit_learn(C, solver):
 
 
 @pytest.mark.parametrize("scaling", [0.5, 10.0])
-def test_another_constant_feature_equals_scikit_learn(scaling):
+def test_intercept_scaling_equals_scikit_learn(scaling):
     mine = solved(LinearSVC(0.1, intercept_scaling=scaling, tol=1e-12), X, Y)
     theirs = scikit(0.1, intercept_scaling=scaling).fit(X, Y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=2e-5)
@@ -120,7 +120,7 @@ def test_another_constant_feature_equals_scikit_learn(scaling):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_three_classes_and_no_bias_equal_scikit_learn(fit_intercept):
+def test_three_classes_with_and_without_bias_equal_scikit_learn(fit_intercept):
     options = {"fit_intercept": fit_intercept}
     mine = solved(LinearSVC(0.5, intercept_scaling=1.0, tol=1e-13, **options), IRIS, SPECIES)
     theirs = scikit(0.5, **options).fit(IRIS, SPECIES)
@@ -139,7 +139,7 @@ def test_the_hinge_equals_scikit_learn(C, solver):
     assert mine.certificate_.primal == pytest.approx(value, rel=1e-6)
 
 
-def test_crammer_and_singer_equal_scikit_learn():
+def test_crammer_singer_equals_scikit_learn():
     options = {"loss": "hinge", "multiclass": "crammer_singer", "intercept_scaling": 1.0}
     Z = StandardScaler().fit_transform(IRIS)
     mine = solved(LinearSVC(0.1, tol=1e-7, max_iter=100_000, **options), Z, SPECIES)
@@ -155,7 +155,7 @@ def test_weights_equal_scikit_learn(class_weight, sample_weight):
     mine = LinearSVC(0.1, intercept_scaling=1.0, tol=1e-12, class_weight=class_weight)
     theirs = scikit(0.1, class_weight=class_weight).fit(X, Y, sample_weight)
     if class_weight == "balanced" and sample_weight is not None:
-        # LIBLINEAR balances the counts; here it is the weights, so that folds are subsets.
+        # LIBLINEAR balances counts. This library balances weights, so that folds equal subsets.
         counts, weight = np.bincount(Y), np.bincount(Y, WEIGHTS)
         balanced = weight.sum() / (2 * weight) / (counts.sum() / (2 * counts))
         theirs = scikit(0.1, class_weight="balanced").fit(X, Y, sample_weight * balanced[Y])
@@ -180,7 +180,7 @@ def test_a_free_bias_is_not_penalised(loss):
 
 
 @pytest.mark.parametrize("loss", BOTH_LOSSES)
-def test_weston_and_watkins_sum_over_the_wrong_classes(loss):
+def test_weston_watkins_sums_over_the_wrong_classes(loss):
     C, power = 0.2, 1 if loss == "hinge" else 2
     options = {"multiclass": "weston_watkins", "tol": 1e-6, "max_iter": 100_000}
     model = solved(LinearSVC(C, loss=loss, **options), IRIS, SPECIES)
@@ -189,7 +189,7 @@ def test_weston_and_watkins_sum_over_the_wrong_classes(loss):
     terms[np.arange(150), SPECIES] = 0.0
     value = terms.sum() / 150 + (model.coef_**2).sum() / (2 * C * 150)
     assert model.certificate_.primal == pytest.approx(value, rel=1e-9)
-    assert model.intercept_.sum() == pytest.approx(0.0, abs=1e-12)  # of equal shifts, the centre
+    assert model.intercept_.sum() == pytest.approx(0.0, abs=1e-12)  # the biases are centred
     binary = LinearSVC(C, loss=loss, multiclass="weston_watkins", tol=1e-6).fit(X, Y)
     alone = LinearSVC(C, loss=loss, tol=1e-6).fit(X, Y)
     assert binary.coef_.tobytes() == alone.coef_.tobytes()
@@ -212,13 +212,13 @@ def test_l1_equals_scikit_learn():
     [
         ({"loss": "logistic"}, "'loss' parameter must be one of 'squared_hinge', 'hinge'"),
         ({"multiclass": "ovo"}, "'multiclass' parameter must be one of 'ovr', 'weston_watkins'"),
-        ({"multiclass": "crammer_singer"}, "is a form of the hinge. Got loss='squared_hinge'"),
+        ({"multiclass": "crammer_singer"}, "requires the hinge loss. Got loss='squared_hinge'"),
         ({"intercept_scaling": 0.0}, "'intercept_scaling' parameter must be a finite number > 0"),
-        ({"intercept_scaling": 1.0, "l1_ratio": 0.5}, "A penalised bias needs an L2 penalty alone"),
-        ({"probability": 1}, "'probability' parameter must be False, or the number of folds"),
-        ({"probability": True}, "a whole number >= 2. Got True instead. Set probability=5"),
+        ({"intercept_scaling": 1.0, "l1_ratio": 0.5}, "A penalised bias requires a pure L2"),
+        ({"probability": 1}, "'probability' parameter must be False or the number of folds"),
+        ({"probability": True}, "a whole number >= 2. Got True instead. probability=5 is"),
         ({"probability": 2.0}, "a whole number >= 2. Got 2.0 instead."),
-        ({"probability": 300}, "class 0 has 212 rows that count. Use fewer folds"),
+        ({"probability": 300}, "class 0 has 212 rows with a positive weight. Use fewer folds"),
         ({"loss": "hinge", "l1_ratio": 0.5}, "a loss with kinks needs l2 > 0 and l1 = 0"),
         ({"loss": "hinge", "C": np.inf}, "a loss with kinks needs l2 > 0 and l1 = 0"),
     ],
@@ -244,7 +244,7 @@ def test_a_linear_svc_has_probabilities_on_request():
         model.predict_proba(X)
 
 
-def test_probabilities_of_two_classes_are_platts():
+def test_probabilities_of_two_classes_use_platt_scaling():
     model = LinearSVC(0.01, probability=5).fit(X, Y)
     P = model.predict_proba(X)
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
@@ -254,7 +254,7 @@ def test_probabilities_of_two_classes_are_platts():
     assert np.abs(P - theirs.predict_proba(X)).max() < 0.1  # other folds
 
 
-def test_a_sigmoid_is_the_optimum_of_platts_problem():
+def test_a_sigmoid_is_the_optimum_of_platt_scaling():
     z, s = LinearSVC(0.01).fit(X, Y).decision_function(X), WEIGHTS
     found = Sigmoids.fit(z[:, None], Y, s)
     many, few = s[Y == 1].sum(), s[Y == 0].sum()
@@ -268,17 +268,17 @@ def test_a_sigmoid_is_the_optimum_of_platts_problem():
     np.testing.assert_allclose([found.slope[0], found.offset[0]], best.x, rtol=1e-5)
 
 
-def test_calibration_sees_rows_held_out_only():
+def test_calibration_uses_only_held_out_rows():
     rng = np.random.default_rng(0)
     noise, labels = rng.standard_normal((60, 300)), np.arange(60) % 2
     model = LinearSVC(probability=5).fit(noise, labels)
-    assert model.score(noise, labels) == 1.0  # learnt by heart
+    assert model.score(noise, labels) == 1.0  # overfitted
     P = model.predict_proba(noise)[:, 1]
     assert P.min() > 0.1
     assert P.max() < 0.9
 
 
-def test_the_sigmoid_is_finite_where_the_scores_separate():
+def test_the_sigmoid_is_finite_if_the_scores_separate_the_classes():
     rows = SPECIES < 2
     model = LinearSVC(probability=5).fit(IRIS[rows], SPECIES[rows])
     P = model.predict_proba(IRIS[rows])
@@ -286,7 +286,7 @@ def test_the_sigmoid_is_finite_where_the_scores_separate():
     assert 0.0 < P.min() < 0.05
 
 
-def test_probabilities_of_several_classes_are_each_against_the_rest():
+def test_probabilities_of_several_classes_are_one_vs_rest():
     model = LinearSVC(0.1, probability=5).fit(IRIS, SPECIES)
     P = model.predict_proba(IRIS)
     assert P.shape == (150, 3)
@@ -297,7 +297,7 @@ def test_probabilities_of_several_classes_are_each_against_the_rest():
     np.testing.assert_allclose(P, alone / alone.sum(axis=1, keepdims=True))
 
 
-def test_probabilities_do_not_depend_on_company_kind_or_rows_without_weight():
+def test_probabilities_do_not_depend_on_batch_matrix_type_or_rows_with_weight_0():
     model = LinearSVC(0.1, probability=3)
     alone = clone(model).fit(X, Y, sample_weight=WEIGHTS).predict_proba(X)
     other, again = LogisticRegression(), clone(model)
@@ -320,7 +320,7 @@ BOTH = pytest.mark.parametrize("model", [LogisticRegression(0.1), LinearSVC(0.01
 
 
 @BOTH
-def test_a_threshold_reaches_what_is_asked(model):
+def test_a_threshold_reaches_the_requested_precision_or_recall(model):
     names = np.array(["benign", "malign"])[1 - Y]
     model = clone(model).fit(X[::2], names[::2])
     A, y = X[1::2], names[1::2] == "malign"
@@ -340,7 +340,7 @@ def test_a_threshold_reaches_what_is_asked(model):
 
 
 @BOTH
-def test_the_cheapest_threshold_is_no_dearer_than_any(model):
+def test_no_threshold_has_a_lower_cost_than_the_chosen_one(model):
     model = clone(model).fit(X[::2], Y[::2])
     A, y, s = X[1::2], Y[1::2], WEIGHTS[1::2]
     found = model.choose_threshold(A, y, cost=(1.0, 20.0), sample_weight=s)
@@ -355,7 +355,7 @@ def test_the_cheapest_threshold_is_no_dearer_than_any(model):
         assert cost() >= found.cost - 1e-12
 
 
-def test_the_score_does_not_move_with_the_threshold():
+def test_the_threshold_does_not_change_scores_and_probabilities():
     model = LogisticRegression().fit(X, Y)
     P, Z = model.predict_proba(X), model.decision_function(X)
     model.choose_threshold(X, Y, precision=1.0)
@@ -363,7 +363,7 @@ def test_the_score_does_not_move_with_the_threshold():
     np.testing.assert_array_equal(model.decision_function(X), Z)
 
 
-def test_a_threshold_between_neighbouring_numbers_still_divides_them():
+def test_a_threshold_separates_two_adjacent_floats():
     aims = {"cost": (1, 1), "precision": None, "recall": None}
     numbers = [0.1]
     while len(numbers) < 5:
@@ -391,12 +391,12 @@ def test_a_threshold_between_neighbouring_numbers_still_divides_them():
         ({"cost": (0.0, 0.0)}, "not both 0"),
     ],
 )
-def test_aims_that_make_no_sense_are_refused(aims, words):
+def test_invalid_aims_are_refused(aims, words):
     with pytest.raises(ValueError, match=words):
         LogisticRegression().fit(X, Y).choose_threshold(X, Y, **aims)
 
 
-def test_thresholds_need_two_classes_and_something_to_find():
+def test_impossible_thresholds_are_refused():
     with pytest.raises(ValueError, match="This model has 3: 0, 1, 2"):
         LogisticRegression().fit(IRIS, SPECIES).choose_threshold(IRIS, SPECIES, recall=0.5)
     model = LogisticRegression().fit(*MIXED)
@@ -404,7 +404,7 @@ def test_thresholds_need_two_classes_and_something_to_find():
     y[model.decision_function(MIXED[0]).argmax()] = 0
     with pytest.raises(ValueError, match=r"No threshold has a precision of 1 .* highest is 0\."):
         model.choose_threshold(MIXED[0], y, precision=1.0)
-    with pytest.raises(ValueError, match="by rows of both classes, 0, 1"):
+    with pytest.raises(ValueError, match="needs rows of both classes, 0, 1"):
         model.choose_threshold(MIXED[0], np.zeros(100, int), recall=0.5)
     with pytest.raises(NotFittedError):
         LinearSVC().choose_threshold(X, Y, recall=0.5)
@@ -414,7 +414,7 @@ def test_thresholds_need_two_classes_and_something_to_find():
 
 
 @BOTH
-def test_scikit_learns_curves_and_searches_take_a_linear_svc(model):
+def test_scikit_learn_searches_and_metrics_accept_the_classifiers(model):
     scores = cross_val_predict(model, X, Y, cv=3, method="decision_function")
     assert roc_auc_score(Y, scores) > 0.98
     pipeline = make_pipeline(StandardScaler(), clone(model))
@@ -426,7 +426,7 @@ def test_scikit_learns_curves_and_searches_take_a_linear_svc(model):
 
 
 @BOTH
-def test_the_displays_of_scikit_learn_draw_it(model):
+def test_scikit_learn_displays_accept_the_classifiers(model):
     model = clone(model).fit(*MIXED)
     RocCurveDisplay.from_estimator(model, *MIXED)
     PrecisionRecallDisplay.from_estimator(model, *MIXED)
@@ -436,13 +436,13 @@ def test_the_displays_of_scikit_learn_draw_it(model):
     plt.close("all")
 
 
-def test_a_hinge_without_a_penalty_and_many_weights_is_refused_in_words():
+def test_a_hinge_without_a_penalty_is_refused():
     X = np.random.default_rng(0).standard_normal((30, 700))
     with pytest.raises(ValueError, match="a loss with kinks needs l2 > 0"):
         LinearSVC(C=np.inf, loss="hinge", multiclass="crammer_singer").fit(X, np.arange(30) % 3)
 
 
-def test_many_classes_against_the_rest_reach_the_optimum_of_each_alone():
+def test_one_vs_rest_of_many_classes_reaches_the_optimum_of_each_class():
     random = np.random.default_rng(2)
     y = np.r_[np.arange(30), random.integers(0, 30, 870)]
     X = random.standard_normal((30, 8))[y] + 0.5 * random.standard_normal((900, 8))

@@ -1,4 +1,4 @@
-"""Intervals are those of the textbooks where these apply, refused where they do not, and drawn."""
+"""Confidence intervals equal textbook formulas, or are refused; bootstrap replicates equal fits."""
 
 import numpy as np
 import pandas as pd
@@ -41,8 +41,8 @@ def with_ones(X):
 
 @settings(max_examples=20)
 @given(st.tuples(*[st.integers(1, 200)] * 4))
-def test_two_by_two_tables_have_woolf_s_standard_errors(counts):
-    """log odds ratio: se^2 = 1/a + 1/b + 1/c + 1/d, and that of the first odds 1/a + 1/b."""
+def test_two_by_two_tables_have_the_standard_errors_of_woolf(counts):
+    """Squared errors: 1/a + 1/b + 1/c + 1/d (log odds ratio) and 1/a + 1/b (first log odds)."""
     a, b, c, d = counts
     x, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1, 0, 1, 0])
     model = free(tol=1e-13).fit(x, y, sample_weight=counts)
@@ -70,7 +70,7 @@ def test_logistic_regression_has_the_standard_errors_of_the_information_matrix()
     np.testing.assert_allclose(found.z[0], z, rtol=1e-9)
     np.testing.assert_allclose(found.upper[0], found.estimate[0] + 1.959963984540054 * error)
     np.testing.assert_allclose(found.lower[0], found.estimate[0] - 1.959963984540054 * error)
-    # The tail of the normal distribution, integrated by hand.
+    # The tail of the normal distribution by numerical integration.
     grid = np.linspace(0.0, 10.0, 200_001)
     for value, p_value in zip(z, found.p_value[0]):
         density = np.exp(-((abs(value) + grid) ** 2) / 2) / np.sqrt(2 * np.pi)
@@ -98,7 +98,7 @@ def test_reference_softmax_has_the_covariance_of_the_multinomial_model():
     np.testing.assert_allclose(found.standard_error.ravel(), np.sqrt(np.diag(V)), rtol=1e-8)
 
 
-def test_one_against_the_rest_is_every_class_alone():
+def test_one_vs_rest_intervals_equal_those_of_each_class_alone():
     model = free(multiclass="ovr").fit(X, FOUR)
     found = confidence_intervals(model, X, FOUR)
     assert found.classes == [0, 1, 2, 3]
@@ -107,7 +107,7 @@ def test_one_against_the_rest_is_every_class_alone():
         np.testing.assert_allclose(found.standard_error[k], alone.standard_error[0], rtol=1e-6)
 
 
-def test_without_an_intercept_there_is_none_in_the_table():
+def test_without_an_intercept_the_table_has_only_features():
     model = free(fit_intercept=False).fit(X, TWO)
     found = confidence_intervals(model, X, TWO)
     p = 1 / (1 + np.exp(-X @ model.coef_[0]))
@@ -116,7 +116,7 @@ def test_without_an_intercept_there_is_none_in_the_table():
     np.testing.assert_allclose(found.covariance, V, rtol=1e-9)
 
 
-def test_counts_are_repeated_rows():
+def test_weights_as_counts_equal_repeated_rows():
     weighted = confidence_intervals(
         free().fit(X, TWO, sample_weight=COUNTS), X, TWO, sample_weight=COUNTS
     )
@@ -126,14 +126,14 @@ def test_counts_are_repeated_rows():
 
 
 @pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_array, np.asfortranarray])
-def test_all_kinds_of_matrices_give_the_same_intervals(convert):
+def test_all_matrix_types_give_the_same_intervals(convert):
     model = free(multiclass="reference").fit(X, FOUR)
     dense = confidence_intervals(model, X, FOUR)
     other = confidence_intervals(model, convert(X), FOUR)
     np.testing.assert_allclose(other.covariance, dense.covariance, rtol=1e-9, atol=1e-14)
 
 
-def test_float32_data_are_judged_in_float64():
+def test_intervals_of_float32_data_are_computed_in_float64():
     small = X.astype(np.float32)
     model = free(tol=1e-5).fit(small, TWO)
     found = confidence_intervals(model, small, TWO)
@@ -143,7 +143,7 @@ def test_float32_data_are_judged_in_float64():
 
 
 @pytest.mark.slow
-def test_wald_intervals_hold_the_truth_as_often_as_they_say():
+def test_wald_intervals_have_their_nominal_coverage():
     random = np.random.default_rng(0)
     hits = []
     for _ in range(100):
@@ -155,7 +155,7 @@ def test_wald_intervals_hold_the_truth_as_often_as_they_say():
     assert abs(np.mean(hits) - 0.8) < 0.07
 
 
-# Where Wald's intervals are not valid
+# Fits without valid Wald intervals
 
 
 @pytest.mark.parametrize(
@@ -164,18 +164,18 @@ def test_wald_intervals_hold_the_truth_as_often_as_they_say():
         (LogisticRegression(C=10.0), TWO, r"need C=np.inf.*Got C=10.*method='bootstrap'"),
         (LogisticRegression(C=1.0, l1_ratio=1.0), TWO, "need C=np.inf"),
         (free(), FOUR, "multiclass='reference'"),
-        (LinearSVC(), TWO, "loss 'squared_hinge' is none"),
+        (LinearSVC(), TWO, "loss 'squared_hinge' does not define one"),
         (free(class_weight="balanced"), TWO, "class_weight=None.*'balanced'"),
         (free(tol=0.3), TWO, "standard errors away from it. Fit with a smaller tol"),
     ],
 )
-def test_wald_refuses_what_is_no_maximum_of_a_likelihood(estimator, labels, words):
+def test_wald_refuses_fits_that_do_not_maximise_a_likelihood(estimator, labels, words):
     estimator.fit(X, labels)
     with pytest.raises(ValueError, match=words):
         confidence_intervals(estimator, X, labels)
 
 
-def test_wald_refuses_weights_that_are_no_counts():
+def test_wald_refuses_weights_that_are_not_counts():
     s = np.where(np.arange(N) == 7, 0.5, 1.0)
     model = free().fit(X, TWO, sample_weight=s)
     with pytest.raises(ValueError, match=r"counts of equal rows.*Row 7 has 0.5"):
@@ -200,7 +200,7 @@ def test_intervals_refuse_classes_that_are_partly_separable():
         assert "linearly separable" not in str(refused.value)
 
 
-def test_wald_names_the_features_that_depend_on_each_other():
+def test_wald_names_linearly_dependent_features():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame["sum"] = frame["a"] + 2 * frame["c"] - 1
     model = free(tol=1e-8).fit(frame, TWO)
@@ -215,12 +215,12 @@ def test_wald_names_the_features_that_depend_on_each_other():
 @pytest.mark.parametrize("labels", [TWO, FOUR])
 @pytest.mark.parametrize("multiclass", ["reference", "ovr"])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
-def test_wald_errors_do_not_depend_on_where_features_lie(ratio, multiclass, labels):
-    """Those of the same features about zero and of size 1, to the digits that X has left."""
+def test_wald_errors_do_not_depend_on_the_location_and_scale_of_features(ratio, multiclass, labels):
+    """They equal the errors for centred features of size 1, up to the precision of X."""
     middle, size = np.array([1.0, 0.0, -1.0]) * ratio, np.array([1.0, 1e-3, 1e4])
     far = (X + middle) * size
-    near = far / size - middle  # what is left of X
-    # Where a ratio leaves 7 digits of a feature, no more than that can be asked of the gradient.
+    near = far / size - middle  # X after the loss of digits
+    # If a large ratio leaves only 7 digits of a feature, the gradient has no more digits either.
     options = {"tol": max(1e-8, 1e-15 * ratio), "multiclass": multiclass}
     expected = confidence_intervals(free(**options).fit(near, labels), near, labels)
     found = confidence_intervals(free(**options).fit(far, labels), far, labels)
@@ -250,21 +250,21 @@ def test_wald_names_dependent_features_that_are_far_from_zero(ratio):
 # The data of the fit
 
 
-def test_other_data_than_those_of_the_fit_are_refused():
+def test_other_data_than_the_data_of_the_fit_are_refused():
     model = free().fit(X, TWO)
-    with pytest.raises(ValueError, match=r"and was .* when it was fitted"):
+    with pytest.raises(ValueError, match=r"objective is .* but was .* after the fit"):
         confidence_intervals(model, X[:200], TWO[:200])
-    with pytest.raises(ValueError, match=r"and was .* when it was fitted"):
+    with pytest.raises(ValueError, match=r"objective is .* but was .* after the fit"):
         confidence_intervals(model, X, TWO, COUNTS)
-    with pytest.raises(ValueError, match=r"and was .* when it was fitted"):
+    with pytest.raises(ValueError, match=r"objective is .* but was .* after the fit"):
         confidence_intervals(LogisticRegression().fit(X, TWO).set_params(C=9.0), X, TWO)
-    with pytest.raises(ValueError, match="y has the classes 0, 1, 2, 3, and the fit has 0, 1"):
+    with pytest.raises(ValueError, match="y has the classes 0, 1, 2, 3, but the fit had 0, 1"):
         confidence_intervals(model, X, FOUR)
-    with pytest.raises(ValueError, match="X has 2 features, and the fit has 3"):
+    with pytest.raises(ValueError, match="X has 2 features, but the fit had 3"):
         confidence_intervals(model, X[:, :2], TWO)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = free().fit(frame, TWO)
-    with pytest.raises(ValueError, match="Column 0 of X is 'b', and in the fit it is 'a'"):
+    with pytest.raises(ValueError, match="Column 0 of X is 'b', but in the fit it was 'a'"):
         confidence_intervals(model, frame[["b", "a", "c"]], TWO)
 
 
@@ -285,7 +285,7 @@ def test_intervals_that_cannot_be_computed_are_refused(options, words):
         confidence_intervals(free().fit(X, TWO), X, TWO, **options)
 
 
-def test_strangers_and_unfitted_estimators_are_refused():
+def test_other_and_unfitted_estimators_are_refused():
     with pytest.raises(TypeError, match="Got GradientDescentClassifier instead"):
         confidence_intervals(GradientDescentClassifier(), X, TWO)
     with pytest.raises(NotFittedError):
@@ -319,7 +319,7 @@ MODELS = [
 @pytest.mark.parametrize(
     ("model", "y"), MODELS, ids=lambda a: str(a.max() + 1) if isinstance(a, np.ndarray) else str(a)
 )
-def test_a_replicate_is_the_fit_to_the_rows_that_were_drawn(model, y):
+def test_a_replicate_equals_a_fit_to_the_drawn_rows(model, y):
     s = COUNTS + 1.0
     model.fit(X, y, sample_weight=s)
     found = bootstrap(model, y, s, random_state=5)
@@ -340,7 +340,7 @@ def test_a_replicate_is_the_fit_to_the_rows_that_were_drawn(model, y):
         assert found.largest_gap <= 1e-9
 
 
-def test_losses_with_kinks_are_drawn_too():
+def test_the_bootstrap_accepts_losses_with_kinks():
     model = LinearSVC(C=0.1, loss="hinge", tol=1e-6).fit(X, TWO)
     found = bootstrap(model, TWO)
     assert found.largest_gap <= 1e-6
@@ -349,7 +349,7 @@ def test_losses_with_kinks_are_drawn_too():
     np.testing.assert_allclose(found.replicates[3][0, 1:], alone.coef_[0], atol=5e-3)
 
 
-def test_intervals_go_from_quantile_to_quantile_or_are_mirrored():
+def test_percentile_and_basic_intervals_use_quantiles_of_the_replicates():
     model = LogisticRegression(C=1.0).fit(X, TWO)
     found = bootstrap(model, TWO, n_replicates=101, level=0.8)
     ordered = np.sort(found.replicates, axis=0)
@@ -369,7 +369,7 @@ def test_bootstrap_and_wald_agree_on_the_standard_errors():
     np.testing.assert_allclose(found.standard_error, wald.standard_error, rtol=0.2)
 
 
-def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_the_company():
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads_and_replicates():
     model = LogisticRegression(C=1.0).fit(X, TWO)
     few = bootstrap(model, TWO, n_replicates=40, random_state=1)
     threads = get_threads()
@@ -387,7 +387,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_the_company(
     )
 
 
-def test_rows_without_weight_are_as_good_as_absent():
+def test_rows_with_weight_0_have_no_effect():
     s = np.where(COUNTS > 0, 1.0, 0.0)
     there = s > 0
     options = {"method": "bootstrap", "n_replicates": 40}
@@ -403,7 +403,7 @@ def test_rows_without_weight_are_as_good_as_absent():
 
 
 @given(st.integers(0, 10_000), st.booleans())
-def test_draws_have_as_many_rows_as_the_data_and_every_class(seed, stratified):
+def test_draws_have_the_size_of_the_data_and_all_classes(seed, stratified):
     y = np.array([0] * 12 + [1] * 3 + [2])
     s = np.r_[np.full(10, 2.0), 0.0, 0.0, np.ones(4)]
     weights, refused = Bootstrap(5, stratified, seed).weights(y, s)
@@ -425,7 +425,7 @@ def test_replicates_that_lack_a_class_are_drawn_again_and_counted():
     assert bootstrap(model, y, stratified=True).n_redrawn == 0
 
 
-def test_replicates_that_can_be_separated_are_refused():
+def test_separable_replicates_are_refused():
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     model = free().fit(x, y)
     options = {"method": "bootstrap", "n_replicates": 60}
@@ -435,7 +435,7 @@ def test_replicates_that_can_be_separated_are_refused():
     assert np.isfinite(with_penalty.upper).all()
 
 
-def test_replicates_that_miss_their_tolerance_are_warned_of_once():
+def test_replicates_that_do_not_converge_give_one_warning():
     model = LogisticRegression(C=1e4, tol=1e-12, max_iter=3, solver="lbfgs").fit(X, FOUR)
     with pytest.warns(ConvergenceWarning, match="of 40 replicates .* max_iter=3") as found:
         bootstrap(model, FOUR)
@@ -455,18 +455,18 @@ def rows_of(work):
 @pytest.mark.parametrize(
     "model", [LogisticRegression(C=1.0, solver="lbfgs"), LinearSVC(C=0.1, solver="lbfgs")]
 )
-def test_all_replicates_together_read_the_data_a_few_times_as_often_as_one_fit(model):
+def test_all_replicates_together_need_only_a_few_times_the_passes_of_one_fit(model):
     model.fit(X, FOUR)
     one = rows_of(lambda: type(model)(**model.get_params()).fit(X, FOUR))
     many = rows_of(lambda: bootstrap(model, FOUR, n_replicates=200))
-    # Replicates try too long steps again, and look at their gaps, in different iterations.
+    # Replicates reject steps and check their gaps in different iterations.
     assert (many <= 6 * one).all()
 
 
 # Tables
 
 
-def test_tables_keep_the_names():
+def test_tables_have_the_names_of_features_and_classes():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     names = np.array(["w", "x", "y", "z"])[FOUR]
     found = confidence_intervals(free(multiclass="reference").fit(frame, names), frame, names)

@@ -1,4 +1,4 @@
-"""The candidates of a search, taken apart into transformers and classifier."""
+"""The candidates of a search, split into transformers and classifier."""
 
 import pytest
 from sklearn.datasets import load_iris

@@ -1,4 +1,4 @@
-"""GridSearchCV gives the table of scikit-learn's, trained as one batch."""
+"""GridSearchCV returns the results of scikit-learn's class, trained as one batch."""
 
 import pickle
 import tracemalloc
@@ -42,7 +42,7 @@ from support.small_problems import SPARSE, STRENGTHS, WEIGHTS, X2, X3, Y2, Y3
         ),
     ]
 )
-def test_scikit_learn_accepts(estimator, check):
+def test_estimator_passes_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -61,7 +61,7 @@ ALIKE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_table_is_that_of_scikit_learn(name, weighted):
+def test_results_equal_scikit_learn(name, weighted):
     own, plain, X, y = ALIKE[name]
     params = {"sample_weight": WEIGHTS} if weighted else {}
     grid = {"C": STRENGTHS}
@@ -73,7 +73,7 @@ def test_the_table_is_that_of_scikit_learn(name, weighted):
 
 
 @pytest.mark.parametrize("data", [(X2, Y2), (X3, Y3), (SPARSE, Y2)], ids=["2", "3", "sparse"])
-def test_squared_hinges_are_those_of_liblinear(data):
+def test_squared_hinge_results_equal_liblinear(data):
     X, y = data
     grid, options = {"C": STRENGTHS}, {"cv": 3, "scoring": margin}
     own = LinearSVC(tol=1e-9, fit_intercept=False, max_iter=10_000)
@@ -86,7 +86,7 @@ def test_squared_hinges_are_those_of_liblinear(data):
 
 
 def margin(estimator, X, y):
-    """A score that every weight changes."""
+    """A score that depends on every weight."""
     return np.abs(estimator.decision_function(X)).mean()
 
 
@@ -115,7 +115,7 @@ def test_all_folds_and_candidates_share_their_passes_over_x(scaled):
         for split in StratifiedKFold(5).split(X2, Y2)
     )
     together = passes(search(STRENGTHS, 5))
-    # As often as for the model that needs most, its own refused steps and those of others included.
+    # As often as the slowest model alone, plus the rejected steps of all models.
     assert together.sum() < one_by_one.sum() / 5
     assert together[0] % len(X2) == 0
 
@@ -133,11 +133,11 @@ def test_the_data_is_neither_copied_nor_scaled(form):
     search.fit(X, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # A product with a sparse X^T needs X in the other orientation: values and their row numbers.
+    # A product with a sparse X^T needs X in the other format, with values and row numbers.
     assert peak < (2.5 * size if sp.issparse(X) else 0.5 * size)
 
 
-def test_scales_are_exact_far_from_zero():
+def test_scales_are_accurate_for_features_far_from_zero():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4)) * [1.0, 1e-3, 1.0, 0.0] + [0.0, 1e6, 1e3, 3.0]
     X[:20, 2] = 7.0
@@ -166,7 +166,7 @@ def test_scales_are_exact_far_from_zero():
     ],
     ids=["int", "splitter", "overlapping", "pairs", "masks", "bootstrap"],
 )
-def test_any_splits_will_do(cv):
+def test_all_kinds_of_splits_are_accepted(cv):
     grid, options = {"C": STRENGTHS}, {"cv": cv, "return_train_score": True, **SCORES}
     assert_same_search(
         GridSearchCV(ours(), grid, **options).fit(X3, Y3),
@@ -174,7 +174,7 @@ def test_any_splits_will_do(cv):
     )
 
 
-def test_groups_go_to_the_splitter():
+def test_groups_are_passed_to_the_splitter():
     groups = np.arange(len(Y2)) // 10
     options = {"cv": GroupKFold(3), **SCORES}
     assert_same_search(
@@ -183,7 +183,7 @@ def test_groups_go_to_the_splitter():
     )
 
 
-def test_a_fold_without_one_of_the_classes_is_refused():
+def test_a_fold_that_lacks_a_class_is_refused():
     y = Y3.copy()
     y[y == 2] = 1
     y[[3, 5]] = 2
@@ -215,7 +215,7 @@ def error_and_accuracy(estimator, X, y):
 
 
 def first_feature(estimator, X, y):
-    """A scorer that looks at X and into the estimator."""
+    """A scorer that uses X and the fitted attributes of the estimator."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     return float(X[:, 0].mean() + np.abs(last.coef_).sum() + estimator.predict(X).mean())
 
@@ -238,7 +238,7 @@ def first_feature(estimator, X, y):
     ],
     ids=["None", "name", "auc", "made", "list", "dict", "mixed", "callable", "dicts", "refit"],
 )
-def test_scores_are_those_of_scikit_learn(options, first):
+def test_scores_equal_scikit_learn(options, first):
     last = ours()
     estimator = last if first is None else make_pipeline(first, last)
     grid = {"C" if first is None else "logisticregression__C": STRENGTHS}
@@ -250,7 +250,7 @@ def test_scores_are_those_of_scikit_learn(options, first):
     assert own.multimetric_ == plain.multimetric_
 
 
-def test_without_refit_there_are_scores_and_no_model():
+def test_without_refit_there_are_scores_but_no_model():
     search = GridSearchCV(ours(), {"C": STRENGTHS}, refit=False).fit(X2, Y2)
     assert search.best_params_["C"] in STRENGTHS
     assert not hasattr(search, "best_estimator_")
@@ -260,7 +260,7 @@ def test_without_refit_there_are_scores_and_no_model():
         GridSearchCV(ours(), {"C": STRENGTHS}, scoring=error_and_accuracy).fit(X2, Y2)
 
 
-def test_the_best_model_is_fitted_on_all_rows_and_known_by_its_features():
+def test_the_best_model_is_fitted_on_all_rows_and_has_feature_names():
     frame = pd.DataFrame(X2, columns=list("abcde"))
     pipeline = make_pipeline(StandardScaler(), LogisticRegression()).set_output(transform="pandas")
     search = GridSearchCV(pipeline, {"logisticregression__C": STRENGTHS}).fit(frame, Y2)
@@ -291,7 +291,7 @@ def test_the_best_model_is_fitted_on_all_rows_and_known_by_its_features():
         list,
     ],
 )
-def test_labels_may_be_any_column_of_pandas(form):
+def test_labels_can_be_any_column_of_pandas(form):
     random = np.random.default_rng(0)
     X = random.standard_normal((90, 3))
     y = np.where(X[:, 0] + random.standard_normal(90) > 0, "yes", "no")

@@ -1,4 +1,4 @@
-"""Metadata, failing candidates, other estimators, warnings and interruptions of a search."""
+"""Grid search: metadata, failing candidates, other estimators, warnings and interruptions."""
 
 import warnings
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_metadata_is_routed(first, scorer):
         )
 
 
-def test_metadata_for_a_transformer_is_scikit_learns_business():
+def test_metadata_for_a_transformer_is_left_to_scikit_learn():
     with sklearn.config_context(enable_metadata_routing=True):
         scaler = StandardScaler().set_fit_request(sample_weight=True)
         scorer = get_scorer("f1").set_score_request(sample_weight=True)
@@ -75,7 +75,7 @@ def test_metadata_for_a_transformer_is_scikit_learns_business():
 # Errors
 
 
-def test_a_candidate_that_cannot_be_fitted_is_scored_as_scikit_learn_scores_it():
+def test_a_candidate_that_cannot_be_fitted_gets_the_error_score():
     search = GridSearchCV(ours(), {"C": [1.0, -1.0]}, cv=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -92,7 +92,7 @@ def test_a_candidate_that_cannot_be_fitted_is_scored_as_scikit_learn_scores_it()
         GridSearchCV(ours(), {"D": [1.0]}).fit(X2, Y2)
 
 
-def test_a_transformer_that_fails_fails_its_own_candidates_only():
+def test_a_failing_transformer_affects_only_its_own_candidates():
     logarithm = FunctionTransformer(np.log)  # of negative numbers
     pipeline = make_pipeline(StandardScaler(), ours())
     grid = {"standardscaler": [StandardScaler(), PCA(99), logarithm]}
@@ -107,7 +107,7 @@ def test_a_transformer_that_fails_fails_its_own_candidates_only():
 
 
 @pytest.mark.parametrize("first", [None, StandardScaler()])
-def test_bad_data_is_refused_in_the_words_of_the_core(first):
+def test_bad_data_is_refused_as_by_a_single_fit(first):
     estimator = ours() if first is None else make_pipeline(first, ours())
     search = GridSearchCV(estimator, {"C" if first is None else "logisticregression__C": [1.0]})
     X = X2.copy()
@@ -116,7 +116,7 @@ def test_bad_data_is_refused_in_the_words_of_the_core(first):
         search.fit(X, Y2)
     with pytest.raises(ValueError, match="X has 150 rows and y has 149 entries"):
         search.fit(X2, Y2[1:])
-    with pytest.raises(ValueError, match="y has one class only"):
+    with pytest.raises(ValueError, match="y has only one class"):
         search.fit(X2, np.zeros(150))
     with pytest.raises(ValueError, match="y has nan at row 3"):
         search.fit(X2, np.where(np.arange(150) == 3, np.nan, Y2))
@@ -128,11 +128,11 @@ def test_bad_data_is_refused_in_the_words_of_the_core(first):
         search.fit(X2, Y2, **weights)
 
 
-# What is left to scikit-learn
+# Searches left to scikit-learn
 
 
 class Own(LogisticRegression):
-    """A subclass, which may do anything."""
+    """A subclass, which can behave differently."""
 
     def predict(self, X):
         return np.full(len(X), self.classes_[0])
@@ -157,7 +157,7 @@ def test_other_estimators_are_searched_by_scikit_learn(estimator, grid):
 
 
 @pytest.mark.slow
-def test_full_batch_descent_takes_the_path_it_takes_on_the_rows_of_its_fold():
+def test_full_batch_descent_on_fold_weights_equals_descent_on_the_rows_of_the_fold():
     grid = {"learning_rate": [0.01, 0.1], "epochs": [5, 20]}
     for first in (None, StandardScaler()):
         last = GradientDescentClassifier(momentum=0.5)
@@ -173,24 +173,24 @@ def test_full_batch_descent_takes_the_path_it_takes_on_the_rows_of_its_fold():
         )
 
 
-def test_verbose_says_how_many_fits_there_are(capsys):
+def test_verbose_prints_the_number_of_fits(capsys):
     GridSearchCV(ours(), {"C": STRENGTHS}, cv=3, verbose=1).fit(X2, Y2)
     assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("candidates", [2, 7])
-def test_a_warning_names_the_line_that_called_fit(candidates):
+def test_a_warning_points_to_the_line_that_called_fit(candidates):
     grid = {"C": list(np.logspace(-2, 2, candidates))}
     with pytest.warns(ConvergenceWarning) as caught:
         GridSearchCV(LogisticRegression(max_iter=1, tol=1e-12), grid).fit(X2, Y2)
     assert {Path(warning.filename).name for warning in caught} == {Path(__file__).name}
 
 
-# Watched, and interrupted
+# Callbacks and interruptions
 
 
 class Ender:
-    """Ends a search as soon as a model of it is done; notes the trials it has seen."""
+    """Interrupts a search once `after` models are finished, and records the fits it has seen."""
 
     def __init__(self, after=1):
         self.after, self.seen, self.running = after, set(), set()
@@ -212,7 +212,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("estimator", "name"), STEPS)
-def test_an_interrupted_search_keeps_the_scores_of_the_models_that_were_done(estimator, name):
+def test_an_interrupted_search_keeps_the_scores_of_finished_models(estimator, name):
     X, y = X3, Y3
     grid = {name: [1e-4, 1.0, 1e4]}
     whole = GridSearchCV(estimator, grid, cv=4).fit(X, y)
@@ -233,7 +233,7 @@ def test_an_interrupted_search_keeps_the_scores_of_the_models_that_were_done(est
 
 
 @pytest.mark.parametrize(("estimator", "name"), STEPS)
-def test_a_search_that_is_watched_names_all_its_trials_and_ends_as_it_would(estimator, name):
+def test_a_callback_sees_all_fits_and_does_not_change_the_results(estimator, name):
     X, y = X3, Y3
     grid = {name: [1e-2, 1.0]}
     ender = Ender(after=99)
@@ -245,7 +245,7 @@ def test_a_search_that_is_watched_names_all_its_trials_and_ends_as_it_would(esti
     )
 
 
-def test_an_interrupted_search_by_several_scores_has_none_of_the_models_that_were_not_done():
+def test_an_interrupted_search_with_several_scores_has_nan_for_unfinished_models():
     X, y = X3, Y3
     scoring, grid = ["accuracy", "neg_log_loss"], {"C": [1e-4, 1.0, 1e4]}
     search = GridSearchCV(

@@ -37,7 +37,7 @@ FOLDS = list(StratifiedKFold(3).split(X2, Y2))
         LinearSVCCV(Cs=[0.01, 0.1], cv=3),
     ]
 )
-def test_scikit_learn_accepts(estimator, check):
+def test_estimator_passes_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -60,7 +60,7 @@ def plain(**options):
     ("X", "y"), [(X2, Y2), (X3, Y3), (SPARSE, Y2)], ids=["two", "three", "sparse"]
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_all_attributes_are_those_of_scikit_learn(X, y, refit, weighted):
+def test_all_attributes_equal_scikit_learn(X, y, refit, weighted):
     options = {"cv": 3, "scoring": "neg_log_loss", "refit": refit}
     s = WEIGHTS if weighted else None
     own, other = precise(**options).fit(X, y, s), plain(**options).fit(X, y, s)
@@ -74,7 +74,7 @@ def test_all_attributes_are_those_of_scikit_learn(X, y, refit, weighted):
     assert own.score(X, y, sample_weight=s) == pytest.approx(other.score(X, y, sample_weight=s))
 
 
-def test_a_fold_as_weights_is_the_fit_on_its_rows():
+def test_a_fold_as_weights_equals_a_fit_on_its_rows():
     cv = precise(class_weight="balanced", cv=FOLDS).fit(X2, Y2)
     for path, (train, _) in zip(cv.coefs_paths_, FOLDS):
         for C, weights in zip(STRENGTHS, path[0]):
@@ -84,7 +84,7 @@ def test_a_fold_as_weights_is_the_fit_on_its_rows():
             np.testing.assert_allclose(weights, together, rtol=1e-4, atol=1e-6)
 
 
-def test_every_model_is_the_same_to_the_bit_as_if_it_were_trained_alone():
+def test_every_model_has_the_same_bits_as_if_trained_alone():
     cv = LinearSVCCV(Cs=STRENGTHS, cv=FOLDS).fit(X2, Y2)
     for k, (train, _) in enumerate(FOLDS):
         s = np.bincount(train, minlength=len(Y2)).astype(float)
@@ -97,7 +97,7 @@ def test_every_model_is_the_same_to_the_bit_as_if_it_were_trained_alone():
 @pytest.mark.parametrize(
     ("kind", "base"), [(LogisticRegressionCV, LogisticRegression), (LinearSVCCV, LinearSVC)]
 )
-def test_a_penalty_cv_is_the_search_of_a_grid(kind, base):
+def test_a_penalty_cv_equals_a_grid_search(kind, base):
     cv = kind(Cs=STRENGTHS, class_weight="balanced").fit(X3, Y3)
     search = GridSearchCV(base(class_weight="balanced"), {"C": STRENGTHS}).fit(X3, Y3)
     np.testing.assert_array_equal(cv.scores_.mean(axis=0)[0], search.cv_results_["mean_test_score"])
@@ -109,7 +109,7 @@ def test_a_penalty_cv_is_the_search_of_a_grid(kind, base):
     np.testing.assert_array_equal(cv.predict(X3), search.predict(X3))
 
 
-def test_paths_with_l1_are_those_of_every_model_alone():
+def test_paths_with_l1_equal_single_fits():
     options = {"tol": 1e-9, "max_iter": 10_000}
     cv = LogisticRegressionCV(
         Cs=np.logspace(-2, 2, 11),
@@ -136,7 +136,7 @@ def test_paths_with_l1_start_from_their_neighbours():
     assert together < 0.9 * alone
 
 
-def test_hinges_are_searched_too():
+def test_a_penalty_cv_accepts_the_hinge_loss():
     cv = LinearSVCCV(Cs=STRENGTHS, loss="hinge", cv=FOLDS, tol=1e-6).fit(X2, Y2)
     search = GridSearchCV(LinearSVC(loss="hinge", tol=1e-6), {"C": STRENGTHS}, cv=FOLDS).fit(X2, Y2)
     assert cv.certificate_.relative_gap <= 1e-6
@@ -160,17 +160,17 @@ def test_all_models_share_their_passes_over_x():
     assert together < sum(each) / 4
 
 
-def test_the_grid_is_scikit_learns():
+def test_the_default_grid_is_that_of_scikit_learn():
     cv = LogisticRegressionCV(Cs=3, cv=2).fit(X2, Y2)
     np.testing.assert_allclose(cv.Cs_, [1e-4, 1.0, 1e4])
     assert cv.scores_.shape == (2, 1, 3)
-    # Of equal scores the smallest C: with the labels at random all may be equal.
+    # Ties go to the smallest C.
     tied = LogisticRegressionCV(Cs=[1e-9, 1e-8], cv=2).fit(X2, Y2)
     assert tied.scores_[:, 0, 0].tolist() == tied.scores_[:, 0, 1].tolist()
     assert tied.C_ == 1e-9
 
 
-def test_without_refit_a_penalty_cv_is_the_mean_of_the_best_of_every_fold():
+def test_without_refit_the_weights_are_the_mean_of_the_best_models_of_the_folds():
     cv = LogisticRegressionCV(Cs=STRENGTHS, cv=FOLDS, refit=False).fit(X2, Y2)
     best = cv.scores_[:, 0].argmax(axis=1)
     assert np.mean(np.array(STRENGTHS)[best]) == cv.C_
@@ -180,7 +180,7 @@ def test_without_refit_a_penalty_cv_is_the_mean_of_the_best_of_every_fold():
     assert cv.predict_proba(X2).shape == (150, 2)
 
 
-def test_without_a_bias_the_paths_have_weights_only():
+def test_without_a_bias_the_paths_contain_only_weights():
     cv = LinearSVCCV(Cs=STRENGTHS, fit_intercept=False, cv=2).fit(X3, Y3)
     assert cv.coefs_paths_.shape == (2, 1, 3, 3, 5)
     assert cv.intercept_.tolist() == [0.0] * 3
@@ -204,7 +204,7 @@ def test_metadata_is_routed_to_splitter_and_scorer():
         assert own.score(X2, Y2, sample_weight=s) == other.score(X2, Y2, sample_weight=s)
 
 
-def test_frames_clones_and_pickles():
+def test_a_penalty_cv_accepts_frames_and_can_be_cloned_and_pickled():
     frame = pd.DataFrame(X2, columns=list("abcde"))
     for refit in (True, False):
         cv = LogisticRegressionCV(Cs=STRENGTHS, cv=3, refit=refit).fit(frame, Y2)
@@ -227,7 +227,7 @@ def test_frames_clones_and_pickles():
         ({"l1_ratios": [1.5]}, "The 'l1_ratios' parameter must be a finite number >= 0 and <= 1."),
         ({"refit": "C"}, "The 'refit' parameter must be True or False. Got 'C'"),
         ({"max_iter": 0}, "The 'max_iter' parameter must be a whole number >= 1. Got 0"),
-        ({"class_weight": {9: 1.0}}, "names the class 9, which y does not have"),
+        ({"class_weight": {9: 1.0}}, "names the class 9, which does not occur in y"),
     ],
 )
 def test_bad_parameters_are_refused(options, words):
@@ -235,8 +235,8 @@ def test_bad_parameters_are_refused(options, words):
         LogisticRegressionCV(**options).fit(X2, Y2)
 
 
-def test_a_penalty_cv_cannot_be_a_part_of_another_batch():
-    with pytest.raises(TypeError, match="LinearSVCCV trains a batch of its own"):
+def test_a_penalty_cv_cannot_be_part_of_another_batch():
+    with pytest.raises(TypeError, match="LinearSVCCV trains its own batch"):
         fit_many([LinearSVCCV()], X2, Y2)
 
 
@@ -244,7 +244,7 @@ def test_a_penalty_cv_cannot_be_a_part_of_another_batch():
 
 
 @pytest.mark.data("libsvm/a5a", "libsvm/a5a.t")
-def test_the_table_of_a5a_is_reproduced_to_every_printed_digit(data_dir):
+def test_the_table_of_a5a_is_reproduced_exactly(data_dir):
     X, y = load_svmlight_file(data_dir / "libsvm/a5a", n_features=123)
     model = LinearSVC(intercept_scaling=1.0, tol=1e-6)
     grid = {"C": [0.01, 0.1, 1, 10, 100]}

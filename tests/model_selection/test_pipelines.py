@@ -1,4 +1,4 @@
-"""A search over pipelines: steps are fitted on the training rows of each fold."""
+"""In a search over pipelines, steps are fitted to the training rows of each fold."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from support.small_problems import SPARSE, STRENGTHS, X2, X3, Y2, Y3
 
 
 def pipelines(last, **grid):
-    """Pipelines with what may stand before a classifier, and their grids."""
+    """Pipelines with different transformers before the classifier, and their grids."""
     steps = {
         "standardised": [StandardScaler()],
         "scaled only": [StandardScaler(with_mean=False)],
@@ -39,7 +39,7 @@ PIPELINES = list(pipelines(ours()))
 @pytest.mark.slow
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines_are_fitted_on_the_training_rows_of_their_fold(name, bias):
+def test_pipelines_are_fitted_to_the_training_rows_of_each_fold(name, bias):
     grid = {"logisticregression__C": STRENGTHS}
     own, _ = pipelines(ours(fit_intercept=bias))[name]
     plain, _ = pipelines(plain_logistic(fit_intercept=bias))[name]
@@ -62,7 +62,7 @@ def test_sparse_data_is_scaled_without_a_mean(form):
         GridSearchCV(make_pipeline(StandardScaler(), ours()), grid).fit(X, Y2)
 
 
-def test_a_feature_that_is_constant_in_one_fold_is_not_scaled_there():
+def test_a_feature_that_is_constant_in_a_fold_is_not_scaled_in_that_fold():
     X = X2.copy()
     X[:, 2] = 7.0
     X[:10, 2] += np.arange(10)  # the first fold holds all rows in which it varies
@@ -76,7 +76,7 @@ def test_a_feature_that_is_constant_in_one_fold_is_not_scaled_there():
 
 
 class Counted(TransformerMixin, BaseEstimator):
-    """Multiplies, and counts how often it is fitted."""
+    """Multiplies X by a factor and counts its fits."""
 
     fits: list = []  # noqa: RUF012
 
@@ -104,7 +104,7 @@ def test_transformers_are_fitted_once_for_every_fold_and_setting():
     assert_same_search(search, PlainGridSearchCV(pipeline, grid, cv=3, **SCORES).fit(X2, Y2))
 
 
-def test_steps_may_be_a_part_of_the_grid():
+def test_steps_can_be_part_of_the_grid():
     pipeline = Pipeline([("before", StandardScaler()), ("last", ours())])
     before = [StandardScaler(), "passthrough", PCA(2), StandardScaler(with_std=False)]
     grid = [
@@ -117,7 +117,7 @@ def test_steps_may_be_a_part_of_the_grid():
     )
 
 
-def test_text_goes_through_a_vectoriser_that_has_seen_the_training_rows_only():
+def test_a_vectoriser_is_fitted_to_the_training_rows_only():
     words = np.array(["red", "blue", "green", "dark", "light", "old"])
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(words, 4)) for _ in range(60)]

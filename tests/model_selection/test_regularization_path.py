@@ -1,4 +1,4 @@
-"""A path of penalties is what its points are alone, from zero weights on, with a proof for each."""
+"""The points of a regularisation path equal single fits, and each has a certificate."""
 
 import warnings
 
@@ -45,13 +45,13 @@ def name(estimator):
     return f"{type(estimator).__name__} {estimator.multiclass} {estimator.fit_intercept}"
 
 
-# Points are single fits
+# Points equal single fits
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("estimator", SMOOTH, ids=name)
-def test_each_point_is_the_fit_with_that_penalty_alone(estimator, l1_ratio):
+def test_each_point_equals_a_single_fit(estimator, l1_ratio):
     path = regularization_path(
         FLOWERS, KINDS, estimator, l1_ratio=l1_ratio, Cs=6, ratio=0.01, sample_weight=WEIGHTS
     )
@@ -76,12 +76,12 @@ def test_each_point_is_the_fit_with_that_penalty_alone(estimator, l1_ratio):
     ],
     ids=str,
 )
-def test_kinks_and_penalised_biases_have_paths_too(estimator):
+def test_losses_with_kinks_and_penalised_biases_have_paths(estimator):
     path = regularization_path(FLOWERS, KINDS, estimator, Cs=5, ratio=1e-3, sample_weight=WEIGHTS)
     for fitted in path.estimators:
         assert fitted.certificate_.relative_gap <= estimator.tol
         alone = type(estimator)(**fitted.get_params()).fit(FLOWERS, KINDS, WEIGHTS)
-        # Each is at most its gap above the one optimum.
+        # Each objective is above the optimum by at most its gap.
         here, there = fitted.certificate_, alone.certificate_
         assert abs(here.primal - there.primal) <= max(here.gap, there.gap) + 1e-12
     sizes = np.abs(path.coefs).sum(axis=(1, 2))
@@ -89,7 +89,7 @@ def test_kinks_and_penalised_biases_have_paths_too(estimator):
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
-def test_standardising_is_the_path_of_the_features_divided_by_their_deviations(l1_ratio):
+def test_standardize_equals_dividing_features_by_their_standard_deviations(l1_ratio):
     X = FLOWERS * [1.0, 10.0, 0.1, 1.0] + 3.0
     mean = WEIGHTS @ X / WEIGHTS.sum()
     deviation = np.sqrt(WEIGHTS @ (X - mean) ** 2 / WEIGHTS.sum())
@@ -109,7 +109,7 @@ def test_a_constant_feature_has_no_weight_when_features_are_standardised():
     assert np.abs(path.coefs[:, :, -1]).max() < 1e-4
 
 
-def test_values_of_c_keep_the_order_in_which_they_are_given():
+def test_values_of_c_keep_their_order():
     Cs = [1.0, 0.01, 100.0, 0.1, 1.0]
     for l1_ratio in (0.0, 1.0):
         path = regularization_path(
@@ -122,7 +122,7 @@ def test_values_of_c_keep_the_order_in_which_they_are_given():
 
 
 @pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_array, pd.DataFrame, np.float32])
-def test_all_kinds_of_matrices_give_the_same_path(convert):
+def test_all_matrix_types_give_the_same_path(convert):
     exact = convert is not np.float32
     estimator = LogisticRegression(tol=1e-9 if exact else 1e-5, l1_ratio=0.5)
     dense = regularization_path(FLOWERS, KINDS, estimator, Cs=5)
@@ -132,13 +132,13 @@ def test_all_kinds_of_matrices_give_the_same_path(convert):
     assert other.n_nonzero[0] == 0
 
 
-# Where a path begins
+# The first point
 
 
 @pytest.mark.parametrize("as_float32", [False, True])
 @pytest.mark.parametrize("l1_ratio", [0.1, 1.0])
 @pytest.mark.parametrize("estimator", SMOOTH, ids=name)
-def test_an_l1_path_begins_at_exactly_zero_and_leaves_it_at_once(estimator, l1_ratio, as_float32):
+def test_only_the_first_point_of_an_l1_path_has_zero_weights(estimator, l1_ratio, as_float32):
     X = FLOWERS.astype(np.float32) if as_float32 else FLOWERS
     estimator = type(estimator)(**estimator.get_params() | {"tol": 1e-6})
     path = regularization_path(
@@ -149,15 +149,15 @@ def test_an_l1_path_begins_at_exactly_zero_and_leaves_it_at_once(estimator, l1_r
     assert path.n_nonzero[1] > 0
 
 
-def test_a_first_point_that_is_the_start_already_is_looked_at_without_delay():
-    X, y = FLOWERS[30:], KINDS[30:]  # as many of each: the best bias is 0, the start of every fit
+def test_a_first_point_that_starts_at_the_optimum_stops_immediately():
+    X, y = FLOWERS[30:], KINDS[30:]  # equal class sizes: the best bias is 0, where every fit starts
     path = regularization_path(X, y, "logistic", l1_ratio=1.0, Cs=3)
     assert path.n_iter[0] == 1
     assert path.stop_reasons[0] == "tol"
     assert path.n_nonzero[0] == 0
 
 
-def test_the_first_l1_is_the_largest_slope_at_the_best_constant_model():
+def test_the_first_l1_is_the_largest_gradient_entry_at_the_best_constant_model():
     share = BENIGN.mean()
     slope = CANCER.T @ (share - BENIGN) / len(BENIGN)
     path = regularization_path(CANCER, BENIGN, l1_ratio=1.0, Cs=2)
@@ -169,7 +169,7 @@ def test_the_first_l1_is_the_largest_slope_at_the_best_constant_model():
 
 
 @pytest.mark.parametrize("estimator", SMOOTH, ids=name)
-def test_no_model_at_the_first_l2_is_a_hundredth_better_than_a_constant_one(estimator):
+def test_no_model_at_the_first_l2_is_1_percent_better_than_a_constant_model(estimator):
     path = regularization_path(FLOWERS, KINDS, estimator, Cs=3, ratio=0.01)
     best = [proof.dual for proof in path.certificates]
     loss, n_outputs = estimator._loss_and_outputs(3)
@@ -187,7 +187,7 @@ COUNTS = st.lists(st.integers(1, 50), min_size=2, max_size=5)
 
 @settings(max_examples=20)
 @given(COUNTS)
-def test_the_best_constant_models_are_those_that_algebra_gives(counts):
+def test_the_best_constant_models_equal_their_closed_forms(counts):
     y = np.repeat(np.arange(len(counts)), counts)
     data = Dataset.of(np.zeros((len(y), 1)), y)
     share = np.array(counts) / len(y)
@@ -212,14 +212,14 @@ def test_the_best_constant_models_are_those_that_algebra_gives(counts):
         np.testing.assert_allclose(ovr.b, np.log(share / (1 - share)), atol=1e-9)
 
 
-def test_penalties_fall_evenly_from_the_first_to_the_stated_share_of_it():
+def test_penalties_are_evenly_spaced_on_a_logarithmic_scale():
     path = regularization_path(CANCER, BENIGN, Cs=7, ratio=1e-3)
     np.testing.assert_allclose(path.l2 / path.l2[0], 10.0 ** -np.arange(0, 3.1, 0.5))
     np.testing.assert_allclose(path.l2, 1.0 / (path.Cs * len(BENIGN)))
     assert len(regularization_path(CANCER, BENIGN, Cs=1)) == 1
 
 
-# The proof of every point
+# Certificates
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
@@ -235,7 +235,7 @@ def test_certificates_bound_the_optimum_of_their_point(l1_ratio):
     assert set(rough.stop_reasons) == {"tol"}
 
 
-def test_points_that_miss_their_tolerance_are_warned_of_once():
+def test_points_that_do_not_converge_give_one_warning():
     estimator = LogisticRegression(tol=1e-12, max_iter=2, solver="lbfgs")
     with pytest.warns(ConvergenceWarning, match=r"\d of 4 points .* point \d, C=") as found:
         path = regularization_path(CANCER, BENIGN, estimator, Cs=4)
@@ -261,12 +261,12 @@ def test_a_path_of_l2_reads_the_data_about_as_often_as_its_slowest_point():
     alone = np.array(
         [rows_of(lambda C=C: regularization_path(CANCER, BENIGN, estimator, Cs=[C])) for C in Cs]
     )
-    # Points try too long steps again, and look at their gaps, in different iterations.
+    # Points reject steps and check their gaps in different iterations.
     assert (together <= 2 * alone.max(axis=0)).all()
     assert (together < 0.3 * alone.sum(axis=0)).all()
 
 
-def test_points_between_others_take_fewer_iterations_than_from_the_start():
+def test_warm_started_points_take_fewer_iterations():
     estimator = LogisticRegression(tol=1e-6, l1_ratio=1.0)
     path = regularization_path(CANCER, BENIGN, estimator, Cs=17)
     alone = [regularization_path(CANCER, BENIGN, estimator, Cs=[C]).n_iter[0] for C in path.Cs]
@@ -274,7 +274,7 @@ def test_points_between_others_take_fewer_iterations_than_from_the_start():
     assert path.n_iter.sum() < 0.8 * sum(alone)
 
 
-# What comes out
+# Results
 
 
 def test_a_point_is_an_estimator_that_predicts():
@@ -292,7 +292,7 @@ def test_a_point_is_an_estimator_that_predicts():
         assert set(path.estimators[0].predict(frame)) <= set(names)
 
 
-def test_tables_have_a_row_for_every_point():
+def test_tables_have_one_row_per_point():
     frame = pd.DataFrame(FLOWERS, columns=["a", "b", "c", "d"])
     path = regularization_path(frame, KINDS, l1_ratio=1.0, Cs=4)
     table = path.to_frame()
@@ -306,14 +306,14 @@ def test_tables_have_a_row_for_every_point():
     assert regularization_path(CANCER, BENIGN, Cs=2).coefs_to_frame().columns[0] == "x0"
 
 
-def test_a_path_may_have_a_point_without_a_penalty_and_without_a_gap():
+def test_a_path_can_have_a_point_without_a_penalty():
     path = regularization_path(CANCER, BENIGN, Cs=[1.0, np.inf])
     assert path.l2[1] == 0.0
     assert [proof.kind for proof in path.certificates] == ["duality_gap", "gradient_norm"]
     assert np.isnan(path.to_frame()["gap"][1])
 
 
-def test_the_names_of_the_losses_are_the_estimators():
+def test_the_name_of_a_loss_stands_for_its_estimator():
     for word, estimator in {
         "softmax": LogisticRegression(multiclass="softmax"),
         "softmax_reference": LogisticRegression(multiclass="reference"),
@@ -333,7 +333,7 @@ def test_the_names_of_the_losses_are_the_estimators():
         ({"l1_ratio": 1.5}, "'l1_ratio' parameter must be .* Got 1.5"),
         ({"Cs": 0}, "'Cs' parameter must be a whole number >= 1. Got 0"),
         ({"Cs": [1.0, -1.0]}, "'Cs' parameter must be a number > 0.* Got -1.0"),
-        ({"Cs": []}, "The 'Cs' parameter must be how many"),
+        ({"Cs": []}, "The 'Cs' parameter must be a whole number or a list of numbers"),
         ({"ratio": 1.0}, "'ratio' parameter must be .*Got 1.0"),
         ({"standardize": 1}, "'standardize' parameter must be True or False"),
         ({"estimator": LogisticRegression(tol=-1.0)}, "'tol'"),
@@ -346,12 +346,12 @@ def test_paths_that_cannot_be_computed_are_refused(options, words):
         regularization_path(CANCER, BENIGN, **options)
 
 
-def test_strangers_are_refused():
+def test_other_estimators_are_refused():
     for stranger in (Perceptron(), LogisticRegressionCV(), 3):
         with pytest.raises(TypeError, match=f"Got {type(stranger).__name__} instead"):
             regularization_path(CANCER, BENIGN, stranger)
 
 
-def test_data_that_tell_nothing_have_no_range():
-    with pytest.raises(ValueError, match="no feature tells the classes apart"):
+def test_data_without_informative_features_need_given_values_of_c():
+    with pytest.raises(ValueError, match="no feature distinguishes the classes"):
         regularization_path(np.ones((6, 2)), [0, 1] * 3, Cs=5)

@@ -1,4 +1,4 @@
-"""Batches and passes over X that the folds and candidates of a search share by themselves."""
+"""The folds and candidates of a search share batches and passes over X."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def test_a_search_reads_the_data_about_as_often_as_its_hardest_candidate_alone()
     assert one.n_passes_ <= all_.n_passes_ <= 1.1 * one.n_passes_
 
 
-def test_a_transformer_that_no_penalty_expresses_makes_a_batch_of_every_fold():
+def test_other_transformers_than_a_scaler_need_one_batch_per_fold():
     estimator = make_pipeline(MinMaxScaler(), LogisticRegression())
     assert counted(estimator, CS, X, Y, refit=False).n_batches_ == 5
 
 
-def test_a_refit_that_does_not_go_along_is_a_batch_of_its_own():
+def test_the_refit_of_a_pipeline_is_a_separate_batch():
     assert counted(LogisticRegression(), CS, X, Y).n_batches_ == 1
     assert counted(make_pipeline(StandardScaler(), LogisticRegression()), CS, X, Y).n_batches_ == 2
     found = LogisticRegressionCV(Cs=CS).fit(X, Y)
@@ -57,7 +57,7 @@ def test_candidates_with_more_features_than_rows_share_one_precision(model):
     assert other.primal - other.gap <= own.primal
 
 
-def test_squared_hinges_go_by_the_dual_if_one_of_them_does():
+def test_all_squared_hinge_candidates_use_the_dual_if_one_of_them_does():
     rows, y = make_classification(1200, 700, n_informative=30, random_state=0)
     rows /= 30.0
     Cs = [1e-2, 1e2]
@@ -68,20 +68,20 @@ def test_squared_hinges_go_by_the_dual_if_one_of_them_does():
     assert search.best_estimator_.certificate_.relative_gap <= 1e-4
 
 
-def test_solvers_that_are_named_are_not_shared():
+def test_a_solver_set_by_the_user_is_kept():
     wide, y = make_classification(80, 900, n_informative=20, random_state=0)
     search = counted(LogisticRegression(solver="newton"), CS, wide, y)
     assert search.best_estimator_.solver_ == "newton"
 
 
-def test_counters_of_an_earlier_fit_are_not_kept():
+def test_counters_of_an_earlier_fit_are_removed():
     search = GridSearchCV(LinearSVC(), {"C": [0.1]}, cv=3).fit(X, Y)
     assert search.n_batches_ == 1
     search.set_params(estimator=LinearSVC(probability=2)).fit(X, Y)  # scikit-learn's own search
     assert not hasattr(search, "n_batches_")
 
 
-def test_the_rows_that_dual_ascent_visits_count_as_read():
+def test_rows_visited_by_dual_ascent_count_as_read():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 600))
     y = (X[:, 0] + rng.standard_normal(300) > 0).astype(int)

@@ -114,7 +114,7 @@ def test_a_named_dual_ends_with_its_best_point(loss):
     assert model.certificate_.primal == pytest.approx(values.min(), rel=1e-12)
     assert values[-1] > values.min()  # it is not simply the last one
     assert model.certificate_.primal <= 3.0  # of zero weights: a margin for each of three classes
-    assert "Let solver='auto' choose" in str(model.diagnoses_[0])
+    assert "Use solver='auto'" in str(model.diagnoses_[0])
 
 
 def test_a_start_that_is_worse_than_zero_is_dropped():
