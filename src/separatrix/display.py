@@ -1,7 +1,7 @@
-"""The HTML by which fits and studies show themselves in a notebook: named facts and small curves.
+"""HTML of fits and studies for notebooks: named facts and small charts.
 
-Text has the colour of the page around it, and the lines have colours that can be seen on light and
-dark pages; lines differ in their dashes, too. Nothing is fetched and no script is run.
+Text inherits the colour of the page. The colours of the lines are visible on light and dark pages,
+and the lines also differ in their dashes. The HTML loads nothing and runs no script.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from separatrix.text import counted
 from separatrix.verdict.certificate import Certificate
 from separatrix.verdict.diagnosis import Diagnosis
 
-COLOURS = {"training": ("#2f7fd0", ""), "validation": ("#d9730d", "4 2")}  # and dashes
-WIDTH, HEIGHT, TOP, BOTTOM = 260, 110, 34, 92  # pixels of a chart, and where its lines are
-POINTS = 200  # of a line
-LOG_RATIO = 20.0  # of the largest to the smallest value, beyond which the axis is logarithmic
+COLOURS = {"training": ("#2f7fd0", ""), "validation": ("#d9730d", "4 2")}  # colour, dashes
+WIDTH, HEIGHT, TOP, BOTTOM = 260, 110, 34, 92  # size of a chart and range of its lines, in pixels
+POINTS = 200  # largest number of points of a line
+LOG_RATIO = 20.0  # ratio of largest to smallest value above which the axis is logarithmic
 _CARD = (
     "color:inherit;font:13px/1.45 system-ui,sans-serif;border:1px solid rgba(128,128,128,.45);"
     "border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:60em;overflow-x:auto"
@@ -32,7 +32,7 @@ _NAME = "padding-right:1em;opacity:.7;white-space:nowrap;vertical-align:top;text
 
 
 def card(headline: str, facts: Sequence[tuple[str, str]], *more: str) -> str:
-    """A box with a headline in bold, named facts below it, and further HTML.
+    """Return a box with a bold headline, a list of named facts and more HTML.
 
     >>> card("Best: C < 1.", [("Data", "iris")]).count("&lt;")
     1
@@ -48,7 +48,7 @@ def card(headline: str, facts: Sequence[tuple[str, str]], *more: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int | None = None) -> str:
-    """A table of numbers, one of its rows in bold."""
+    """Return a table of numbers; the row with the index `bold` is bold."""
 
     def line(cells: Sequence[str], style: str) -> str:
         shown = "".join(f'<td style="{_CELL};{style}">{escape(cell)}</td>' for cell in cells)
@@ -62,7 +62,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int | None =
 
 
 def history_curves(history: Mapping[str, Array]) -> str:
-    """Loss and accuracy, epoch by epoch, of the training and the validation rows."""
+    """Return charts of the loss and the accuracy on training and validation rows by epoch."""
     charts = [
         curves(what, {part: history[f"{short}_{what}"] for part, short in _PARTS.items()})
         for what in ("loss", "accuracy")
@@ -74,9 +74,9 @@ _PARTS = {"training": "train", "validation": "val"}
 
 
 def curves(title: str, lines: Mapping[str, Array]) -> str:
-    """A small chart of lines over the epochs, each with its last value; "" if there is nothing.
+    """Return a small chart of lines over the epochs with their last values; "" without values.
 
-    The axis is logarithmic, and says so, where the end of a fall would otherwise lie flat on it.
+    If the values differ by a large factor, the axis is logarithmic, and the title says so.
     """
     known = {name: np.asarray(v, float) for name, v in lines.items() if np.isfinite(v).any()}
     if not known:
@@ -98,7 +98,7 @@ def curves(title: str, lines: Mapping[str, Array]) -> str:
         )
         last = v[np.isfinite(v)][-1]
         labels.append(f'<text x="{4 + 128 * k}" y="28" fill="{colour}">{name} {last:.4g}</text>')
-    head = f"{title}, logarithmic" if log else title
+    head = f"{title} (logarithmic scale)" if log else title
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img"'
         f' aria-label="{escape(head)}" style="font:11px system-ui,sans-serif">'
@@ -112,12 +112,12 @@ def curves(title: str, lines: Mapping[str, Array]) -> str:
 
 
 def _path(heights: Array, epochs: int) -> str:
-    """The SVG path through some of the points, the last among them."""
+    """Return an SVG path through at most `POINTS` points, which include the last one."""
     at = np.unique(np.linspace(0, len(heights) - 1, POINTS).round().astype(int))
     at = at[np.isfinite(heights[at])] if np.isfinite(heights[at]).any() else at[:0]
     x = 4 + (WIDTH - 8) * at / max(epochs - 1, 1)
     y = BOTTOM - (BOTTOM - TOP) * np.clip(heights[at], 0.0, 1.0)
-    if len(at) == 1:  # a line of one point is a dash
+    if len(at) == 1:  # draw a single point as a dash
         x, y = np.array([x[0], x[0] + 4]), np.repeat(y, 2)
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y))
 
@@ -132,14 +132,14 @@ def fit_card(
     objective: str,
     history: Mapping[str, Array],
 ) -> str:
-    """The verdict of one fit: stop reason, certificate, diagnoses and curves."""
+    """Return the verdict of one fit: stop reason, certificate, diagnoses and curves."""
     epochs = len(history["train_loss"])
     ended = f"{stop_reason}, after {counted(epochs, 'epoch')}"
     if kept_epoch != epochs:
         ended += f"; the weights of epoch {kept_epoch:,} were kept"
     facts = [
-        ("Stopped by", ended),
-        ("Proof", str(certificate)),
+        ("Stop reason", ended),
+        ("Certificate", str(certificate)),
         ("Objective", objective),
         *((_kind_in_words(d.kind), f"{d.message} {d.remedy}") for d in diagnoses),
     ]
@@ -147,19 +147,19 @@ def fit_card(
     return card(headline, facts, history_curves(history))
 
 
-def _headline(stop_reason: str, proof: Certificate, diagnoses: Sequence[Diagnosis]) -> str:
+def _headline(stop_reason: str, certificate: Certificate, diagnoses: Sequence[Diagnosis]) -> str:
     kinds = {d.kind for d in diagnoses}
     if "diverged" in kinds or stop_reason == "diverged":
         return "diverged."
-    if proof.certified:
-        return f"proven to be within {proof.relative_gap:.1e} of the optimum, relatively."
+    if certificate.certified:
+        return f"converged, relative duality gap {certificate.relative_gap:.1e}."
     if "separable" in kinds:
-        return "without an optimum, since the loss falls for ever."
+        return "no finite optimum, since the classes are linearly separable."
     if kinds & {"not_converged", "oscillating", "ended_higher"}:
-        return "not converged."
+        return "did not converge."
     if stop_reason == "no mistakes":
-        return "a whole epoch without a mistake."
-    return "ended without a proof of how good it is."
+        return "converged, an epoch without mistakes."
+    return "stopped without a certificate."
 
 
 def _kind_in_words(kind: str) -> str:

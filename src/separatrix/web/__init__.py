@@ -1,4 +1,4 @@
-"""What people see in a browser."""
+"""HTML reports of studies."""
 
 from separatrix.web.report import report_page, write_report
 

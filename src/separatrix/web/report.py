@@ -1,4 +1,4 @@
-"""A study as one HTML file that needs nothing else: verdict, table, curves, how to do it again."""
+"""The report of a study: a self-contained HTML file with verdict, table and curves."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import cells, to_csv
 from separatrix.text import counted, describe_configuration
 
-_MOST_ROWS = 1000  # of the table; the CSV has them all
-_MOST_SEEN = 50
+_MOST_ROWS = 1000  # of the table; the CSV file has all of them
+_MOST_SEEN = 50  # configurations whose observations are shown
 _MARKS = {"best": "●", "same": "○", "diverged": "×"}
 _MEANINGS = {
-    "best": "the best",
-    "same": "cannot be told apart from the best",
+    "best": "best",
+    "same": "not significantly different from the best",
     "diverged": "diverged",
-    "waiting": "not done yet",
+    "waiting": "not finished",
 }
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture of the page, light and dark, and what it shows in words."""
+    """A chart in both themes, with its caption."""
 
-    drawn: dict[str, str]  # SVG by theme
+    drawn: dict[str, str]  # SVG by theme, "light" and "dark"
     caption: str
 
 
 def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
-    """Write the page of a study to a file, whole or not at all; its folder is made if need be.
+    """Write the report of a study to a file atomically; create its folder if it is missing.
 
     >>> import tempfile
     >>> from separatrix import GradientDescentClassifier, Study
@@ -54,15 +54,15 @@ def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"The folder {str(path.parent)!r} for the report could not be made: {error.strerror}. "
-            "Name another file for it."
+            f"The folder {str(path.parent)!r} for the report could not be created: "
+            f"{error.strerror}. Name another file."
         ) from error
     replace_file(path, report_page(facts).encode("utf-8", "replace"))
     return path
 
 
 def report_page(facts: StudyFacts) -> str:
-    """The page of a study as HTML, without anything that a browser would have to fetch."""
+    """Return the report of a study as HTML that loads nothing."""
     rows = _best_first(facts.rows)
     validated = "validation" in facts.data.rows
     shown = [_line(facts, row, validated) for row in rows[:_MOST_ROWS]]
@@ -92,7 +92,7 @@ def report_page(facts: StudyFacts) -> str:
 
 
 def _figures(facts: StudyFacts) -> list[Figure]:
-    """The charts that this study has the numbers for."""
+    """Return the charts for which the study has data."""
     if not facts.histories:
         return []
     wanted: list[Callable[[], Any]] = [
@@ -113,9 +113,9 @@ def _figure(chart: Any, number: int) -> Figure:
 
 
 def _with_own_names(svg: str, prefix: str) -> str:
-    """A picture whose parts refer to each other by names that nothing else on the page has.
+    """Return a picture with ids that are unique on the page.
 
-    The converter numbers them on from picture to picture; here they are the same every time.
+    The converter counts ids across pictures, so its ids would differ from report to report.
     """
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg))
     own = {name: f"{prefix}-{k}" for k, name in enumerate(names)}
@@ -137,15 +137,17 @@ def _line(facts: StudyFacts, row: Row, validated: bool) -> dict[str, Any]:
 
 
 def _best_first(rows: Sequence[Row]) -> list[Row]:
-    """The best, what cannot be told apart from it, then the rest in the order of the grid."""
+    """Sort the best row first, then rows not significantly different, then the rest."""
     order = {"best": 0, "same": 1}
     return sorted(rows, key=lambda row: order.get(row.mark, 2))
 
 
 def _legend(kinds: set[str], rows: int) -> str:
-    told = ", ".join(f"{_MARKS[kind]} {_MEANINGS[kind]}" for kind in _MARKS if kind in kinds)
-    more = f" The first {_MOST_ROWS:,} of {rows:,} are shown." if rows > _MOST_ROWS else ""
-    return f"{told}.{more} All numbers:" if told else f"All numbers:{more}"
+    marks = ", ".join(f"{_MARKS[kind]} {_MEANINGS[kind]}" for kind in _MARKS if kind in kinds)
+    parts = [f"{marks}."] if marks else []
+    if rows > _MOST_ROWS:
+        parts.append(f"The table shows the first {_MOST_ROWS:,} of {rows:,} configurations.")
+    return " ".join([*parts, "All numbers:"])
 
 
 def _day(created: str) -> str:

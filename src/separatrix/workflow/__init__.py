@@ -1,4 +1,5 @@
-"""From a source of data to a judged model, and back from a model to answers.
+"""The work of the command line, without its output: every function returns plain facts.
 
-What the command line does, without its words and tables: every function gives plain facts.
+This includes training a model on a source, choosing its penalty, evaluating it, and predicting new
+rows.
 """

@@ -1,4 +1,4 @@
-"""All families of models side by side, with Naive Bayes as the generative baseline."""
+"""Comparison of all model families, with Naive Bayes as the generative baseline."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 from separatrix.workflow.preparing import PreparedSource
 
 BASELINE = "naive-bayes"
-_DENSE = 1 << 26  # entries of a sparse matrix that are made dense for a Gaussian
+_DENSE = 1 << 26  # largest number of entries of a sparse matrix that is made dense for GaussianNB
 
 
 def families_for(n_classes: int) -> list[str]:
-    """The families that differ for so many classes.
+    """Return the families that are different models for this number of classes.
 
     >>> families_for(2)
     ['logistic', 'svm', 'perceptron']
@@ -36,7 +36,7 @@ def compare_families(
     names: Sequence[str] | None = None,
     on_progress: OnProgress | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Train one family after the other on the same rows; give the facts of each as it is done.
+    """Train one family after the other on the same rows, and yield the facts of each.
 
     An option is passed to the families that have it.
 
@@ -64,7 +64,7 @@ def compare_families(
 
 
 def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
-    """scikit-learn's Naive Bayes: multinomial where no entry is negative and most are 0."""
+    """Train scikit-learn's Naive Bayes: multinomial for counts and images, else Gaussian."""
     from sklearn.naive_bayes import GaussianNB, MultinomialNB
 
     X = prepared.X["train"]
@@ -93,7 +93,7 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
 
 
 def _taken(name: str, options: ModelOptions) -> ModelOptions:
-    """The options that this family has."""
+    """Return the options that this family has."""
     family = MODEL_FAMILIES[name]
     taken = {k: v for k, v in options.given().items() if k in family.takes}
     if options.bias in family.biases:

@@ -1,4 +1,4 @@
-"""What a saved model is: objective, verdict, metrics and its largest weights."""
+"""Description of a saved model: objective, verdict, metrics and largest weights."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from separatrix.workflow.facts import verdict_facts
 
 
 def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
-    """What a model is: its objective and verdict, what was measured, its largest weights.
+    """Return the objective, the verdict, the metrics and the largest weights of a model.
 
-    `weights` has an entry for every score: the class it speaks for, the class it speaks against (of
-    two), its bias, how many of its weights are not 0, and the `top` largest and smallest weights.
+    `weights` has an entry for every score: the class that a high score means, the class that a low
+    score means (None with several classes), the bias, the number of non-zero weights, and the
+    `top` largest and smallest weights.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.fitting import fit_source
@@ -57,7 +58,8 @@ def _names(bundle: Bundle) -> list[str]:
 def _weights(
     classes: list[Any], coef: Array, bias: Array, names: list[str], top: int
 ) -> list[dict[str, Any]]:
-    speaks_for = classes[len(classes) - len(coef) :]  # of two classes, or beside a reference
+    # With two classes or a reference class, the first class has no score.
+    speaks_for = classes[len(classes) - len(coef) :]
     against = classes[0] if len(coef) < len(classes) else None
     return [
         {

@@ -1,4 +1,4 @@
-"""How good a saved model is on rows of known label, and the threshold for a wanted precision."""
+"""Evaluation of a saved model on labelled rows, and the choice of a threshold."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def evaluate(
     every_row: bool = False,
     positive: Any = None,
 ) -> dict[str, Any]:
-    """Measure a model on rows of known label; find the threshold for a wanted precision or recall.
+    """Measure a model on labelled rows; choose the threshold for a wanted precision or recall.
 
-    Of the data that the model was trained on, the test rows are measured, and the threshold is
-    found by the validation rows; `every_row` measures and uses all. The threshold is set in the
-    bundle's estimator, too. Metrics are those of before. Precision and recall are those of the
-    class `positive`, by default the second of two.
+    If the source is the data that the model was trained on, its test rows are measured and the
+    threshold is chosen on its validation rows; `every_row` uses all rows for both. The threshold is
+    also set in the bundle's estimator. `metrics` are those with the previous threshold. Precision
+    and recall are for the class `positive`, by default the second of two.
     """
     require_labelled(source)
     notes = notes_without_split(source)
     test = None if every_row else held_out_rows(bundle, source)
     to_choose = None if every_row else held_out_rows(bundle, source, "validation")
     if test is not None:
-        notes.append("The model was trained on this data: its test rows are measured.")
+        notes.append("The model was trained on this data: only its test rows are measured.")
         source = test
     assert source.y is not None
     model = bundle.estimator
@@ -51,9 +51,7 @@ def evaluate(
         positive = _class_named(classes, positive)
         classes, sign = (classes, 1) if positive == classes[1] else (classes[::-1], -1)
     elif positive is not None:
-        raise ValueError(
-            f"One class is positive where there are two, and this model has {len(classes)}."
-        )
+        raise ValueError(f"A positive class needs two classes, and this model has {len(classes)}.")
     facts: dict[str, Any] = {
         "source": {"name": source.name, "rows": len(source)},
         "notes": notes,
@@ -79,9 +77,9 @@ def evaluate(
 
 
 def measure_again(bundle: Bundle, source: Source) -> Bundle:
-    """The model with the metrics that its threshold gives, instead of those of its training.
+    """Return the model with the metrics at its threshold instead of the metrics of its training.
 
-    All parts of the data that it was trained on are measured; of other data, their rows are.
+    If the source is the data that the model was trained on, all of its parts are measured.
     """
     assert source.y is not None
     metrics = dict(bundle.metrics or {})
@@ -102,7 +100,7 @@ def measure_again(bundle: Bundle, source: Source) -> Bundle:
 
 
 def _class_named(classes: Array, name: Any) -> Any:
-    """The class of this name, by default the last; a word stands for a number that reads so."""
+    """Return the class with this name, by default the last; "1" also means the number 1."""
     known = classes.tolist()
     found = [known[-1]] if name is None else [c for c in known if c == name or str(c) == name]
     if not found:
@@ -120,7 +118,7 @@ def _class_named(classes: Array, name: Any) -> Any:
 def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
     model = bundle.estimator
     if not isinstance(model, OptimumClassifier):
-        raise ValueError(f"A {type(model).__name__} has no threshold that could be set.")
+        raise ValueError(f"{type(model).__name__} has no threshold to choose.")
     X = bundle.transform(source, [])
     found = model.choose_threshold(X, source.y, **aims)
     return {"value": found.value, "precision": found.precision, "recall": found.recall}

@@ -1,4 +1,4 @@
-"""What is reported of a fit, as plain values: source, model, verdict and metrics."""
+"""The facts of a fit as plain values: source, model, verdict and metrics."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from separatrix.metrics import measure
 from separatrix.readers import Source
 from separatrix.workflow.model_families import ModelFamily
 
-# Findings that make a fit something else than what was asked for.
+# Kinds of diagnoses that mean that the fit did not converge.
 UNFIT = frozenset({"diverged", "not_converged", "separable"})
 
 
 @contextmanager
 def collect_convergence_warnings() -> Iterator[list[str]]:
-    """Collect what fits would warn of; other warnings are passed on."""
-    told: list[str] = []
+    """Collect the messages of convergence warnings; pass other warnings on."""
+    collected: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield told
+        yield collected
     for found in caught:
         if issubclass(found.category, ConvergenceWarning):
             assert isinstance(found.message, Warning)
-            told.append(message_of(found.message))
+            collected.append(message_of(found.message))
         else:
             warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
 
 
 def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
-    """Whether a fit reached what was asked for, how, and what is wrong with it if not."""
+    """Return whether and how a fit converged, with its certificate and diagnoses."""
     diagnoses = [
         {"kind": d.kind, "message": d.message, "remedy": d.remedy} for d in model.diagnoses_
     ]
@@ -55,13 +55,13 @@ def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
 
 
 def measure_model(model: LinearClassifier, X: Any, y: Array) -> dict[str, Any]:
-    """The metrics of a model on rows (n, d) of known label."""
+    """Return the metrics of a model on labelled rows X (n, d)."""
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     return measure(y, model.predict(X), model.classes_, probabilities)
 
 
 def source_facts(source: Source, preparation: Preparation, classes: Array) -> dict[str, Any]:
-    """What a model was trained on."""
+    """Return the name, the size and the classes of the data."""
     return {
         "name": source.name,
         "rows": len(source),
@@ -74,7 +74,7 @@ def source_facts(source: Source, preparation: Preparation, classes: Array) -> di
 
 
 def model_facts(family: ModelFamily, model: LinearClassifier) -> dict[str, Any]:
-    """Which model it is, and what it minimised."""
+    """Return the family, the parameters and the objective of a model."""
     return {
         "name": family.name,
         "about": family.about_for(len(model.classes_)),

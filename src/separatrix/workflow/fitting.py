@@ -1,4 +1,4 @@
-"""One model of one source: prepared, trained on its training rows, measured on all parts."""
+"""Training of one model on a source: preparation, training, metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, eq=False)
 class FittedSource:
-    """A model that can be saved, and all facts about it as plain values."""
+    """A model that can be saved, and the facts about it as plain values."""
 
     bundle: Bundle
     facts: dict[str, Any]
@@ -44,7 +44,7 @@ def fit_source(
     settings: Settings | None = None,
     on_progress: OnProgress | None = None,
 ) -> FittedSource:
-    """Train a model of this family on the training rows, and measure it on every part.
+    """Prepare a source, train a model on its training rows, and measure it on every part.
 
     >>> from separatrix import load
     >>> facts = fit_source(load("iris")).facts
@@ -60,12 +60,12 @@ def fit_prepared(
     options: ModelOptions | None = None,
     on_progress: OnProgress | None = None,
 ) -> FittedSource:
-    """The same, of a source that is prepared already."""
+    """Train a model on the training rows of a prepared source, and measure it on every part."""
     options = ModelOptions() if options is None else options
     family = find_family(model, prepared.n_classes)
     estimator = build_estimator(family, options)
     began = time.perf_counter()
-    with collect_convergence_warnings():  # the verdict says the same
+    with collect_convergence_warnings():  # the verdict has the same diagnoses
         fit_many([estimator], prepared.X["train"], prepared.y["train"], on_progress=on_progress)
     seconds = time.perf_counter() - began
     metrics = {
@@ -89,7 +89,7 @@ def make_bundle(
     metrics: Mapping[str, Any],
     held_out: Sequence[str],
 ) -> Bundle:
-    """A model with all that is kept of it; rows held out, so that they can be found again."""
+    """Return a model with its preparation, its metrics and the numbers of the held-out rows."""
     rows = {part: source.splits[part] for part in held_out}
     training = {"source": source.name, "held_out": rows, "reading": source.reading}
     return Bundle(model, preparation, source.fingerprint, {**metrics, "training": training})

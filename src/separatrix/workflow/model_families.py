@@ -1,4 +1,4 @@
-"""The families of models, in one table, and how one is built from a user's options."""
+"""The model families, and the construction of an estimator from a user's options."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from separatrix.errors import Message, OptionError, Parameter, ParameterNames
 if TYPE_CHECKING:
     from separatrix.estimators.linear_classifier import LinearClassifier
 
-DEFAULT_TOL = 1e-6  # accuracies that differ in no row from those of the optimum
+DEFAULT_TOL = 1e-6  # tight enough for the same predictions as at the optimum
 BIASES = ("free", "penalised", "none")
 SVM_LOSSES = ("hinge", "squared_hinge")
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What a user may say of a model; None is not said, and the family's default.
+    """A user's options for a model; None means the default of the family.
 
-    - `C`: inverse strength of the penalty; `l1`: the share of L1 in it
+    - `C`: inverse strength of the penalty; `l1`: share of L1 in the penalty
     - `bias`: one of BIASES
-    - `loss`: one of SVM_LOSSES, of support vector machines
-    - `tol`, `max_iter`: when to stop
-    - `balanced`: whether classes weigh the same, however many rows they have
-    - `probability`: folds to calibrate probabilities by, of support vector machines
-    - `seed`: of solvers that take rows in random order
+    - `loss`: one of SVM_LOSSES, for support vector machines
+    - `tol`, `max_iter`: relative duality gap and maximum number of iterations
+    - `balanced`: whether all classes get the same total weight
+    - `probability`: number of folds for calibrated probabilities, for support vector machines
+    - `seed`: random seed of stochastic solvers
     """
 
     C: float | None = None
@@ -40,14 +40,14 @@ class ModelOptions:
     seed: int = 0
 
     def given(self) -> dict[str, Any]:
-        """The options that were said."""
+        """Return the options that are not None, without the seed."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "seed"}
         return {name: value for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ModelFamily:
-    """A kind of model: the class of its estimator, and which options are which parameters."""
+    """A model family: the estimator's class, and the parameter for each option."""
 
     name: str
     about: str
@@ -57,11 +57,11 @@ class ModelFamily:
     biases: tuple[str, ...] = ("free", "none")
 
     def about_for(self, n_classes: int) -> str:
-        """What it is, in a sentence for so many classes."""
+        """Return a short description for this number of classes."""
         return self.about if n_classes > 2 else self.about.partition(";")[0]
 
     def parameters(self, options: ModelOptions) -> dict[str, Any]:
-        """The parameters of the estimator; an option that it does not have is refused."""
+        """Return the parameters of the estimator; raise for an option that it does not have."""
         parameters = dict(self.defaults)
         for name, value in options.given().items():
             if name == "bias":
@@ -80,7 +80,9 @@ class ModelFamily:
                 )
             elif name == "loss" and value not in SVM_LOSSES:
                 losses = ", ".join(SVM_LOSSES)
-                raise OptionError(f"The loss is one of {losses}. Got '{value}' instead.", "loss")
+                raise OptionError(
+                    f"The loss must be one of {losses}. Got '{value}' instead.", "loss"
+                )
             elif name == "balanced":
                 parameters[self.takes[name]] = "balanced" if value else None
             else:
@@ -90,7 +92,7 @@ class ModelFamily:
     def _bias(self, bias: str) -> dict[str, Any]:
         if bias not in self.biases:
             raise OptionError(
-                f"The bias of the model '{self.name}' is one of {', '.join(self.biases)}. "
+                f"The bias of the model '{self.name}' must be one of {', '.join(self.biases)}. "
                 f"Got '{bias}' instead.",
                 "bias",
             )
@@ -113,28 +115,28 @@ MODEL_FAMILIES = {
     for family in [
         ModelFamily(
             "logistic",
-            "logistic regression; of several classes, each against the rest",
+            "logistic regression; with several classes, one against the rest",
             "LogisticRegression",
             _OPTIMUM_OPTIONS,
             {"multiclass": "ovr", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "softmax",
-            "softmax regression: a score for every class, cross-entropy",
+            "softmax regression: one score per class, cross-entropy",
             "LogisticRegression",
             _OPTIMUM_OPTIONS,
             {"multiclass": "softmax", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "reference",
-            "softmax regression with the first class's score fixed at 0",
+            "softmax regression with the score of the first class fixed at 0",
             "LogisticRegression",
             _OPTIMUM_OPTIONS,
             {"multiclass": "reference", "tol": DEFAULT_TOL},
         ),
         ModelFamily(
             "svm",
-            "support vector machine; of several classes, each against the rest",
+            "support vector machine; with several classes, one against the rest",
             "LinearSVC",
             _SVM_OPTIONS,
             {"multiclass": "ovr", "tol": DEFAULT_TOL},
@@ -142,7 +144,7 @@ MODEL_FAMILIES = {
         ),
         ModelFamily(
             "weston-watkins",
-            "support vector machine of all classes: the sum over the wrong ones",
+            "multiclass support vector machine: sum over the wrong classes",
             "LinearSVC",
             _SVM_OPTIONS,
             {"multiclass": "weston_watkins", "tol": DEFAULT_TOL},
@@ -150,7 +152,7 @@ MODEL_FAMILIES = {
         ),
         ModelFamily(
             "crammer-singer",
-            "support vector machine of all classes: the worst wrong one",
+            "multiclass support vector machine: maximum over the wrong classes",
             "LinearSVC",
             {**_OPTIMUM_OPTIONS, "probability": "probability"},
             {"multiclass": "crammer_singer", "loss": "hinge", "tol": DEFAULT_TOL},
@@ -158,7 +160,7 @@ MODEL_FAMILIES = {
         ),
         ModelFamily(
             "perceptron",
-            "Rosenblatt's perceptron: only mistakes teach",
+            "Rosenblatt's perceptron: changes its weights only at mistakes",
             "Perceptron",
             {"max_iter": "epochs"},
             {"epochs": 100},
@@ -169,7 +171,7 @@ MODEL_NAMES = ("auto", *MODEL_FAMILIES)
 
 
 def find_family(name: str, n_classes: int) -> ModelFamily:
-    """The family of this name; 'auto' is logistic regression, or softmax for several classes.
+    """Return a family; 'auto' is logistic for two classes and softmax for more.
 
     >>> find_family("auto", 2).name, find_family("auto", 3).name
     ('logistic', 'softmax')
@@ -183,7 +185,7 @@ def find_family(name: str, n_classes: int) -> ModelFamily:
 
 
 def build_estimator(family: ModelFamily, options: ModelOptions) -> LinearClassifier:
-    """An estimator, not yet fitted.
+    """Return an estimator that is not fitted yet.
 
     >>> options = ModelOptions(C=0.1, bias="penalised")
     >>> build_estimator(MODEL_FAMILIES["svm"], options).intercept_scaling

@@ -1,4 +1,4 @@
-"""New rows for a saved model: read as its training rows were, with labels or without."""
+"""New rows for a saved model, read in the same way as its training rows."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from separatrix.readers import Columns, Source, load, names
 from separatrix.readers.formats import format_of, options_of
 from separatrix.readers.label_column import to_labels
 
-_WIDEST = 1 << 16  # pixels of an image
+_WIDEST = 1 << 16  # largest width and height of an image, in pixels
 
 
 def open_model(path: str | os.PathLike[str]) -> Bundle:
-    """What was saved, as a Bundle."""
+    """Load a model file as a Bundle."""
     found = load_model(path)
     return found if isinstance(found, Bundle) else Bundle(found)
 
 
 def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
-    """Load rows as those of the training were read, with what the model knows.
+    """Load rows in the same way as the training rows of a model.
 
-    That is its columns, their kinds and their order, or how many features there are, the index of
-    the first one, the size of images and whether they have colour. Options are those of `load`;
-    None is not given. A column that the model does not know and that holds nothing but its classes
-    is the label, whatever its name.
+    The model knows the names, kinds and order of its columns, or the number of features and the
+    index of the first one, and the size and colour of images. Options are those of `load`; None
+    means that an option is not given. A column that the model does not know and that contains only
+    classes of the model is the label, whatever its name is.
     """
     given = {name: value for name, value in options.items() if value is not None}
     if _is_path(source):
@@ -42,13 +42,13 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
     if found is None:
         return loaded
     name, y = found
-    note = f"The label is the column {name!r}: it holds the classes of the model."
+    note = f"The label is the column {name!r}: it contains the classes of the model."
     table = loaded.table.select(column for column in loaded.table if column != name)
     return Source(loaded.name, table, y, table.names, [*loaded.notes, note])
 
 
 def held_out_rows(bundle: Bundle, source: Source, part: str = "test") -> Source | None:
-    """The rows of a part that the model has not learnt from; None if these are other data.
+    """Return the rows of a part that was held out from training; None if the data is different.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.fitting import fit_source
@@ -71,7 +71,7 @@ def _is_path(source: Any) -> bool:
 
 
 def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """What the reader of a path is told of the model."""
+    """Return the reading options that follow from the model."""
     reads = options_of(given.get("format") or format_of(path))
     columns = _columns_of(bundle)
     known = {name: value for name, value in reading_of(bundle).items() if name in reads}
@@ -86,9 +86,9 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
         first, other = (0, 1) if known["zero_based"] else (1, 0)
         raise ParameterError(
             Message(
-                "The model's own rows count features from {first}: rows that count them from "
-                "{other} would be read one feature off. Leave {zero_based} out, or count them "
-                "from {first} in the file.",
+                "The features of the training rows are numbered from {first}: rows with features "
+                "numbered from {other} would be shifted by one feature. Leave {zero_based} out, or "
+                "number the features from {first} in the file.",
                 first=first,
                 other=other,
                 zero_based=Parameter("zero_based", given["zero_based"]),
@@ -101,14 +101,14 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
 
 
 def _columns_of(bundle: Bundle) -> Mapping[str, Any] | None:
-    """The columns that the model knows, with their kinds; those of a matrix are numbers."""
+    """Return the model's columns with their kinds; the columns of a matrix are numbers."""
     columns: Mapping[str, Any] | None = getattr(bundle.preparation, "columns", None)
     names = getattr(bundle.preparation, "matrix_names", None)
     return columns if columns is not None or names is None else dict.fromkeys(names, "numbers")
 
 
 def reading_of(bundle: Bundle) -> dict[str, Any]:
-    """The options with which the training rows were read; a file may say anything there."""
+    """Return the reading options of the training rows, without those that are invalid."""
     training = (bundle.metrics or {}).get("training")
     reading = training.get("reading") if isinstance(training, Mapping) else None
     if not isinstance(reading, Mapping):
@@ -143,8 +143,8 @@ def _require_size(trained: list[int], given: tuple[int, int]) -> None:
         (w, h), (other_w, other_h) = trained, given
         raise ValueError(
             Message(
-                "The model was trained on images of {w} x {h} pixels, and to resize others to "
-                "{other_w} x {other_h} is of no use to it: give {size}.",
+                "The model was trained on images of {w} x {h} pixels and cannot use images of "
+                "{other_w} x {other_h} pixels: give {size}.",
                 w=w,
                 h=h,
                 other_w=other_w,
@@ -155,9 +155,9 @@ def _require_size(trained: list[int], given: tuple[int, int]) -> None:
 
 
 def _require_same_features(bundle: Bundle, source: Source) -> None:
-    """Raise where the columns of a matrix have names, and other ones than in training.
+    """Raise if the features have other names than in training, even if their number is the same.
 
-    Images of 8 x 6 and of 12 x 4 pixels have equally many.
+    For example, images of 8 x 6 and of 12 x 4 pixels have the same number of features.
     """
     if bundle.preparation is None or isinstance(source.table, Columns):
         return
@@ -165,11 +165,11 @@ def _require_same_features(bundle: Bundle, source: Source) -> None:
     found = source.feature_names
     if not trained or not found or len(trained) != len(found) or trained == found:
         return
-    if trained[0].startswith("feature "):  # which stands for no name
+    if trained[0].startswith("feature "):  # a placeholder for features without names
         return
     at = next(j for j, (a, b) in enumerate(zip(trained, found)) if a != b)
     raise ValueError(
-        f"The features must be those of training. Feature {at + 1} was {trained[at]!r}; got "
+        f"The features must be the same as in training. Feature {at + 1} was {trained[at]!r}. Got "
         f"{found[at]!r} instead."
     )
 
@@ -184,7 +184,7 @@ def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:
             continue
         try:
             y = to_labels(source.name, name, source.table[name], [])
-        except ValueError:  # gaps, or documents
+        except ValueError:  # missing values or texts
             continue
         if set(y.tolist()) <= classes:
             return name, y

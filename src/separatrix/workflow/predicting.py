@@ -1,4 +1,4 @@
-"""The predictions of a saved model for new rows."""
+"""Predictions of a saved model for new rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from separatrix.workflow.facts import measure_model
 
 
 def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
-    """The class of every row, and the probabilities of all classes if they are asked for.
+    """Return the class of every row, and with `proba` the probabilities of all classes.
 
-    Labels, if there are some, are compared; there need be none.
+    If the rows have labels, `metrics` compares the predictions with them.
     """
     notes = notes_without_split(source)
     X = bundle.transform(source, notes)
@@ -24,7 +24,7 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
         raise ValueError(
             Message(
                 "This {kind} has no probabilities. Train a support vector machine with "
-                "{probability}, or a logistic or softmax model.",
+                "{probability}, or train a logistic or softmax model.",
                 kind=type(bundle.estimator).__name__,
                 probability=Parameter("probability", 5),
             )
@@ -39,14 +39,14 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
         facts["probabilities"] = bundle.estimator.predict_proba(X).tolist()
     foreign = _unknown_label(bundle, source.y)
     if foreign is not None:
-        notes.append(f"{NO_LABELS}: {foreign!r} is none of the classes of the model.")
+        notes.append(f"{NO_LABELS}: {foreign!r} is not a class of the model.")
     elif source.y is not None:
         facts["metrics"] = measure_model(bundle.estimator, X, source.y)
     return facts
 
 
 def _unknown_label(bundle: Bundle, y: Array | None) -> Any:
-    """The first label that is none of the classes of a model, or None."""
+    """Return the first label that is not a class of the model, or None."""
     classes = set(bundle.classes_.tolist())
     return next(
         (label for label in (() if y is None else y.tolist()) if label not in classes), None
@@ -54,5 +54,5 @@ def _unknown_label(bundle: Bundle, y: Array | None) -> Any:
 
 
 def notes_without_split(source: Source) -> list[str]:
-    """What was told of a source, but for the split, which is not used."""
+    """Return the notes of a source without the note on the split, which is not used."""
     return [note for note in source.notes if not note.startswith(SPLIT_NOTE)]

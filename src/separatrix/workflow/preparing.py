@@ -1,4 +1,4 @@
-"""From a source to the matrices of its parts: settings, checks, and what was done in words."""
+"""Preparation of a source: settings, checks, the matrices of its parts and a description."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from separatrix.matrix import Array
 from separatrix.readers import Columns, Source
 from separatrix.readers.compression.size_limits import most_bytes
 from separatrix.readers.label_column import NO_LABELS, is_quantity
+from separatrix.text import counted
 
 _FILLED = re.compile(r"(Column '.*'): filled [\d,]+ missing values?")
 
-_BYTES_OF_FEATURE = 80  # measured, with its name
-_BYTES_OF_WEIGHT = 48  # and its copies while it is fitted
+_BYTES_OF_FEATURE = 80  # measured, including the name
+_BYTES_OF_WEIGHT = 48  # including copies made by the solver
 _WAYS = {"tfidf": "TF-IDF weights", "counts": "counts", "hashing": "hashed counts"}
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedSource:
-    """The matrices and labels of the parts that have rows, and how they were made."""
+    """The matrices and labels of all parts that have rows, and their preparation."""
 
     source: Source
     preparation: Preparation
@@ -46,9 +47,9 @@ class PreparedSource:
 
 
 def choose_settings(table: Any, *, standardise: bool | None = None, **given: Any) -> Settings:
-    """The settings of a table: numbers are standardised, except in sparse matrices and images.
+    """Return the settings for a table; sparse matrices and images are not standardised by default.
 
-    Entries of `given` that are None are left to the defaults of `Settings`.
+    For entries of `given` that are None, `Settings` has defaults.
 
     >>> choose_settings(np.ones((2, 2))).standardise
     True
@@ -58,12 +59,12 @@ def choose_settings(table: Any, *, standardise: bool | None = None, **given: Any
     if standardise is None:
         is_image = isinstance(table, np.ndarray) and table.dtype == np.uint8
         standardise = isinstance(table, Columns) or not (sp.issparse(table) or is_image)
-    said = {name: value for name, value in given.items() if value is not None}
-    return Settings(standardise=standardise, **said)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return Settings(standardise=standardise, **chosen)
 
 
 def prepare_source(source: Source, settings: Settings | None = None) -> PreparedSource:
-    """Fit the preparation to the training rows, and apply it to all.
+    """Fit the preparation to the training rows, and apply it to all parts.
 
     >>> from separatrix import load
     >>> prepared = prepare_source(load("iris"))
@@ -79,13 +80,13 @@ def prepare_source(source: Source, settings: Settings | None = None) -> Prepared
     preparation = Preparation.fit(
         parts["train"].table, settings, feature_names=_feature_names(source, parts["train"].table)
     )
-    told: list[str] = []
+    notes = [*source.notes, *describe_preparation(preparation, settings)]
     X = {}
     for name, part in parts.items():
-        news: list[str] = []
-        X[name] = preparation.transform(part.table, news)
-        told += [] if name == "train" else _new_notes(name, news, preparation.notes)
-    notes = [*source.notes, *describe_preparation(preparation, settings), *told]
+        notes_of_part: list[str] = []
+        X[name] = preparation.transform(part.table, notes_of_part)
+        if name != "train":
+            notes += _new_notes(name, notes_of_part, preparation.notes)
     return PreparedSource(
         source, preparation, notes, X, {name: _labels(part) for name, part in parts.items()}
     )
@@ -97,8 +98,8 @@ def require_labelled(source: Source) -> None:
         why = "".join(f" {note}" for note in source.notes if note.startswith(NO_LABELS))
         raise ValueError(
             Message(
-                "{name} has no labels.{why} Name the column that holds them with {label:=}, or "
-                "give a source that has some.",
+                "{name} has no labels.{why} Name the label column with {label:=}, or use a source "
+                "with labels.",
                 name=source.name,
                 why=why,
                 label=Parameter("label"),
@@ -108,9 +109,9 @@ def require_labelled(source: Source) -> None:
         odd = source.y[source.y != np.floor(source.y)]
         raise ValueError(
             Message(
-                "The labels of {name} are a quantity, not classes: they have {count:,} different "
-                "values, such as {odd:g}. Name the column of the labels with {label:=}, or make "
-                "classes of the values.",
+                "The labels of {name} are numbers and not classes: they have {count:,} different "
+                "values, such as {odd:g}. Name the label column with {label:=}, or group the "
+                "values into classes.",
                 name=source.name,
                 count=len(np.unique(source.y)),
                 odd=odd[0],
@@ -120,19 +121,19 @@ def require_labelled(source: Source) -> None:
 
 
 def require_learnable(source: Source, settings: Settings) -> None:
-    """Raise where the rows of a source cannot be learnt from, or their model has no room.
+    """Raise if a source has invalid values, or too many features for the memory.
 
-    Rows are told as they are counted in the source, before it is split.
+    Row numbers in messages count the rows of the source before the split.
     """
     d = source.table.shape[1]
     outputs = 1 if source.y is None else len(np.unique(source.y))
     needed = d * (_BYTES_OF_FEATURE + _BYTES_OF_WEIGHT * outputs)
     if needed > most_bytes():
         raise ValueError(
-            f"{source.name} has {d:,} features: a model of them needs about "
-            f"{needed / 2**30:,.0f} GiB, and half of this machine's memory is "
-            f"{most_bytes() / 2**30:.1f}. Is an index in the file wrong? Leave features out, or "
-            "number those that occur anew."
+            f"{source.name} has {d:,} features: its model needs about {needed / 2**30:,.0f} GiB, "
+            f"and half of this machine's memory is {most_bytes() / 2**30:.1f} GiB. If an index in "
+            "the file is wrong, correct it; otherwise use fewer features, or renumber the features "
+            "that occur."
         )
     names = None if isinstance(source.table, Columns) else source.feature_names
     refuse = settings.missing == "refuse"
@@ -140,40 +141,39 @@ def require_learnable(source: Source, settings: Settings) -> None:
 
 
 def describe_preparation(preparation: Preparation, settings: Settings) -> list[str]:
-    """Sentences about what a preparation does, and what it had to decide.
+    """Return sentences about what a preparation does and what it decided.
 
     >>> table = Columns({"age": [39, 50], "job": ["clerk", "smith"]})
     >>> settings = choose_settings(table)
     >>> describe_preparation(Preparation.fit(table, settings), settings)
-    ['2 columns became 3 features: 1 of numbers, standardised; 1 of categories, one-hot.']
+    ['Made 3 features from 2 columns: 1 numeric (standardised), 1 categorical (one-hot).']
     """
     if preparation.columns is None:
-        did = ["Features were standardised."] if settings.standardise else []
-        return [*did, *preparation.notes]
+        scaled = "Standardised the features (mean 0, standard deviation 1)."
+        return [*([scaled] if settings.standardise else []), *preparation.notes]
     parts = []
     numbers = sum(len(step.columns) for step in preparation.steps if isinstance(step, Numbers))
     if numbers:
-        how = "standardised" if settings.standardise else "as they are"
-        parts.append(f"{numbers} of numbers, {how}")
+        how = "standardised" if settings.standardise else "not scaled"
+        parts.append(f"{numbers} numeric ({how})")
     categories = sum(isinstance(step, Categories) for step in preparation.steps)
     if categories:
-        parts.append(f"{categories} of categories, one-hot")
+        parts.append(f"{categories} categorical (one-hot)")
     for step in preparation.steps:
         if isinstance(step, Vectoriser):
-            parts.append(f"{len(step.names):,} {_WAYS[settings.text]} of words")
+            parts.append(f"text ({len(step.names):,} {_WAYS[settings.text]} of words)")
         elif isinstance(step, WordLists):
-            parts.append(f"{len(step.names)} word lists")
-    n, d = len(preparation.columns), len(preparation.feature_names_out)
-    columns = f"{n} column{'s' if n > 1 else ''}"
-    sentence = f"{columns} became {d:,} feature{'s' if d > 1 else ''}: {'; '.join(parts)}."
-    return [sentence, *preparation.notes]
+            parts.append(counted(len(step.names), "word list"))
+    columns = counted(len(preparation.columns), "column")
+    features = counted(len(preparation.feature_names_out), "feature")
+    return [f"Made {features} from {columns}: {', '.join(parts)}.", *preparation.notes]
 
 
 def _new_notes(part: str, notes: list[str], known: list[str]) -> list[str]:
-    """The notes of a part, without gaps of columns whose filling the training rows have told."""
-    told = {match[1] for note in known if (match := _FILLED.match(note))}
-    gaps = {note: match[1] for note in notes if (match := _FILLED.match(note))}
-    return [f"In {part}: {note}" for note in notes if gaps.get(note) not in told]
+    """Return the notes of a part; drop those on missing values that training rows have too."""
+    noted = {match[1] for note in known if (match := _FILLED.match(note))}
+    filled = {note: match[1] for note in notes if (match := _FILLED.match(note))}
+    return [f"In {part}: {note}" for note in notes if filled.get(note) not in noted]
 
 
 def _labels(part: Source) -> Array:
@@ -182,5 +182,5 @@ def _labels(part: Source) -> Array:
 
 
 def _feature_names(source: Source, table: Any) -> list[str] | None:
-    """Feature names for a matrix; those of a table are its own."""
+    """Return the feature names of a matrix; None for a table, whose columns have names."""
     return None if hasattr(table, "kinds") else source.feature_names

@@ -1,4 +1,4 @@
-"""The scores by which a search may choose, by name."""
+"""The scores that a search can maximise, by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANY = (
     "recall_macro",
     "matthews_corrcoef",
 )
-_OF_TWO = {  # of the second class: scikit-learn's score, and what it is given
+_OF_TWO = {  # scores of the second class: scikit-learn's function and its input
     "f1": ("f1_score", "predict"),
     "precision": ("precision_score", "predict"),
     "recall": ("recall_score", "predict"),
@@ -30,7 +30,7 @@ SCORINGS = (*_ANY, *_OF_TWO, *_OF_PROBABILITIES)
 
 
 def make_search_scorer(scoring: str, classes: Array) -> Any:
-    """What scikit-learn takes for a score of this name, for labels of these classes.
+    """Return the `scoring` argument for scikit-learn for this score and these classes.
 
     >>> import numpy as np
     >>> make_search_scorer("accuracy", np.array(["ham", "spam"]))
@@ -38,7 +38,7 @@ def make_search_scorer(scoring: str, classes: Array) -> Any:
     >>> make_search_scorer("f1", np.array(["a", "b", "c"]))
     Traceback (most recent call last):
         ...
-    separatrix.errors.OptionError: scoring='f1' is of two classes, and these data have 3. Use
+    separatrix.errors.OptionError: scoring='f1' needs two classes, and this data has 3. Use
     accuracy, balanced_accuracy, f1_macro, f1_weighted, precision_macro, recall_macro,
     matthews_corrcoef or neg_log_loss.
     """
@@ -56,7 +56,7 @@ def make_search_scorer(scoring: str, classes: Array) -> Any:
     if len(classes) != 2:
         raise OptionError(
             Message(
-                "{scoring} is of two classes, and these data have {count}. Use {others} or {last}.",
+                "{scoring} needs two classes, and this data has {count}. Use {others} or {last}.",
                 scoring=Parameter("scoring", scoring),
                 count=len(classes),
                 others=", ".join(_ANY),
@@ -72,5 +72,5 @@ def make_search_scorer(scoring: str, classes: Array) -> Any:
 
 
 def needs_probabilities(scoring: str) -> bool:
-    """Whether a score is one of probabilities, which not all models have."""
+    """Return whether a score needs probabilities, which not all models have."""
     return scoring in _OF_PROBABILITIES

@@ -1,4 +1,4 @@
-"""The search of a penalty by cross-validation, and the chosen model on all rows but the test's."""
+"""Choice of the penalty by cross-validation, and training of the best candidate."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 class PrepareRows(TransformerMixin, BaseEstimator):
-    """Turns row numbers (n, 1) of a source into a matrix, by a preparation of the rows of `fit`.
+    """Transformer from row numbers (n, 1) of a source to a matrix; `fit` fits the preparation.
 
-    So every fold is prepared by what its own training rows show.
+    In a pipeline it prepares every fold with a preparation fitted to the fold's training rows.
     """
 
     def __init__(self, source: Source, settings: Settings) -> None:
@@ -60,23 +60,23 @@ class PrepareRows(TransformerMixin, BaseEstimator):
         self.settings = settings
 
     def __sklearn_clone__(self) -> PrepareRows:
-        return PrepareRows(self.source, self.settings)  # the same table, not a copy
+        return PrepareRows(self.source, self.settings)  # shares the table, without a copy
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from these rows."""
+        """Fit the preparation to these rows."""
         part = self.source.rows(np.ravel(X))
         names = None if hasattr(part.table, "kinds") else self.source.feature_names
         self.preparation_ = Preparation.fit(part.table, self.settings, feature_names=names)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The matrix of these rows."""
+        """Return the matrix of these rows."""
         return self.preparation_.transform(self.source.rows(np.ravel(X)).table, [])
 
 
 @dataclass(frozen=True, eq=False)
 class SearchedSource:
-    """What a search found, as plain values, and the chosen model; none if it was interrupted."""
+    """The facts of a search as plain values, and the best model; None if it was interrupted."""
 
     bundle: Bundle | None
     facts: dict[str, Any]
@@ -94,12 +94,12 @@ def search_source(
     scoring: str = "accuracy",
     on_progress: OnProgress | None = None,
 ) -> SearchedSource:
-    """Try penalties on stratified folds of training and validation rows; measure the best.
+    """Choose the penalty on stratified folds of the training and validation rows.
 
-    The best is trained once more on all these rows, and measured on the test rows.
+    The best candidate is then trained on all of these rows and measured on the test rows.
 
-    `on_progress` is called as by `GridSearchCV.fit`; the model on all rows has the number after
-    those of the candidates. If it raises `Interrupted`, the facts are those of the candidates done
+    `on_progress` is called as by `GridSearchCV.fit`; the final model has the number after the
+    fits of the cross-validation. If it raises `Interrupted`, the facts cover the fits completed
     so far.
 
     >>> from separatrix import load
@@ -128,8 +128,8 @@ def search_source(
     with collect_convergence_warnings() as told:
         warnings.filterwarnings(
             "ignore", "The least populated class", UserWarning
-        )  # a note says so
-        warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # it counts as 0
+        )  # reported as a note
+        warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # counts as 0
         search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_progress)
     candidates = _candidate_facts(search, folds)
     facts: dict[str, Any] = {
@@ -153,7 +153,7 @@ def search_source(
         return SearchedSource(None, facts | {"model": about})
     best = build_estimator(family, replace(options, **facts["best"]))
     heard = renumbered(on_progress, [len(candidates) * folds])
-    with collect_convergence_warnings():  # the verdict says the same
+    with collect_convergence_warnings():  # the verdict has the same diagnoses
         fit_many([best], prepare.transform(rows), y, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y)}
     test = source.splits["test"]
@@ -169,14 +169,14 @@ def search_source(
 
 
 def _estimator(family: ModelFamily, options: ModelOptions, scoring: str) -> Any:
-    """What is tried: with calibrated probabilities only if the score is one of them."""
+    """Return the estimator to search with; calibrated only if the score needs probabilities."""
     if needs_probabilities(scoring):
         estimator = build_estimator(family, options)
         if not hasattr(estimator, "predict_proba"):
             raise OptionError(
                 Message(
-                    "{scoring} needs probabilities, and the model '{model}' has none unless they "
-                    "are calibrated: give {probability}, or take another model.",
+                    "{scoring} needs probabilities, and the model '{model}' has them only with "
+                    "{probability}. Give this option, or choose another model.",
                     scoring=Parameter("scoring", scoring),
                     model=family.name,
                     probability=Parameter("probability", 5),
@@ -190,8 +190,8 @@ def _require_rows(folds: int, counts: Array) -> None:
     if folds > counts.max():
         raise OptionError(
             Message(
-                "{folds} is more than the rows of any class: the most frequent one has {most} to "
-                "learn from. Ask for fewer.",
+                "{folds} is more than the number of rows of any class: the most frequent class has "
+                "{most} training and validation rows. Use fewer folds.",
                 folds=Parameter("folds", folds),
                 most=counts.max(),
             )
@@ -202,8 +202,8 @@ def _rare(folds: int, classes: Array, counts: Array) -> list[str]:
     if counts.min() >= folds:
         return []
     return [
-        f"The class {classes[counts.argmin()]} has {counts.min()} rows to learn from: not every "
-        f"one of {folds} folds tests it."
+        f"The class {classes[counts.argmin()]} has only {counts.min()} training and validation "
+        f"rows: some of the {folds} folds do not test it."
     ]
 
 
@@ -233,10 +233,10 @@ def _search(
 
 
 def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:
-    """One matrix for the folds of all candidates, and the scaler that goes before the model.
+    """Return one matrix for all folds and candidates, and the scaler as a pipeline step.
 
-    GridSearchCV makes a StandardScaler a factor of the penalty, for every fold from its own
-    training rows: all folds and candidates read the same X, and can be one batch.
+    GridSearchCV expresses a StandardScaler by penalty factors, computed for every fold from its
+    training rows. So all folds and candidates share X and can be trained in one batch.
     """
     settings = replace(prepare.settings, standardise=False)
     X = PrepareRows(prepare.source, settings).fit(rows).transform(rows)
@@ -245,16 +245,16 @@ def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, A
 
 
 def learns_only_scales(table: Any, settings: Settings) -> bool:
-    """Whether a preparation learns nothing from its rows but the scales of the features.
+    """Return whether a preparation learns only the scales of the features from the rows.
 
-    Fills for missing values, categories and the words of a text differ from fold to fold.
+    Replacements for missing values, categories and words would differ from fold to fold.
 
     >>> learns_only_scales(np.eye(2), Settings(standardise=True))
     True
     >>> learns_only_scales(np.array([[1.0], [np.nan]]), Settings())
     False
     """
-    if settings.constant:  # a column that is not to be scaled
+    if settings.constant:  # the constant column must not be scaled
         return False
     if isinstance(table, Columns):
         numbers = all(kind == "numbers" for kind in table.kinds.values())
@@ -269,7 +269,7 @@ def _has_gap(values: Any) -> bool:
 
 
 def _candidate_facts(search: Any, folds: int) -> list[dict[str, Any]]:
-    """A row for every candidate: its parameters, and its scores on the folds that were done."""
+    """Return the parameters and scores of every candidate; scores of missing folds are None."""
     table = search.cv_results_
     scores: Array = np.array([table[f"split{k}_test_score"] for k in range(folds)])
     return [
@@ -292,14 +292,14 @@ def _scores_of_candidate(parameters: dict[str, float], scores: Array) -> dict[st
 
 
 def _best(candidates: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
-    """The first of the highest mean among those that have all folds."""
+    """Return the first candidate with the highest mean among those that completed all folds."""
     whole = [candidate for candidate in candidates if candidate["folds_done"] == folds]
     best = max(whole, key=lambda candidate: float(candidate["mean"]), default=None)
     return None if best is None else dict(best["parameters"])
 
 
 def _option_values(given: dict[str, Any]) -> dict[str, float]:
-    """Parameters by the names of a user's options."""
+    """Return parameters by the names of the options."""
     names = {name: name.removeprefix("model__") for name in given}
     return {
         "l1" if names[name] == "l1_ratio" else names[name]: float(value)
@@ -308,10 +308,12 @@ def _option_values(given: dict[str, Any]) -> dict[str, float]:
 
 
 def _advice(grid: dict[str, list[float]], best: dict[str, float]) -> str | None:
-    """What a best value at the end of the grid says."""
+    """Return advice to extend the grid if the best C is its smallest or largest value."""
     Cs, chosen = sorted(grid["C"]), best["C"]
     if len(Cs) > 1 and chosen == Cs[-1]:
-        return f"The best C is the largest tried: extend the grid upwards, to {10 * chosen:g}."
+        return f"The best C is the largest in the grid: try larger values, up to {10 * chosen:g}."
     if len(Cs) > 1 and chosen == Cs[0]:
-        return f"The best C is the smallest tried: extend the grid downwards, to {chosen / 10:g}."
+        return (
+            f"The best C is the smallest in the grid: try smaller values, down to {chosen / 10:g}."
+        )
     return None
