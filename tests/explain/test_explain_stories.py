@@ -360,7 +360,7 @@ def test_a_perceptron_story_says_nothing_of_separability_that_is_not_proven() ->
     assert "is not known" in story.sentences[1]
     assert "No plane separates" not in story.to_text(1000)
     title = charts.perceptron_planes(story).to_dict()["title"]["text"]
-    assert title == "No plane with a margin was found"
+    assert title == "No hyperplane with a margin was found"
 
 
 @pytest.mark.slow
