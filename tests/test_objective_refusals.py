@@ -70,7 +70,7 @@ def test_labels_beyond_the_number_of_outputs_are_refused(form: Form) -> None:
     X, y, _ = rows(form)
     y[3] = form.classes
     objective = Objective(Dataset.of(X, y), form.loss, ElasticNet(0.0, 0.1))
-    words = rf"tells {form.classes} classes apart\. The data has the class number {form.classes}\."
+    words = rf"has only {form.classes} classes\. The data has the class number {form.classes}\."
     with refused(words):
         objective.evaluate(random_model(form))
     legal = Dataset.of(X, np.minimum(y, form.classes - 1), classes=np.arange(9))

@@ -222,7 +222,7 @@ class HessianOperator:
 
 
 def output_pairs(n_outputs: int, n_blocks: int) -> list[tuple[int, int]]:
-    """Return the pairs (k, j) of outputs, j <= k, in a Hessian of so many blocks."""
+    """Return the pairs (k, j) of outputs, j <= k, in a Hessian of `n_blocks` blocks."""
     apart = n_blocks == n_outputs
     return [(k, j) for k in range(n_outputs) for j in range(k + 1) if k == j or not apart]
 

@@ -312,7 +312,7 @@ def test_evaluate_says_which_labels_are_foreign_or_missing(folder):
     assert "has no labels" in call("evaluate", "m.sx", "new.csv", code=1).stderr
     (folder / "odd.csv").write_text("age,job,hours,label\n3,clerk,4,rich\n")
     odd = call("evaluate", "m.sx", "odd.csv", code=1)
-    assert "'rich', which is none of the model's classes: high, low" in odd.stderr
+    assert "the label 'rich', which is not one of" in odd.stderr
     call("fit", "iris", "--out", "iris.sx", "--quiet")
     refused = call("predict", "iris.sx", "people.csv", code=1)
     assert "none of 'age', 'job', 'hours', 'income' is a column of the model" in refused.stderr

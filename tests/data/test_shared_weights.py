@@ -166,7 +166,7 @@ def test_weights_far_from_one_are_scaled_per_column() -> None:
 
 @pytest.mark.parametrize("whose", [[0, 3], [-1, 0]])
 def test_a_missing_column_is_refused(whose: list[int]) -> None:
-    with pytest.raises(ValueError, match=r"numbers .* of the 3 columns of s"):
+    with pytest.raises(ValueError, match=r"of the 3 columns of s"):
         Block.of(np.eye(2), [0, 1], np.ones((2, 3)), whose)
 
 

@@ -80,7 +80,7 @@ class StoredMatrix:
         return self._held[1]
 
     def for_scores(self, columns: int) -> _core.Matrix:
-        """Return the native matrix for one more product with W of so many columns.
+        """Return the native matrix for one more product with W, which has `columns` columns.
 
         A sparse X gives the same bits by samples and by features, but scores are slower by
         features. The copy by samples is made as soon as it would have paid for itself.
@@ -92,7 +92,7 @@ class StoredMatrix:
         return self.by_both() if self._copy_pays() else native
 
     def for_transpose(self, columns: int) -> _core.Matrix:
-        """Return the native matrix for one more product of X^T with so many columns, and with W.
+        """Return the native matrix for one more product of X^T with `columns` columns, and of X with W.
 
         A sparse X gives the same bits with or without its entries by features, but without them
         products with X^T that have many sums are slower. The second copy is made as soon as it
