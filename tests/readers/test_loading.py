@@ -84,7 +84,7 @@ def test_own_test_rows_are_kept_and_validation_rows_come_from_training():
     assert "10 % of the training rows" in notes[0]
 
 
-def test_a_split_can_be_given_as_fractions_or_row_numbers():
+def test_a_split_can_be_given_as_proportions_or_row_numbers():
     shares = load((X, Y), split=(0.5, 0.0, 0.5))
     assert [len(shares.splits[part]) for part in PARTS] == [2, 0, 2]
     rows = load((X, Y), split={"train": [3, 0], "test": [1]})

@@ -47,7 +47,7 @@ def load(
     format : format of the file, one of `separatrix.readers.READERS`. By default it is detected from
         the file extension or the content.
     seed : random seed for the choice of validation and test rows
-    split : three fractions, or row numbers for "train", "validation" and "test". The default is
+    split : three proportions, or row numbers for "train", "validation" and "test". The default is
         the split that comes with the data set, else 80/10/10, stratified.
     **options : other options of the format's reader, such as `header` or `zero_based`
 

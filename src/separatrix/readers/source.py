@@ -95,7 +95,7 @@ class Source:
     ) -> Source:
         """Make a source and split its rows.
 
-        `split` is the request of the caller: three fractions, or row numbers by part. Without it
+        `split` is the request of the caller: three proportions, or row numbers by part. Without it
         the source gets `splits`, which come with the data set, or else an 80/10/10 split.
         """
         n = _n_rows(table)

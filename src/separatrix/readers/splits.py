@@ -101,7 +101,7 @@ def given_rows(split: Mapping[str, Any], n: int) -> Splits:
 
 
 def _every(n: int, share: float) -> Array:
-    """Return a mask that selects the fraction `share` of n positions, evenly spread."""
+    """Return a mask that selects the proportion `share` of n positions, evenly spread."""
     # Without 1e-9, 10 * 0.1 could be rounded down to 0.
     return np.diff(np.floor(np.arange(n + 1) * share + 1e-9)) > 0
 
@@ -115,7 +115,7 @@ def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
     if not good or found[0] == 0 or abs(sum(found) - 1) > 1e-6:
         got = shares if isinstance(shares, str) else tuple(shares)
         raise ParameterError(
-            "The fractions of training, validation and test rows must be three numbers >= 0 that "
+            "The proportions of training, validation and test rows must be three numbers >= 0 that "
             "add up to 1, and the first must be above 0, as in (0.8, 0.1, 0.1). "
             f"Got {got!r} instead.",
             parameter="split",
@@ -131,8 +131,8 @@ def split_in_words(splits: Splits, shares: Sequence[float], seed: int, by_label:
     Split the rows 80/10/10 (random seed 0): 8 training, 1 validation and 0 test rows. There are
     too few rows for a test part.
     """
-    fractions = "/".join(f"{100 * share:.6g}" for share in shares)
-    how = f"{fractions}, stratified by label" if by_label else fractions
+    proportions = "/".join(f"{100 * share:.6g}" for share in shares)
+    how = f"{proportions}, stratified by label" if by_label else proportions
     counts = _joined([f"{len(splits[part]):,} {_WORDS[part]}" for part in PARTS])
     sentence = f"{SPLIT_NOTE} {how} (random seed {seed}): {counts} rows."
     empty = [part for part, share in zip(PARTS, shares) if share and not len(splits[part])]
