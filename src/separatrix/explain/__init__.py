@@ -1,7 +1,7 @@
-"""Predictions, training steps and small experiments taken apart, number by number.
+"""Explain predictions, training steps and small experiments number by number.
 
-Every function returns plain data: frozen dataclasses with `to_text(width)` for a terminal and
-`to_dict()` for a page.
+Every function returns a frozen dataclass of plain values. `to_text(width)` formats it for a
+terminal, and `to_dict()` returns it as JSON values.
 """
 
 from separatrix.explain.computation_graph.expressions import graph

@@ -1,4 +1,4 @@
-"""The curvature of a loss along a line in the space of the weights."""
+"""The curvature of a loss along a line in weight space."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ from separatrix.losses import LOSSES, Loss
 from separatrix.matrix import Array
 from separatrix.text import quoted
 
-_ENDS = 60  # halvings of an interval that holds the end of a region
-_LEVEL = 1e-12  # of the curvatures that are summed: what rounding makes of none
+_ENDS = 60  # bisection steps for the end of a region
+_LEVEL = 1e-12  # smaller curvatures, relative to the terms of the sum, are rounding errors
 
 
 @dataclass(frozen=True)
 class CurvatureAlong:
-    """Value, slope and curvature of a mean loss at `positions` t of start + t direction.
+    """Value, slope and curvature of a mean loss along a line of weights, start + t direction.
 
-    `negative` are the intervals of t, within those looked at, in which the curvature is below 0.
+    Attributes
+    ----------
+    loss : the name of the loss
+    positions : the values of t
+    values, slopes, curvatures : of the mean loss at every position
+    negative : the intervals of t with negative curvature, within the range of `positions`
     """
 
     loss: str
@@ -36,14 +41,14 @@ class CurvatureAlong:
 
     @property
     def verdict(self) -> str:
-        """Whether the loss is convex along the line, in a sentence."""
+        """A sentence that states whether the loss is convex along the line."""
         if not self.negative:
             return f"Loss '{self.loss}' is convex along this line: its curvature is never below 0."
         parts = ", ".join(f"{number(a)} to {number(b)}" for a, b in self.negative)
         return f"Loss '{self.loss}' is not convex: its curvature is below 0 for t from {parts}."
 
     def to_text(self, width: int = 80) -> str:
-        """Some points of the line, and the verdict."""
+        """Format some points of the line, and the verdict."""
         step = max(1, (len(self.positions) - 1) // 12)
         rows = zip(self.positions, self.values, self.slopes, self.curvatures)
         shown = list(rows)[::step]
@@ -51,7 +56,7 @@ class CurvatureAlong:
         return "\n".join([*lines, "", *wrapped(self.verdict, width)])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self) | {"verdict": self.verdict}
 
 
@@ -65,14 +70,14 @@ def curvature_along(
     span: tuple[float, float] = (-8.0, 8.0),
     points: int = 241,
 ) -> CurvatureAlong:
-    """The curvature of a mean loss along a line in weight space, and where it is negative.
+    """Return the curvature of a mean loss along a line in weight space.
 
     Parameters
     ----------
-    loss : a smooth one: a name in LOSSES, or a Loss
-    X, y : rows (n, d) and their class numbers (n,); a column of ones stands for a bias
-    start, direction : weights (d,), or (K, d) for K outputs; the line is start + t direction
-    span, points : the range of t, and how many t are looked at
+    loss : a smooth loss: a name in LOSSES, or a Loss
+    X, y : rows (n, d) and class numbers (n,). For a bias, add a column of ones
+    start, direction : weights (d,), or (K, d) for K outputs. The line is start + t direction
+    span, points : the range of t, and the number of points
 
     >>> x, label = [[1.0]], [0]
     >>> curvature_along("sigmoid_mse", x, label, [0.0], [1.0]).verdict
@@ -80,18 +85,18 @@ def curvature_along(
     >>> curvature_along("logistic", x, label, [0.0], [1.0]).negative
     ()
 
-    The first begins at t = log 2, where sigma(t) is 2/3.
+    The curvature of the first loss becomes negative at t = log 2, where sigma(t) is 2/3.
     """
     made = loss_of(loss)
     if not made.smooth:
         smooth = ", ".join(name for name, other in LOSSES.items() if other.smooth)
         raise ValueError(
-            f"Loss '{made.name}' has kinks, and no curvature there. Smooth losses: {smooth}."
+            f"Loss '{made.name}' has kinks, where it has no curvature. Smooth losses: {smooth}."
         )
     require_count("points", points, low=2)
     ends = numbers_of("span", span)
     if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
-        raise ValueError(f"The span must be two rising numbers. Got {quoted(span)} instead.")
+        raise ValueError(f"The span must be two increasing numbers. Got {quoted(span)} instead.")
     X, labels = np.atleast_2d(numbers_of("X", X)), np.atleast_1d(np.asarray(y))
     given = (("start", start), ("direction", direction))
     W, V = (np.atleast_2d(numbers_of(name, a)) for name, a in given)
@@ -108,8 +113,8 @@ def curvature_along(
 
     positions = np.linspace(ends[0], ends[1], points)
     found = np.array([at(t) for t in positions])
-    # Of one output a row's curvature is a number right to its last digits, however small; of
-    # several it is a sum, of which what cancels is known to those of the largest only.
+    # With one output, even a tiny curvature of a row has the correct sign. With several outputs it
+    # is a sum with cancellation, and its error is relative to the largest curvature.
     sizes = found[:, 3] if Z.shape[2] == 1 else np.abs(found[:, 2]).max()
     negative = _below(positions, found[:, 2] < -_LEVEL * sizes, lambda t: at(t)[2])
     values, slopes, curvatures = (to_builtin(column) for column in found[:, :3].T)
@@ -119,7 +124,7 @@ def curvature_along(
 def _below(
     positions: Array, inside: Array, f: Callable[[float], float]
 ) -> tuple[tuple[float, float], ...]:
-    """The intervals in which f is below 0, their ends found by halving."""
+    """Return the intervals in which f is below 0, with ends found by bisection."""
     regions, begin = [], float(positions[0])
     for k in range(1, len(positions)):
         if inside[k] != inside[k - 1]:
@@ -134,7 +139,7 @@ def _below(
 
 
 def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where f changes its sign."""
+    """Return the point where f changes its sign, by bisection."""
     first = f(low) < 0.0
     for _ in range(_ENDS):
         middle = 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""The gradient of a loss against finite differences of its value."""
+"""Check the gradient of a loss with finite differences of its value."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from separatrix.matrix import Array
 from separatrix.text import counted
 
 ROWS = 40
-SPREAD = 2.0  # standard deviation of the scores that are tried
+SPREAD = 2.0  # standard deviation of the random scores
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One derivative that was compared: which, where, and by both ways.
+    """One derivative compared with finite differences.
 
-    `difference` is how far they are apart (at a kink, from the slopes on both sides), and `allowed`
-    how far they may be: a millionth, and what the finite differences may be off by themselves.
+    Attributes
+    ----------
+    what : "gradient" or "second derivative"
+    row, label, scores : the number of the row from 0, its class number, and its scores
+    output : the number of the output from 0
+    analytic, numeric : the derivative returned by the loss, and by finite differences
+    difference : their absolute difference. At a kink, the distance to the nearest slope between the
+        slopes on both sides
+    allowed : the tolerance: a relative error of 1e-6 plus the error of the finite differences
     """
 
     what: str
@@ -39,20 +46,23 @@ class Entry:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two ways are as near as finite differences can tell."""
+        """Whether the difference is within the tolerance."""
         return self.difference <= self.allowed
 
     def __str__(self) -> str:
         return (
-            f"{self.what} {number(self.analytic)}, by differences {number(self.numeric)}, in "
-            f"output {self.output + 1} of row {self.row + 1} (scores {number(self.scores)}, class "
-            f"number {self.label})"
+            f"{self.what} {number(self.analytic)}, by finite differences {number(self.numeric)}, "
+            f"in output {self.output + 1} of row {self.row + 1} (scores {number(self.scores)}, "
+            f"class number {self.label})"
         )
 
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """What a check of a loss found: all `entries`, and `worst`, the one that is furthest off."""
+    """The result of a gradient check.
+
+    `entries` has all compared derivatives, and `worst` is the one with the largest difference.
+    """
 
     loss: str
     n_classes: int
@@ -64,31 +74,32 @@ class GradientCheck:
 
     @property
     def verdict(self) -> str:
-        """Whether the derivatives are right, in a sentence."""
-        said = f"all {self.checked} derivatives agree"
+        """A sentence that states whether the derivatives are correct."""
+        result = f"all {self.checked} derivatives are correct"
         if not self.agrees:
             are = "is" if self.wrong == 1 else "are"
-            said = f"{self.wrong} of {counted(self.checked, 'derivative')} {are} wrong"
-        return f"Loss '{self.loss}' with {self.n_classes} classes: {said}."
+            result = f"{self.wrong} of {counted(self.checked, 'derivative')} {are} wrong"
+        return f"Loss '{self.loss}' with {self.n_classes} classes: {result}."
 
     def to_text(self, width: int = 80) -> str:
-        """The verdict and the worst entry."""
-        return "\n".join(wrapped(f"{self.verdict} Worst: {self.worst}.", width))
+        """Format the verdict and the entry with the largest difference."""
+        return "\n".join(wrapped(f"{self.verdict} Largest difference: {self.worst}.", width))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self)
 
 
 def check_gradient(loss: str | Loss, n_classes: int = 2, *, seed: int = 0) -> GradientCheck:
-    """Compare the gradient of a loss with its value, and its Hessian with its gradient.
+    """Compare the gradient of a loss with finite differences of its value.
 
-    Scores are drawn at random, many and of both signs. At a kink any slope between those on its
-    sides is right. Where the loss says that it is smooth, its Hessian times a random vector is
-    compared with the slope of the gradient along that vector.
+    The scores are random numbers of both signs. At a kink, any slope between the slopes on both
+    sides is correct. If the loss is smooth, its Hessian times a random vector is also compared with
+    finite differences of the gradient in the direction of that vector.
 
     >>> print(check_gradient("logistic").to_text())
-    Loss 'logistic' with 2 classes: all 80 derivatives agree. Worst: ...
+    Loss 'logistic' with 2 classes: all 80 derivatives are correct. Largest
+    difference: ...
     """
     made = loss_of(loss)
     require_count("n_classes", n_classes, low=2)
@@ -110,7 +121,7 @@ def check_gradient(loss: str | Loss, n_classes: int = 2, *, seed: int = 0) -> Gr
 
 
 def _entries(loss: Loss, y: Array, Z: Array, V: Array, row: int) -> list[Entry]:
-    """The derivatives of one row: the gradient by every score, and the Hessian times V."""
+    """Compare the derivatives of one row: by every score, and the Hessian times V."""
     found = []
     for k in range(Z.shape[2]):
         unit = (np.arange(Z.shape[2]) == k).astype(np.float64).reshape(Z.shape)
@@ -131,17 +142,17 @@ def _entries(loss: Loss, y: Array, Z: Array, V: Array, row: int) -> list[Entry]:
 
 
 def _name(loss: Loss) -> str:
-    """The name of a loss; that of its class if it has none."""
+    """Return the name of a loss, or the name of its class if it has none."""
     return str(getattr(loss, "name", type(loss).__name__))
 
 
 def _of_shape(loss: Loss, method: str, found: Any, shape: tuple[int, ...]) -> Array:
-    """What a method returned, which must be of a shape: (n, B), or (n, B, K) as the scores."""
-    array = numbers_of(f"What {method}() of loss '{_name(loss)}' returns", found)
+    """Return the result of a method as an array. Raise a ValueError if its shape is wrong."""
+    array = numbers_of(f"The result of {method}() of loss '{_name(loss)}'", found)
     if array.shape != shape:
-        axes = "(n, B)" if len(shape) == 2 else "(n, B, K) of the scores"
+        axes = "(n, B)" if len(shape) == 2 else "(n, B, K), as the scores"
         raise ValueError(
-            f"{method}() of loss '{_name(loss)}' must return an array of the shape {axes}, here "
+            f"{method}() of loss '{_name(loss)}' must return an array of shape {axes}: here "
             f"{shape}. Got {array.shape} instead."
         )
     return array

@@ -1,4 +1,4 @@
-"""The view of maximum likelihood: three ways to say how well probabilities fit the labels."""
+"""Likelihood, log-likelihood and cross-entropy of the labels under a model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
+from separatrix.text import counted
 
 CLOSE = 1e-9
-SMALLEST = 1e-290  # of a product: digits are lost below
-_POINTS, _TRIED, _FAR = 49, 9, 64.0  # of the line: those kept, those of a search, where it ends
+SMALLEST = 1e-290  # smaller products lose digits
+# Points of the line that are stored, points of a search for the best, and the end of the search.
+_POINTS, _TRIED, _FAR = 49, 9, 64.0
 
 
 @dataclass(frozen=True)
 class LikelihoodAlong:
-    """The three along the line t W, t b: from no weights (t = 0) by the model (t = 1) and beyond.
+    """The three measures along the line t W, t b: t = 0 is zero weights, t = 1 is the model.
 
-    `best` is the t of the least cross-entropy; None where it still falls at t = 64.
+    `best` is the t with the smallest cross-entropy, or None if it still falls at t = 64.
     """
 
     rows: int
@@ -37,35 +39,40 @@ class LikelihoodAlong:
 
     @property
     def agree(self) -> bool:
-        """Whether log-likelihood and cross-entropy say the same at all positions."""
+        """Whether the log-likelihood equals -n times the cross-entropy at all positions."""
         pairs = zip(self.log_likelihoods, self.cross_entropies)
         return all(_close(log, -self.rows * mean) for log, mean in pairs if math.isfinite(log))
 
     @property
     def verdict(self) -> str:
-        """Where on the line the likelihood is greatest and the cross-entropy least."""
+        """A sentence that states where on the line the likelihood is largest."""
         if not self.agree:
-            return "Along the line they do not say the same."
+            return "Along the line, log-likelihood and cross-entropy do not agree."
         if min(self.cross_entropies) == max(self.cross_entropies):
-            return "Along the line they do not change."
+            return "Along the line, likelihood and cross-entropy are constant."
         if self.best is None:
             return f"The likelihood still rises at {_FAR:g} times the weights of the model."
         return (
-            "Along the line the likelihood is greatest where the cross-entropy is least, at "
+            "Along the line, the likelihood is largest and the cross-entropy smallest at "
             f"{number(round(self.best, 4))} times the weights of the model."
         )
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """How likely a model makes the labels of some rows.
+    """The likelihood of the labels of some rows under a model.
 
-    `likelihood` is the product of the probabilities of the true classes, 0 where it is too small
-    for a number; `log10` is its decimal logarithm; `log_likelihood` the sum of the logarithms; and
-    `cross_entropy` minus their mean. `loss` names what the model minimises, and `is_loss` says
-    whether that is the cross-entropy, which is then computed from the scores. `probabilities` are
-    those of the true classes and `losses` minus their logarithms, a number for every row. `line` is
-    the same for other weights, and None where probabilities are not of the scores alone.
+    Attributes
+    ----------
+    rows : the number of rows
+    likelihood : the product of the probabilities of the true classes, 0 if it underflows
+    log10 : the decimal logarithm of the likelihood
+    log_likelihood : the sum of the natural logarithms of the probabilities
+    cross_entropy : minus their mean
+    loss : the name of the loss that the model minimises
+    is_loss : whether this loss is the cross-entropy. If so, it is computed from the scores
+    probabilities, losses : of every row, the probability of the true class and minus its logarithm
+    line : the same for other weights. None if the probabilities do not depend on the scores alone
     """
 
     rows: int
@@ -81,7 +88,7 @@ class Likelihood:
 
     @property
     def agree(self) -> bool:
-        """Whether the three, each computed in its own way, say the same."""
+        """Whether the three measures, computed independently, agree."""
         by_loss = -self.rows * self.cross_entropy
         sums = _close(self.log_likelihood, by_loss)
         if self.likelihood < SMALLEST:
@@ -89,7 +96,7 @@ class Likelihood:
         return sums and _close(math.log(self.likelihood), self.log_likelihood)
 
     def to_text(self, width: int = 80) -> str:
-        """The three side by side, and each made of the next."""
+        """Format the three measures, and the first two computed from the cross-entropy."""
         n = self.rows
         small = not self.likelihood and math.isfinite(self.log10)
         product = f"10^{number(self.log10)}" if small else number(self.likelihood)
@@ -111,33 +118,36 @@ class Likelihood:
                 None,
             ),
         ]
-        lines = table(("", "is", "value", "is also", "which is"), rows, width)
-        return "\n".join([*lines, "", *wrapped(f"n = {n:,}. {self.verdict}", width)])
+        lines = table(("", "definition", "value", "also equals", "value"), rows, width)
+        symbols = f"n = {counted(n, 'row')}, p: probability of the true class of a row."
+        return "\n".join([*lines, "", *wrapped(f"{symbols} {self.verdict}", width)])
 
     @property
     def verdict(self) -> str:
-        """Whether the three say the same, and what that means for the weights."""
-        said = "They say the same." if self.agree else "They do not say the same."
+        """Whether the three measures agree, and what that means for the weights."""
+        result = "The three values agree." if self.agree else "The three values do not agree."
         if math.isinf(self.log_likelihood):
-            said = "The probability of a true class is too small for a number, and taken for 0"
-            said += "; the loss is not." if math.isfinite(self.cross_entropy) else "."
+            result = "The probability of a true class is too small for a number and counts as 0"
+            result += "; the loss is finite." if math.isfinite(self.cross_entropy) else "."
         if self.is_loss:
-            return f"{said} The most likely weights are those of the least loss."
+            return f"{result} The weights with the smallest loss have the largest likelihood."
         return (
-            f"{said} The model minimises another loss, {self.loss}: its weights need not be the "
-            "most likely ones."
+            f"{result} The model minimises another loss ({self.loss}), so its weights need not "
+            "have the largest likelihood."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self) | {"agree": self.agree}
 
 
 def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
-    """Likelihood, log-likelihood and cross-entropy of a model, side by side.
+    """Return the likelihood, the log-likelihood and the cross-entropy of labels under a model.
 
-    `model`: a fitted classifier with probabilities, a Bundle of one, or `explain.weights(...)`;
-    X (n, d) and the labels y (n,).
+    Parameters
+    ----------
+    model : a fitted classifier with probabilities, a Bundle with one, or `explain.weights(...)`
+    X, y : rows (n, d) and labels (n,)
 
     >>> from separatrix import explain
     >>> model = explain.weights([-1, 2, -3])
@@ -151,13 +161,13 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
     P = seen.probabilities(X)
     if P is None:
         raise ValueError(
-            f"Loss '{seen.loss.name}' has no probabilities, so that labels have no likelihood. Use "
+            f"Loss '{seen.loss.name}' has no probabilities, so the labels have no likelihood. Use "
             "a logistic or softmax model, or LinearSVC(probability=5)."
         )
     labels = np.array([seen.number_of(label) for label in np.atleast_1d(y).tolist()], np.int32)
     if len(labels) != X.shape[0] or not len(labels):
         raise ValueError(
-            f"There must be a label for every row. Got {X.shape[0]} and {len(labels)}."
+            f"Every row must have a label. Got {X.shape[0]} rows and {len(labels)} labels."
         )
     is_loss = isinstance(seen.loss, CrossEntropy)
     Z = seen.scores(X)
@@ -178,7 +188,7 @@ def likelihood(model: Any, X: Any, y: Any) -> Likelihood:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Probabilities (n,) of the true classes, and the losses that they are."""
+    """The probabilities (n,) of the true classes, and the losses (n,) of the rows."""
 
     probabilities: Array
     losses: Array
@@ -186,7 +196,7 @@ class _Fit:
     @classmethod
     def of(cls, seen: Weights, P: Array, labels: Array, Z: Array) -> _Fit:
         own = P[np.arange(len(labels)), labels]
-        if isinstance(seen.loss, CrossEntropy):  # not by the probabilities: to compare with them
+        if isinstance(seen.loss, CrossEntropy):  # from the scores, independent of P
             return cls(own, seen.loss.value(labels, Z)[:, 0])
         with np.errstate(divide="ignore"):
             return cls(own, -np.log(own))
@@ -229,7 +239,7 @@ def _line(seen: Weights, labels: Array, Z: Array) -> LikelihoodAlong | None:
 
 
 def _best(f: Callable[[float], float]) -> float | None:
-    """The t >= 0 at which f is least; None if it falls as far as is looked."""
+    """Return the t >= 0 that minimises f, or None if f still falls at t = 64."""
     end, least = 2.0, _TRIED
     while least >= _TRIED - 1:
         if end > _FAR:

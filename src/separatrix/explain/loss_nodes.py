@@ -1,7 +1,7 @@
 """The node between the scores and the loss of a training step: probability, violation or residual.
 
-`loss_node(loss, y, Z, G)` gives the node with the derivative of a row's loss by it; G (n, B, K) is
-the derivative by the scores. For a loss that is not listed here it gives None.
+`loss_node(loss, y, Z, G)` returns the node and the derivative of a row's loss with respect to it.
+G (n, B, K) is the derivative with respect to the scores. For other losses it returns None.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from separatrix.matrix import Array
 
 @dataclass(frozen=True, eq=False)
 class LossNode:
-    """A node between scores and loss, and how the loss is made of it; (n, B) or (n, B, C)."""
+    """A node between scores and loss of shape (n, B) or (n, B, C), and the formula of the loss."""
 
     name: str
     formula: str
     value: Array
     derivative: Array
-    loss: str  # the loss as a formula of the node
+    loss: str  # a formula in the name of the node
 
 
 @singledispatch
 def loss_node(loss: Any, y: Array, Z: Array, G: Array) -> LossNode | None:
-    """The node between the scores and a loss, or None."""
+    """Return the node between the scores and the loss, or None if there is none."""
     return None
 
 
@@ -48,7 +48,7 @@ def _(loss: CrossEntropy, y: Array, Z: Array, G: Array) -> LossNode:
             written = "softmax(0, z)" if Z.shape[2] < P.shape[2] else "softmax(z)"
             return LossNode("a", written, P, slopes, "-log a_y")
         one = np.where(own[:, :, 1], slopes[:, :, 1], -slopes[:, :, 0])
-    return LossNode("a", "sigma(z)", P[:, :, 1], one, "-y log a - (1 - y) log(1 - a)")
+    return LossNode("a", "sigmoid(z)", P[:, :, 1], one, "-y log a - (1 - y) log(1 - a)")
 
 
 @loss_node.register
@@ -57,7 +57,7 @@ def _(loss: SigmoidSquared, y: Array, Z: Array, G: Array) -> LossNode:
     assert P is not None
     own = np.broadcast_to(true_class(y, P), P.shape)
     miss = np.where(own[:, :, 1], -P[:, :, 0], P[:, :, 1])
-    return LossNode("a", "sigma(z)", P[:, :, 1], miss, "(a - y)^2 / 2")
+    return LossNode("a", "sigmoid(z)", P[:, :, 1], miss, "(a - y)^2 / 2")
 
 
 @loss_node.register
@@ -66,14 +66,14 @@ def _(loss: Margin, y: Array, Z: Array, G: Array) -> LossNode:
     power = "^2" if loss.power == 2 else ""
     if Z.shape[2] == 1:
         t = targets(y, Z)[:, :, 0]
-        # The sign of a minus that stands alone: max(0, -t z).
-        formula = f"{margin}{'- ' if margin else '-'}t z"
+        # Without a margin the formula is -t z.
+        formula = f"{margin}{'- ' if margin else '-'}t z, t = ±1"
         value, slopes = loss.margin - t * Z[:, :, 0], -t * G[:, :, 0] + 0.0
         return LossNode("m", formula, value, slopes, f"max(0, m){power}")
     own = np.broadcast_to(true_class(y, Z), Z.shape)
     z_y = np.where(own, Z, 0.0).sum(axis=2, keepdims=True)
     value = np.where(own, np.nan, loss.margin + Z - z_y)
-    formula = f"{margin}{'+ ' if margin else ''}z_j - z_y, j not y"
+    formula = f"{margin}{'+ ' if margin else ''}z_j - z_y, j ≠ y"
     over = "max over j of" if isinstance(loss, CrammerSinger) else "sum over j of"
     slopes = np.where(own, np.nan, G)
     return LossNode("m", formula, value, slopes, f"{over} max(0, m_j){power}")
@@ -83,8 +83,8 @@ def _(loss: Margin, y: Array, Z: Array, G: Array) -> LossNode:
 def _(loss: Squared, y: Array, Z: Array, G: Array) -> LossNode:
     r = Z - targets(y, Z)
     if Z.shape[2] == 1:
-        return LossNode("r", "z - t", r[:, :, 0], G[:, :, 0], "r^2 / 2")
-    return LossNode("r", "z - t", r, G, "|r|^2 / 2")
+        return LossNode("r", "z - t, t = ±1", r[:, :, 0], G[:, :, 0], "r^2 / 2")
+    return LossNode("r", "z - t, t one-hot", r, G, "|r|^2 / 2")
 
 
 @loss_node.register
@@ -93,6 +93,6 @@ def _(loss: OneVsRest, y: Array, Z: Array, G: Array) -> LossNode | None:
     found = loss_node(loss.base, labels, scores, G.reshape(scores.shape))
     if found is None:
         return None
-    # Each class has its own binary loss: the models of the batch are the outputs.
+    # Every class has a binary loss, so the models of the batch become outputs.
     value, slopes = found.value[:, None, :], found.derivative[:, None, :]
     return LossNode(found.name, found.formula, value, slopes, f"sum over classes of {found.loss}")

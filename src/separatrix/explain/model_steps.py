@@ -1,4 +1,4 @@
-"""One training step from the weights of a model, for one row."""
+"""Explain one training step that starts from the weights of a model, for one row."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from separatrix.explain.predictions import read_row
 from separatrix.explain.steps import Step, step
 from separatrix.explain.text_tables import to_builtin
 from separatrix.explain.weights import Weights, weights_of
-from separatrix.text import counted
+from separatrix.text import class_words, counted
 
 
 def step_of(model: Any, row: Any, label: Any = None, *, learning_rate: float = 0.01) -> Step:
-    """One step of gradient descent from the weights of a model, for one row and its loss alone.
+    """Explain one step of gradient descent from the weights of a model, for one row.
 
     Parameters
     ----------
-    model, row, label : as in `explain.prediction`; the true class must be known
-    learning_rate : of the step
+    model, row, label : as in `explain.prediction`. The true class must be known
+    learning_rate : the learning rate of the step
 
-    The penalty of the model is left out, and so are features that are 0 in the row, whose weights
-    do not move. The values are those that the model sees, standardised if it was trained so.
+    The step uses the loss of the row without the penalty of the model. Features that are 0 in the
+    row are left out, because the step does not change their weights. If the model was trained on
+    standardised features, the values are standardised.
 
     >>> from separatrix import explain
     >>> words = ["always 1", "positive word", "negative word"]
     >>> model = explain.weights([-1, 2, -3], names=words, classes=["bad", "good"])
     >>> found = explain.step_of(model, [1, 1, 0], "good", learning_rate=0.1)
     >>> print(found.legend)
-    y is good; z speaks for good. x_1 is always 1, x_2 positive word. 1 feature that is 0 in \
-the row is left out: its weights do not move.
+    True class y: good. Score: z for good. Features: x_1 always 1, x_2 positive word. 1 feature is \
+0 in this row and left out: the step does not change its weights.
     >>> [round(w, 4) for w in found.weights], round(found.after, 4), found.graph.agrees
     ([-0.9731, 2.0269], 0.2991, True)
     """
@@ -41,7 +42,7 @@ the row is left out: its weights do not move.
     label = own if label is None else to_builtin(label)
     if label is None:
         raise ValueError(
-            "A step needs the true class of the row, and none was given. Give label=, one of "
+            "A step needs the true class of the row. Pass label=, one of "
             f"{', '.join(map(str, seen.classes))}, or a source with labels."
         )
     number = seen.number_of(label)
@@ -56,19 +57,20 @@ the row is left out: its weights do not move.
 
 
 def _legend(seen: Weights, label: Any, names: tuple[str, ...]) -> str:
-    """What the letters of the graph stand for, in sentences."""
+    """Explain the variables of the graph in sentences."""
     outputs = seen.classes[-len(seen.W) :]
     several = len(outputs) > 1
-    scores = [f"z{f'_{k}' * several} for {c}" for k, c in enumerate(outputs, 1)]
+    scores = [f"z{f'_{k}' * several} for {class_words(c)}" for k, c in enumerate(outputs, 1)]
     values = [f"x_{k} {name}" for k, name in enumerate(names[:MOST_LINES], 1)]
-    scores[0] = scores[0].replace(" ", " speaks ", 1)
-    values[0] = values[0].replace(" ", " is ", 1)
     if len(names) > len(values):
         values.append(f"and {len(names) - len(values):,} more")
-    told = f"y is {label}; {', '.join(scores)}. {', '.join(values)}."
+    legend = (
+        f"True class y: {label}. Score{'s' * several}: {', '.join(scores)}. "
+        f"Feature{'s' * (len(names) > 1)}: {', '.join(values)}."
+    )
     gone = len(seen.names) - len(names)
     if not gone:
-        return told
+        return legend
     are, their = ("is", "its") if gone == 1 else ("are", "their")
-    what = f"{counted(gone, 'feature')} that {are} 0 in the row {are} left out"
-    return f"{told} {what}: {their} weights do not move."
+    what = f"{counted(gone, 'feature')} {are} 0 in this row and left out"
+    return f"{legend} {what}: the step does not change {their} weights."

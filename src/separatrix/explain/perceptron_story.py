@@ -1,4 +1,4 @@
-"""What a perceptron did with rows of two classes, as data and in sentences."""
+"""The training of a perceptron on rows of two classes, as data and in sentences."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from typing import Any
 from separatrix.explain.text_tables import facts, number, table, wrapped
 from separatrix.text import counted, percent
 
-_SHOWN = 15  # epochs, in text
-_LARGE = 1e15  # from here on the bound is printed as a power of ten
+_SHOWN = 15  # number of epochs that are printed
+_LARGE = 1e15  # larger bounds are printed as powers of ten
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A boundary w.x + b = 0: what found it, the share of rows right, and its margin.
+    """A decision boundary w.x + b = 0.
 
-    The margin is the distance of the nearest row, below 0 where a row is on the wrong side: how far
-    the worst one is.
+    Attributes
+    ----------
+    name : the model that found it
+    weights, bias : w (d,) and b
+    accuracy : the fraction of rows on the correct side
+    margin : the distance to the nearest row. If rows are on the wrong side, minus the distance to
+        the farthest of them
     """
 
     name: str
@@ -30,21 +35,24 @@ class Plane:
 
 @dataclass(frozen=True)
 class PerceptronStory:
-    """What Rosenblatt's rule did with some rows of two classes.
+    """The training of a perceptron on rows of two classes.
 
     Attributes
     ----------
-    classes : the negative and the positive one
-    mistakes : in every epoch; the last is 0 where the rule came to an end
-    path : the weights, the bias last, at the start and after every mistake (the first 2,000)
-    weights, bias : at the end
-    angles : degrees between the weight vector and every row, both with the bias absorbed: at most
-        90 for positive rows that are right, and more for negative ones
-    separable : whether all rows can be strictly on their sides: True where a plane proves it, False
-        where a linear programme proves that none does, None where neither is proven
-    radius, margin, bound : R = max |(x, 1)|, the widest margin found, and (R / margin)^2, which no
-        number of mistakes can pass; None where no plane was found to separate the classes
-    planes : the boundaries of several models, side by side
+    classes : the negative and the positive class
+    mistakes : the number of mistakes in every epoch. The last one is 0 if training converged
+    path : the weights and the bias at the start and after each of the first 2,000 mistakes
+    weights, bias : at the end of training
+    angles : the angles between the weight vector and the rows in degrees. The bias counts as the
+        weight of a feature that is always 1. Correctly classified rows have angles of at most 90
+        degrees in the positive class, and of more than 90 degrees in the negative class
+    labels : 0 for rows of the negative class, 1 for rows of the positive class
+    separable : whether the classes are linearly separable: True if a separating hyperplane was
+        found, False if it is proven that there is none, None if neither is proven
+    radius, margin, bound : R = max |(x, 1)|, the widest margin found, and (R / margin)^2, an upper
+        bound on the number of mistakes. `margin` and `bound` are None if no separating hyperplane
+        was found
+    planes : the decision boundaries of several models
     fit_intercept : whether they have a bias
     """
 
@@ -64,24 +72,24 @@ class PerceptronStory:
 
     @property
     def total(self) -> int:
-        """All mistakes."""
+        """The total number of mistakes."""
         return sum(self.mistakes)
 
     @property
     def ended(self) -> bool:
-        """Whether the last epoch was without a mistake."""
+        """Whether the last epoch had no mistakes."""
         return bool(self.mistakes) and self.mistakes[-1] == 0
 
     @property
     def most(self) -> str:
-        """The bound in words: whole, as mistakes are, or a power of ten where it is very large."""
+        """The bound as text: rounded down to a whole number, or a power of ten if it is large."""
         if self.bound is None:
             return ""
         return f"{math.floor(self.bound):,}" if self.bound < _LARGE else number(self.bound)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The story."""
+        """A summary of the training in sentences."""
         if self.bound is not None:
             return (self._end(), self._bound(), self._which())
         return (self._end(), self._limits())
@@ -90,70 +98,73 @@ class PerceptronStory:
         so_far = f"{counted(len(self.mistakes), 'epoch')} and {counted(self.total, 'mistake')}"
         if self.ended:
             return (
-                f"The rule ended after {so_far}: the weight vector is at 90 degrees or less to "
-                f"every row of class {self.classes[1]}, and at more to every other one."
+                f"The perceptron converged after {so_far}. The angle between the weight vector and "
+                f"a row is at most 90 degrees for class {self.classes[1]}, and more than 90 "
+                f"degrees for class {self.classes[0]}."
             )
-        return f"After {so_far} the rule had not ended."
+        return f"After {so_far} the perceptron had not converged."
 
     def _bound(self) -> str:
         assert self.margin is not None
         assert self.bound is not None
-        absorbed = "With the bias as a weight, the" if self.fit_intercept else "The"
+        extended = "With the bias as a weight, the" if self.fit_intercept else "The"
         return (
-            f"A plane separates the classes. {absorbed} rows have lengths up to "
-            f"R = {number(self.radius)} and a margin of {number(self.margin)}: there can be at "
-            f"most (R / margin)^2 = {self.most} mistakes, in whatever order the rows come."
+            f"The classes are linearly separable. {extended} longest row has length "
+            f"R = {number(self.radius)} and the margin is {number(self.margin)}. So there are at "
+            f"most (R / margin)^2 = {self.most} mistakes, in any order of the rows."
         )
 
     def _which(self) -> str:
         apart = [plane for plane in self.planes if plane.margin > 0.0]
         if len(apart) < 2:
-            return "Many planes separate the classes; the table shows what each model makes of it."
+            return "Many hyperplanes separate the classes. The table shows what each model finds."
         best = max(apart, key=lambda plane: plane.margin)
         least = min(apart, key=lambda plane: plane.margin)
-        many = "Many planes separate the classes, and the rule takes any of them"
-        which = "the margins" if len(apart) == len(self.planes) else "the margins of those that do"
+        many = "Many hyperplanes separate the classes, and the perceptron may find any of them."
+        which = "The margins"
+        if len(apart) < len(self.planes):
+            which += " of the separating hyperplanes in the table"
         if number(least.margin) == number(best.margin):
-            return f"{many}: {which} are {number(best.margin)}."
+            return f"{many} {which} are {number(best.margin)}."
         return (
-            f"{many}: {which} run from {number(least.margin)} ({least.name}) to "
+            f"{many} {which} range from {number(least.margin)} ({least.name}) to "
             f"{number(best.margin)} ({best.name})."
         )
 
     def _limits(self) -> str:
         if self.ended:
             return (
-                f"Rows of class {self.classes[1]} lie on its plane, where the rule takes them for "
-                "right. So there is no margin, and no bound on the mistakes."
+                f"Rows of class {self.classes[1]} lie on the decision boundary, and the perceptron "
+                "counts them as correct. So the margin is 0, and the mistakes have no bound."
             )
         rest = [plane for plane in self.planes if not plane.name.startswith("perceptron")]
-        made = ", ".join(f"{plane.name} {percent(plane.accuracy)}" for plane in rest)
+        accuracies = ", ".join(f"{plane.name} {percent(plane.accuracy)}" for plane in rest)
         least, most = min(self.mistakes), max(self.mistakes)
         several = f"{least:,} to " if least < most else ""
         every = (
-            f"{several}{counted(most, 'mistake')} in every epoch. "
-            f"Models that minimise a loss settle: {made} of the rows right."
+            f"made {several}{counted(most, 'mistake')} in every epoch. Models that minimise a loss "
+            f"converge. Their accuracies: {accuracies}."
         )
         if self.separable is None:
             return (
-                "Whether a plane separates the classes is not known: none was found, and "
-                "no proof that there is none: the data is too large, or too near to a plane. "
-                "If there is one, the rule ends with "
-                f"more epochs; else it goes on for ever. So far {every}"
+                "It is not known whether a hyperplane separates the classes: none was found, and "
+                "the data is too large or too close to separable to prove that there is none. If "
+                "there is one, the perceptron converges with more epochs; otherwise it never "
+                f"does. So far it {every}"
             )
-        return f"No plane separates the classes, so that the rule goes on for ever: {every}"
+        return f"No hyperplane separates the classes, so the perceptron never converges: it {every}"
 
     def to_text(self, width: int = 80) -> str:
-        """The story, the mistakes and the planes."""
+        """Format the summary, the mistakes and the decision boundaries."""
         shown = ", ".join(map(str, self.mistakes[:_SHOWN]))
-        more = " and so on" if len(self.mistakes) > _SHOWN else ""
+        first = f" (the first {_SHOWN} epochs)" if len(self.mistakes) > _SHOWN else ""
         lines = [line for each in self.sentences for line in wrapped(each, width)]
-        lines += ["", *wrapped(f"Mistakes in every epoch: {shown}{more}.", width), ""]
+        lines += ["", *wrapped(f"Mistakes per epoch{first}: {shown}.", width), ""]
         rows = [(p.name, p.accuracy, p.margin, p.bias, p.weights) for p in self.planes]
-        lines += table(("plane", "right", "margin", "bias", "weights"), rows, width)
+        lines += table(("decision boundary", "accuracy", "margin", "bias", "weights"), rows, width)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         more = {"total": self.total, "ended": self.ended, "sentences": self.sentences}
         return facts(self) | more

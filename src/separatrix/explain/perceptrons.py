@@ -1,4 +1,4 @@
-"""The perceptron on rows of two classes: its path, its mistakes and their bound, other planes."""
+"""Train a perceptron on two classes: its path, its mistakes, their bound, and other models."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from separatrix.penalty import ElasticNet
 from separatrix.solvers import PerceptronRule
 from separatrix.verdict.separability import separating_directions
 
-MOST_KEPT = 2000  # points of the path
-_HARD_MARGIN_CS = tuple(10.0**k for k in range(1, 13))  # C of ever harder margins
-_HARD = 1e-3  # by which a margin of 1 may be missed
-_ROUND_UP = 1.0 + 1e-9  # a bound that was rounded down would be none
-_TOL = 1e-7  # relative gap of the models that are compared
+MOST_KEPT = 2000  # number of points of the path
+_HARD_MARGIN_CS = tuple(10.0**k for k in range(1, 13))  # increasing C of a hinge loss
+_HARD = 1e-3  # tolerance of a margin of 1
+_ROUND_UP = 1.0 + 1e-9  # rounding must not make the bound too small
+_TOL = 1e-7  # relative duality gap of the models that are compared
 
 
 def perceptron(
     X: Any, y: Any, *, epochs: int = 100, fit_intercept: bool = True, seed: int = 0, others: int = 4
 ) -> PerceptronStory:
-    """Tell what the perceptron does with rows of two classes, and what others make of them.
+    """Train a perceptron on two classes, and compare its decision boundary with other models.
 
     Parameters
     ----------
-    X, y : rows (n, d) and their labels (n,), of two classes
-    epochs : passes over the rows at most
-    fit_intercept : whether there is a bias
-    seed : of the order of the rows
-    others : further orders whose planes are compared
+    X, y : rows (n, d) and labels (n,) of two classes
+    epochs : the largest number of passes over the rows
+    fit_intercept : whether the model has a bias
+    seed : the random seed for the order of the rows
+    others : the number of other orders of the rows to compare
 
-    The rule starts at zero and takes the rows in the order of `Perceptron(random_state=seed)`.
+    Training starts at zero and visits the rows in the order of `Perceptron(random_state=seed)`.
 
     >>> tumours = [[10, 52], [2, 73], [5, 55], [12, 49]]
     >>> story = perceptron(tumours, [1, 0, 0, 1])
@@ -99,7 +99,7 @@ def _check_rows(X: Any, y: Any) -> tuple[Array, Array, tuple[Any, Any]]:
     rows, given = numbers_of("X", X), np.asarray(y)
     if rows.ndim != 2 or given.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
-            "The story needs rows (n, d) and their labels (n,). "
+            "explain.perceptron needs rows X (n, d) and labels y (n,). "
             f"Got shapes {rows.shape} and {given.shape} instead."
         )
     if not np.isfinite(rows).all():
@@ -109,8 +109,8 @@ def _check_rows(X: Any, y: Any) -> tuple[Array, Array, tuple[Any, Any]]:
     classes, numbers = number_labels(given)
     if len(classes) != 2:
         raise ValueError(
-            f"The story is of two classes. Got {len(classes)}: take the rows of two of them, or "
-            "tell one from all others with y == label."
+            f"explain.perceptron needs exactly two classes. Got {len(classes)}. Select the rows of "
+            "two classes, or use y == label to compare one class with all others."
         )
     first, second = classes.tolist()
     return rows, numbers.astype(np.int32), (first, second)
@@ -123,7 +123,10 @@ def _with_bias(X: Array, fit_intercept: bool) -> Array:
 def _train(
     X: Array, y: Array, epochs: int, fit_intercept: bool, seed: int
 ) -> tuple[list[Array], Array, list[int]]:
-    """The weights, the bias last: the first after mistakes, and at the end; mistakes by epoch."""
+    """Return the weights after the first mistakes, the final weights, and mistakes per epoch.
+
+    The bias is the last entry of the weights.
+    """
     rule, block = PerceptronRule(seed), Block.of(X, y)
     w = np.zeros(X.shape[1] + 1)
     kept, mistakes = [w], []
@@ -139,10 +142,10 @@ def _train(
 def _show_rows(
     X: Array, y: Array, w: Array, fit_intercept: bool, kept: list[Array]
 ) -> tuple[Array, int]:
-    """The weights after the rows were shown one by one, and the number of mistakes.
+    """Visit the rows once. Return the weights and the number of mistakes, and append to `kept`.
 
-    The rule itself tells how many mistakes there were and not where, so that rows with a mistake
-    among them are halved: every row is seen log2(n) times at most.
+    The kernel counts mistakes, but does not report where they are. Parts with a mistake are split
+    into halves and visited again, so every row is visited about log2(n) times.
     """
     W, b, mistakes = w[:-1].reshape(-1, 1, 1).copy(), w[-1:].reshape(1, 1).copy(), np.zeros(1, int)
     order = np.arange(len(y))
@@ -174,7 +177,7 @@ def _other_perceptrons(
 
 
 def _other_models(X: Array, y: Array, t: Array, fit_intercept: bool) -> list[Plane]:
-    """Logistic regression and a support vector machine."""
+    """Return the decision boundaries of logistic regression and a support vector machine."""
     models = [
         ("logistic regression", LogisticRegression(fit_intercept=fit_intercept, tol=_TOL)),
         ("support vector machine", LinearSVC(loss="hinge", fit_intercept=fit_intercept, tol=_TOL)),
@@ -186,13 +189,14 @@ def _other_models(X: Array, y: Array, t: Array, fit_intercept: bool) -> list[Pla
 def _separate(
     X: Array, y: Array, t: Array, fit_intercept: bool, planes: list[Plane]
 ) -> tuple[bool | None, list[Plane]]:
-    """Whether all rows can be strictly on their sides, None if it is not known; further planes.
+    """Decide whether the classes are linearly separable, and find the widest margin.
 
-    These are the one of the widest margin, or where it is too narrow to be found a plane that
-    proves that there is one.
+    Returns True, False, or None if it is not known, and a list with the boundary of the widest
+    margin. If the margin is too narrow for the solver, the list has another boundary that proves
+    separability.
     """
     middle = X.mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
-    near = X - middle  # of rows that are far from 0 but near one another, digits would be lost
+    near = X - middle  # keeps digits if the rows are far from 0
 
     def proven(name: str, found: Array | None) -> list[Plane]:
         if found is None:
@@ -207,18 +211,18 @@ def _separate(
         found, none = plane_or_none(near, X, t, fit_intercept)
         if none:
             return False, []
-        more = proven("separating plane", found)
+        more = proven("separating hyperplane", found)
     widest: list[Plane] = []
     if apart or more:
         widest = proven("widest margin", _widest_margin(near, y, t, free=fit_intercept))
     if not widest:
-        more += proven("separating plane", _separating_direction(near, y, fit_intercept))
+        more += proven("separating hyperplane", _separating_direction(near, y, fit_intercept))
         widest = sorted(more, key=lambda plane: -plane.margin)[:1]
     return True if apart or widest else None, widest
 
 
 def _separating_direction(X: Array, y: Array, fit_intercept: bool) -> Array | None:
-    """A plane, the bias last, with no row on its wrong side; rows may lie on it."""
+    """Return a hyperplane with no row on the wrong side, the bias last. Rows may lie on it."""
     objective = Objective(
         Dataset.of(X, y), LOSSES["logistic"], ElasticNet(0.0, 0.0), bias=fit_intercept
     )
@@ -227,7 +231,7 @@ def _separating_direction(X: Array, y: Array, fit_intercept: bool) -> Array | No
 
 
 def _widest_margin(X: Array, y: Array, t: Array, *, free: bool) -> Array | None:
-    """The plane of the widest margin, the bias last: a hinge with an ever larger C."""
+    """Return the hyperplane of the widest margin, the bias last: a hinge loss with growing C."""
     radius = float(np.linalg.norm(X, axis=1).max()) or 1.0
     for C in _HARD_MARGIN_CS:
         model = LinearSVC(C=C, loss="hinge", fit_intercept=free, tol=_TOL)
@@ -254,7 +258,7 @@ def _plane(name: str, w: Array, X: Array, t: Array) -> Plane:
 
 
 def _absorbed_margin(plane: Plane) -> float:
-    """Its margin with the bias as one more weight, of a feature that is always 1."""
+    """Return the margin if the bias is the weight of a feature that is always 1."""
     length = math.hypot(*plane.weights)
     return plane.margin * length / math.hypot(length, plane.bias) if length else 0.0
 
@@ -266,5 +270,5 @@ def _angles(X: Array, w: Array) -> tuple[float, ...]:
 
 
 def _ignore_convergence() -> Any:
-    """No warnings of fits that are tried: what they lead to is looked at."""
+    """Silence convergence warnings: the callers check the results of these fits themselves."""
     return warnings.catch_warnings(action="ignore", category=ConvergenceWarning)

@@ -1,4 +1,4 @@
-"""What goes wrong in training, each as a small experiment that can be run and changed."""
+"""Small experiments that demonstrate common mistakes in training."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.verdict.smoothness import smoothness
 
-# Two features that go together, so that one weight's gradient hangs on the other weight.
+# The features are correlated, so the gradient of each weight depends on the other weight.
 _X = ((1.0, 2.0), (2.0, 1.0), (3.0, 3.5), (-1.0, -1.5), (-2.0, -1.0), (0.5, -2.0))
 _Y = (1, 1, 1, 0, 0, 0)
-SAME = 1e-9  # degrees, or units of a weight, that are rounding
+SAME = 1e-9  # smaller angles in degrees and smaller changes of weights are rounding errors
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """An experiment: a table, what it shows in sentences, and the series that a picture needs."""
+    """The result of an experiment: a table, conclusions in sentences, and the data of a chart."""
 
     title: str
     columns: tuple[str, ...]
@@ -40,23 +40,29 @@ class Demonstration:
     series: dict[str, Any]
 
     def to_text(self, width: int = 80) -> str:
-        """The title, the table and the sentences."""
+        """Format the title, the table and the sentences."""
         lines = [*wrapped(self.title, width), "", *table(self.columns, self.rows, width), ""]
         return "\n".join([*lines, *(w for each in self.sentences for w in wrapped(each, width))])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self)
 
 
 def one_at_a_time(
     X: Any = _X, y: Any = _Y, *, learning_rate: float = 1.0, steps: int = 10
 ) -> Demonstration:
-    """Updating the weights one after the other instead of simultaneously.
+    """Compare updating the weights one at a time with updating them simultaneously.
 
-    The gradient of the second weight is then taken where the first has already moved. It is no step
-    along the gradient any more, and the result depends on the order of the features. X (n, 2) and
-    y (n,), 0 or 1; logistic loss, no bias, from zero.
+    If the weights are updated one at a time, the gradient of the second weight is computed after
+    the first one has moved. The step then deviates from the gradient, and the result depends on the
+    order of the features. The model has a logistic loss, no bias, and starts at zero.
+
+    Parameters
+    ----------
+    X, y : rows (n, 2) and labels (n,), 0 or 1
+    learning_rate : the learning rate
+    steps : the number of steps
 
     >>> found = one_at_a_time()
     >>> found.series["angles"]["simultaneous"] < 1e-6 < found.series["angles"]["one at a time"]
@@ -74,8 +80,8 @@ def one_at_a_time(
     start = slope(np.zeros(2))
     if not start.any():
         raise ValueError(
-            "The gradient at zero weights is 0, so that no way moves. Give rows whose classes "
-            "differ in their means."
+            "The gradient at zero weights is 0, so the weights do not move. Give rows whose "
+            "classes have different means."
         )
     paths = {way: _descend(slope, groups, learning_rate, steps) for way, groups in ways.items()}
     angles = {way: _angle(-start, path[1]) for way, path in paths.items()}
@@ -85,23 +91,23 @@ def one_at_a_time(
         for way, path in paths.items()
     )
     off = (
-        "One at a time, the second weight sees the first one moved: the first step is "
-        f"{number(angles['one at a time'])} degrees off."
+        "One at a time, the gradient of the second weight is computed after the first one has "
+        f"moved, and the first step is {number(angles['one at a time'])} degrees off."
     )
     order = (
-        f"Listed in the other order, the same features end up to {number(apart)} away: the "
+        f"With the features in the other order, the weights differ by up to {number(apart)}: the "
         "result depends on the order of the columns."
     )
     if angles["one at a time"] < SAME:
-        off = "Here neither weight's gradient hangs on the other weight: one at a time is the same."
+        off = "Here the gradients do not depend on the other weight, so the steps are the same."
     if apart < SAME:
-        order = "Listed in the other order, the same features end at the same weights."
+        order = "With the features in the other order, the weights are the same."
     return Demonstration(
-        "Weights updated one at a time are not moved along the gradient",
-        ("updates", "w1 after a step", "w2", "degrees off", f"loss after {steps}"),
+        "Updating weights one at a time does not follow the gradient",
+        ("updates", "w1 after 1 step", "w2", "degrees off", f"loss after {steps}"),
         table_rows,
         (
-            f"Simultaneous updates go exactly along minus the gradient. {off}",
+            f"A simultaneous update follows the negative gradient exactly. {off}",
             order,
         ),
         {"paths": {way: to_builtin(path) for way, path in paths.items()}, "angles": angles},
@@ -109,13 +115,12 @@ def one_at_a_time(
 
 
 def outlier(distance: float = 60.0) -> Demonstration:
-    """Squared error as a classifier, and what one far row on its right side does to it.
+    """Show how an outlier on its correct side affects squared error and logistic loss.
 
-    Ten rows of one feature, 1 to 5 of the class 0 and 6 to 10 of the class 1; then one more of the
-    class 1, far out. The logistic loss of a row far on its right side is flat, its squared error is
-    large.
+    The rows have one feature: 1 to 5 in class 0, 6 to 10 in class 1, and an outlier in class 1 at
+    `distance`. The logistic loss of the outlier is almost 0, and its squared error is large.
 
-    >>> [row[-1] for row in outlier().rows]  # of ten rows right, with the outlier
+    >>> [row[-1] for row in outlier().rows]  # correct rows out of ten, with the outlier
     [8, 10]
     """
     require_number("distance", distance, low=10.0, open_low=True)
@@ -135,27 +140,32 @@ def outlier(distance: float = 60.0) -> Demonstration:
         rows.append((way, *bounds, *right))
     moved = [round(abs(row[2] - row[1]), 9) for row in rows]
     lost = rows[0][3] - rows[0][4]
-    verdict = f"The squared error then gets {lost} of the ten rows wrong that it had right"
+    effect = f"With the outlier, the squared error misclassifies {lost} more of the ten rows"
     if lost == 0:
-        verdict = "No row is wrong yet, but the squared error has moved"
+        effect = "No row is misclassified yet, but the boundary of the squared error has moved"
     return Demonstration(
-        "One outlier on its right side moves the boundary of least squares",
-        ("loss", "boundary", "with outlier", "right of 10", "with outlier"),
+        "An outlier on its correct side moves the boundary of least squares",
+        ("loss", "boundary", "with outlier", "correct of 10", "with outlier"),
         tuple(rows),
         (
-            f"A row at {number(distance)}, on its right side, moves the boundary of the squared "
-            f"error by {number(moved[0])} and that of the logistic loss by {number(moved[1])}.",
-            f"{verdict}: it punishes a row for being too right.",
+            f"A row at {number(distance)}, on its correct side, moves the decision boundary of the "
+            f"squared error by {number(moved[0])}, and of the logistic loss by {number(moved[1])}.",
+            f"{effect}. The squared error penalises a row that is far on its correct side.",
         ),
         {"x": to_builtin(x), "y": to_builtin(y), "outlier": float(distance), "planes": lines},
     )
 
 
 def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
-    """The perceptron loss from a start at zero, where every score is a tie.
+    """Train with the perceptron loss from zero weights, where every score is 0 (a tie).
 
-    The loss is 0 there. If only scores below 0 count as mistakes, so is the gradient, and training
-    never moves. Here a tie counts as a mistake.
+    The loss is 0 at zero weights. If a tie counts as correct, the gradient is 0 as well, and the
+    weights never change. In this library a tie counts as a mistake.
+
+    Parameters
+    ----------
+    X, y : rows (n, 2) and labels (n,), 0 or 1
+    steps : the number of steps
 
     >>> [row[1:3] for row in zero_start().rows]
     [(0.0, 0.0), (1.41..., 1.83...)]
@@ -173,18 +183,17 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
         (way, *to_builtin(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
         for way, path in paths.items()
     )
-    begins = "and training begins"
+    start = "If a tie is a mistake, the first step is the mean of all rows, each with its sign"
     if not paths["a tie is a mistake"].any():
-        begins = "which is 0 for these rows: there is nowhere to go"
+        start += ". For these rows the mean is 0, so the weights do not change either"
     return Demonstration(
         "The perceptron loss from zero weights",
-        ("rule", "w1 after a step", "w2", f"right after {steps}", "rows"),
+        ("rule", "w1 after 1 step", "w2", f"correct after {steps}", "rows"),
         table_rows,
         (
-            "At zero weights all scores are 0 and the loss is 0. Where a tie is right, the "
-            f"gradient is 0 as well, and after {steps} steps nothing has moved.",
-            "Where a tie is a mistake, the first step is the mean of all examples, each with its "
-            f"sign, {begins}.",
+            "At zero weights every score is 0 (a tie), and the loss is 0. If a tie is right, the "
+            f"gradient is 0 as well, and the weights are still 0 after {steps} steps.",
+            f"{start}.",
         ),
         {"paths": {way: to_builtin(path) for way, path in paths.items()}},
     )
@@ -193,10 +202,15 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
 def large_rate(
     X: Any = _X, y: Any = _Y, *, shares: Sequence[float] = (0.1, 0.9, 1.1), epochs: int = 40
 ) -> Demonstration:
-    """A learning rate above the limit 2 / L, where L is the largest curvature.
+    """Train with learning rates below and above the limit 2 / L, L being the largest curvature.
 
-    Squared loss, whose curvature is the same everywhere, so that the limit is exact. `shares` are
-    the rates as shares of it.
+    The limit is exact for the squared loss, whose curvature is the same everywhere.
+
+    Parameters
+    ----------
+    X, y : rows (n, d) and labels (n,), 0 or 1
+    shares : the learning rates as multiples of the limit
+    epochs : the number of epochs
 
     >>> [row[-1] for row in large_rate().rows]
     ['falls', 'falls', 'diverges']
@@ -223,25 +237,26 @@ def large_rate(
         curve = model.history_["train_loss"]
         losses[number(share)] = to_builtin(curve)
         fate = "falls" if curve[-1] <= curve[0] else "diverges"
-        if share > 1.0 and fate == "falls":  # what grows is still small beside what shrinks
-            fate = "falls, not for long"
+        if share > 1.0 and fate == "falls":  # the growing part of the loss is still small
+            fate = "falls at first"
         ends = *to_builtin(curve[[0, -1]]), len(curve)
         table_rows.append((float(share * limit), float(share), *ends, fate))
-    told = [
+    warned = [
         str(diagnosis)
         for model in models
         for diagnosis in model.diagnoses_
         if diagnosis.kind == "diverged"
     ]
     return Demonstration(
-        "A rate above 2 / L overshoots further at every step",
-        ("rate", "of the limit", "loss after 1", "at the end", "epochs", "the loss"),
+        "A learning rate above the limit overshoots further at every step",
+        ("rate", "rate / limit", "loss after 1", "final loss", "epochs", "the loss"),
         tuple(table_rows),
         (
-            f"The largest curvature is {number(2.0 / limit)}, so that rates below {number(limit)} "
-            "make the loss fall at every step. Above it, every step along the steepest direction "
-            "lands further on the other side than it came from.",
-            *told,
+            f"The limit of the learning rate is {number(limit)}, 2 divided by the largest "
+            f"curvature {number(2.0 / limit)}. Below the limit, the loss falls at every step. "
+            "Above it, every step in the direction of the largest curvature overshoots the minimum "
+            "by more than the step before.",
+            *warned,
         ),
         {"limit": limit, "losses": losses},
     )
@@ -253,14 +268,14 @@ def _checked(X: Any, y: Any, features: int | None) -> tuple[Array, Array]:
     if not good or not np.isfinite(rows).all() or set(labels.tolist()) != {0, 1}:
         wanted = "d" if features is None else features
         raise ValueError(
-            f"X must be finite numbers (n, {wanted}), and y their classes (n,), 0 and 1. "
+            f"X must be finite numbers (n, {wanted}), and y the labels (n,), 0 and 1. "
             f"Got shapes {rows.shape} and {labels.shape} instead."
         )
     return rows, labels.astype(np.int32)
 
 
 def _slope_of(loss: Loss, X: Array, y: Array) -> Callable[[Array], Array]:
-    """The gradient of a mean binary loss, without a bias."""
+    """Return a function of w: the gradient of a mean binary loss without a bias."""
     return lambda w: X.T @ loss.gradient(y, (X @ w)[:, None, None])[:, 0, 0] / len(y)
 
 
@@ -271,7 +286,7 @@ def _mean_loss(X: Array, y: Array, w: Array) -> float:
 def _descend(
     slope: Callable[[Array], Array], groups: Sequence[Sequence[int]], rate: float, steps: int
 ) -> Array:
-    """The path (steps + 1, d) from zero, the weights of a group being updated together."""
+    """Return the path (steps + 1, d) from zero. The weights of a group are updated together."""
     w = np.zeros(sum(map(len, groups)))
     path = [w.copy()]
     for _ in range(steps):
@@ -283,7 +298,7 @@ def _descend(
 
 
 def _angle(a: Array, b: Array) -> float:
-    """Degrees between two vectors, exact also where they are nearly parallel."""
+    """Return the angle between two vectors in degrees, exactly even if they are nearly parallel."""
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
     across, along = (float(np.linalg.norm(v)) for v in (a - b, a + b))
     return math.degrees(2.0 * math.atan2(across, along))

@@ -1,4 +1,4 @@
-"""A prediction taken apart: features times weights, bias, scores, probabilities, decision."""
+"""Explain a prediction: features times weights, bias, scores, probabilities, decision."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from separatrix.explain.weights import Weights, weights_of
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Columns
-from separatrix.text import counted
+from separatrix.text import class_words, counted
 
 _PIXEL = re.compile(r"row (\d+), column (\d+)(?:, \w+)?|pixel_(\d+)_(\d+)")
-_STRONG = 0.25  # of the largest product of an image, which is drawn darker
+_STRONG = 0.25  # larger products, relative to the largest of the image, are drawn darker
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature adds to the scores.
+    """The contribution of one feature to the scores.
 
-    `value` is what the model sees, and `raw` what it was before it was standardised or divided;
-    None if it was not. `weights` and `products` (value times weight) are those of every score;
-    `towards` is what the feature adds to the score of the decision less that of the runner-up.
+    Attributes
+    ----------
+    feature : the name of the feature
+    value : the value that the model gets
+    weights, products : of every score; a product is the value times the weight
+    towards : the contribution to the margin, which is the score of the predicted class minus the
+        score of the runner-up
+    raw : the value before standardising or scaling; None if the model gets the value of the data
     """
 
     feature: str
@@ -47,10 +52,13 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Template:
-    """An image and what its pixels say: rows of numbers, colours summed.
+    """The contributions of the pixels of an image, as rows of numbers. Colours are summed.
 
-    `pixels` are those of the data; `weights` those of the decision less those of the runner-up, and
-    `products` these times the pixels as the model sees them.
+    Attributes
+    ----------
+    pixels : in the units of the data
+    weights : the weights of the predicted class minus the weights of the runner-up
+    products : these weights times the pixels that the model gets
     """
 
     pixels: tuple[tuple[float, ...], ...]
@@ -58,34 +66,36 @@ class Template:
     products: tuple[tuple[float, ...], ...]
 
     def to_text(self, width: int = 80) -> str:
-        """A picture of characters: # and + speak for the decision, = and - against it."""
+        """Draw the products with characters: # and + for the decision, = and - against it."""
         products = np.asarray(self.products)
         if 2 * products.shape[1] > width:
-            return f"({products.shape[1]} x {products.shape[0]} pixels do not fit here)"
+            return f"({products.shape[1]} x {products.shape[0]} pixels are too wide to print)"
         largest = np.abs(products).max(initial=0.0) or 1.0
         return "\n".join("".join(_mark(p / largest) for p in row).rstrip() for row in products)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Why a row was given its class, in plain values.
+    """The explanation of a prediction, in plain values.
 
     Attributes
     ----------
-    decision, runner_up : the class that won, and the one that came next
-    margin : by how much it won: its score less the runner-up's (of two classes: the distance of the
-        score from the threshold)
-    distance : the same as a distance in the space of the features, margin / |difference of weights|
-    classes, scores, probabilities : of every class; no probabilities where the loss has none
+    decision, runner_up : the predicted class, and the class with the next highest score
+    margin : the score of the decision minus the score of the runner-up. For two classes, the
+        distance of the score from the threshold
+    distance : the distance of the row from the decision boundary in the space of the features,
+        margin / |difference of the weights|
+    classes, scores, probabilities : of every class. `probabilities` is None if the model has none
     bias : of every score
-    label, right, loss : the true class, whether it was decided, and its loss, if it is known
-    contributions : of features whose product is not 0, the largest |towards| first
-    hidden : how many of them were left out
-    bias_towards : what the biases add to the decision less the runner-up
-    threshold : of the score of two classes
+    label, right, loss : the true class, whether the prediction is correct, and the loss of the row.
+        None if the true class is not known
+    contributions : of the features with a product other than 0, with the largest |towards| first
+    hidden : the number of contributions that were left out
+    bias_towards : the contribution of the biases to the margin
+    threshold : for two classes, the score above which the second class is predicted
     template : the pixels of an image, else None
-    row : the raw values of a table's row
-    notes : what was filled in or left out on the way to the numbers
+    row : the raw values of the row, if it comes from a table
+    notes : what was filled in or left out when the row was prepared
     """
 
     decision: Any
@@ -109,7 +119,7 @@ class Prediction:
     notes: tuple[str, ...] = ()
 
     def to_text(self, width: int = 80) -> str:
-        """The decision, the scores, and the contributions, largest first."""
+        """Format the decision, the scores, and the contributions with the largest first."""
         lines = [cut(f"{name}: {value}", width) for name, value in self.row.items()]
         lines += [*wrapped(self.verdict, width), ""]
         lines += table(("class", "score", "probability"), self.score_rows(), width)
@@ -121,19 +131,26 @@ class Prediction:
     @property
     def verdict(self) -> str:
         """The decision, its margin and its loss, in sentences."""
-        above = f" above the threshold {number(self.threshold)}" if self.threshold else ""
-        ahead = f"{number(self.margin)} ahead of {self.runner_up}{above}"
-        said = f"{self.decision}, {ahead}, at a distance of {number(self.distance)} from the plane."
+        decision, rival = class_words(self.decision), class_words(self.runner_up)
+        lead = f"Prediction: {decision} leads {rival} by {number(self.margin)}"
+        if self.threshold:
+            lead += f", measured from the threshold {number(self.threshold)}"
+        where = f"The row is {number(self.distance)} away from the decision boundary."
+        if math.isinf(self.distance):
+            where = "There is no decision boundary: the weights of both classes are equal."
+        sentences = f"{lead}. {where}"
         if self.right is None:
-            return said
-        judged = "Right" if self.right else f"Wrong: it is {self.label}"
-        return f"{said} {judged}; {self.loss_name} loss {number(self.loss)}."
+            return sentences
+        loss = f"{self.loss_name} loss {number(self.loss)}"
+        if self.right:
+            return f"{sentences} Correct ({loss})."
+        return f"{sentences} Wrong: the true class is {self.label} ({loss})."
 
     @property
     def header(self) -> tuple[str, ...]:
-        """Names of the columns of `contribution_rows`."""
+        """The names of the columns of `contribution_rows`."""
         prepared = ("prepared",) if self._is_prepared else ()
-        return ("feature", "value", *prepared, "weight", f"towards {self.decision}")
+        return ("feature", "value", *prepared, "weight", f"towards {class_words(self.decision)}")
 
     @property
     def _is_prepared(self) -> bool:
@@ -141,25 +158,25 @@ class Prediction:
 
     @property
     def threshold_towards(self) -> float:
-        """What the threshold of two classes adds to the margin."""
+        """The contribution of the threshold to the margin, for two classes."""
         return (-1.0 if self.decision == self.classes[1] else 1.0) * self.threshold
 
     def smaller(self, shown: int) -> float:
-        """What all contributions but the first ones add to the margin."""
+        """Sum all contributions except the first `shown` ones."""
         rest = sum(each.towards for each in self.contributions[:shown])
         return self.margin - rest - self.bias_towards - self.threshold_towards
 
     def score_rows(self) -> list[tuple[Any, ...]]:
-        """A row for every class: its name, its score and its probability."""
+        """Return a row for every class: its name, its score and its probability."""
         chances = self.probabilities or (None,) * len(self.classes)
         return [(str(c), z, p) for c, z, p in zip(self.classes, self.scores, chances)]
 
     def contribution_rows(self) -> list[tuple[Any, ...]]:
-        """A row for every contribution, one for the bias, and their sum, the margin."""
+        """Return a row for every contribution and one for the bias. The last row is the margin."""
         shown = len(self.contributions)
         ends = [("bias", self.bias_towards)]
         if self.hidden:
-            ends.insert(0, (counted(self.hidden, "smaller one"), self.smaller(shown)))
+            ends.insert(0, (counted(self.hidden, "smaller contribution"), self.smaller(shown)))
         if self.threshold:
             ends.append(("threshold", self.threshold_towards))
         ends.append(("sum", self.margin))
@@ -179,20 +196,20 @@ class Prediction:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self) | {"verdict": self.verdict}
 
 
 def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = None) -> Prediction:
-    """Take a prediction apart.
+    """Explain the prediction of a model for one row.
 
     Parameters
     ----------
     model : a fitted classifier of separatrix, a Bundle, or `explain.weights(...)`
-    row : one row as the model takes it: numbers (d,) or (1, d), dense or sparse; for a Bundle, raw
-        data of one row, or a `Source` of one, which may hold the label
+    row : one row of numbers (d,) or (1, d), dense or sparse. For a Bundle, the raw data of one row,
+        or a `Source` with one row, which may include the label
     label : the true class, if it is known
-    top : so many contributions at most, the largest; None for all
+    top : the largest number of contributions to return. None returns all
 
     >>> from separatrix import explain
     >>> model = explain.weights([-1, 2, -3], names=["always 1", "positive word", "negative word"])
@@ -200,19 +217,19 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     >>> found.decision, round(found.probabilities[1], 2)
     (0, 0.12)
     >>> print(found.to_text())
-    0, 2 ahead of 1, at a distance of 0.53452 from the plane. Right; logistic loss
-    0.12693.
+    Prediction: class 0 leads class 1 by 2. The row is 0.53452 away from the
+    decision boundary. Correct (logistic loss 0.12693).
     <BLANKLINE>
     class  score  probability
     0          0       0.8808
     1         -2       0.1192
     <BLANKLINE>
-    feature        value  weight  towards 0
-    negative word      1       3          3
-    positive word      1      -2         -2
-    always 1           1       1          1
-    bias                                  0
-    sum                                   2
+    feature        value  weight  towards class 0
+    negative word      1       3                3
+    positive word      1      -2               -2
+    always 1           1       1                1
+    bias                                        0
+    sum                                         2
     """
     require_count("top", top, low=0, optional=True)
     seen = weights_of(model)
@@ -220,7 +237,7 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
     x, raw, own = read_row(model, seen, row, notes)
     label = own if label is None else to_builtin(label)
     if label is not None and label not in seen.classes:
-        notes.append(f"The label {label!r} is none of the classes of the model.")
+        notes.append(f"The label {label!r} is not one of the classes of the model.")
         label = None
     decided = seen.predict(x)[0]
     Z = seen.scores(x)
@@ -261,14 +278,14 @@ def prediction(model: Any, row: Any, label: Any = None, *, top: int | None = Non
 def read_row(
     model: Any, seen: Weights, row: Any, notes: list[str]
 ) -> tuple[Array, dict[str, Any], Any]:
-    """One row as numbers (1, d), the raw values of a table's row, and its label if it has one."""
+    """Return one row as numbers (1, d), its raw values if it is from a table, and its label."""
     source = row if hasattr(row, "table") and hasattr(row, "y") else None
     own = None if source is None or source.y is None else source.y.tolist()
     if isinstance(row, list | tuple) or getattr(row, "ndim", 2) == 1:
         row = row.to_frame().T if hasattr(row, "to_frame") else [row]
     X = seen.rows_of(model.transform(row, notes) if isinstance(model, Bundle) else row)
     if X.shape[0] != 1:
-        raise ValueError(f"One row is explained at a time. Got {X.shape[0]} instead.")
+        raise ValueError(f"There must be exactly one row. Got {X.shape[0]} rows instead.")
     X = X.toarray() if sp.issparse(X) else X
     table = row if source is None else source.table
     raw = {name: to_builtin(table[name])[0] for name in table} if isinstance(table, Columns) else {}
@@ -307,7 +324,7 @@ def _contributions(
 
 
 def _template(seen: Weights, x: Array, ahead: Array) -> Template | None:
-    """The row as an image, if its features are named as pixels are."""
+    """Return the row as an image if the names of its features are names of pixels."""
     found = [_PIXEL.fullmatch(name) for name in seen.names]
     if any(each is None for each in found):
         return None

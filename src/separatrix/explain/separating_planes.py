@@ -1,8 +1,9 @@
-"""Whether a plane can have all rows strictly on their sides, proven in exact arithmetic.
+"""Decide in exact arithmetic whether a hyperplane strictly separates two classes.
 
-With a_i = t_i (x_i, 1) there is either a plane w with a_i.w > 0 for all rows, or there are weights
-c >= 0 of the rows, not all 0, with sum_i c_i a_i = 0 (Gordan). A linear programme finds candidates
-for both; whole numbers prove them, as rounding would decide where a margin is narrow.
+Let a_i = t_i (x_i, 1). Either there is a hyperplane w with a_i.w > 0 for all rows, or there are
+coefficients c >= 0 of the rows, not all 0, with sum_i c_i a_i = 0 (Gordan's theorem). A linear
+programme finds a candidate for w or c. The candidate is checked in exact arithmetic, because
+rounding errors could decide the result if the margin is narrow.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-PROGRAMME_SIZE = 1_000_000  # entries of the linear programme: one or two seconds
-MOST_ROWS = 80  # of a proof that there is no plane: two seconds, growing with the fifth power
+PROGRAMME_SIZE = 1_000_000  # largest number of entries of the linear programme (one to two seconds)
+MOST_ROWS = 80  # of a proof of inseparability: two seconds; the time grows with the fifth power
 _EPS = float(np.finfo(np.float64).eps)
-_NONE = 1e-9  # of the largest weight of a row: what the programme's rounding makes of 0
+_NONE = 1e-9  # smaller coefficients, relative to the largest, are rounding errors
 
 
 def strictly_apart(w: Array, X: Array, t: Array) -> bool:
-    """Whether the plane w (d + 1,), the bias last, has all rows X (n, d) of signs t on their sides.
+    """Whether the hyperplane w (d + 1,), the bias last, strictly separates X (n, d) with signs t.
 
     >>> X, t = np.array([[0.1], [0.2], [0.3]]), np.array([-1.0, 1.0, 1.0])
     >>> strictly_apart(np.array([1.0, -0.15]), X, t), strictly_apart(np.array([1.0, -0.2]), X, t)
@@ -43,16 +44,16 @@ def _exact_score(x: Array, w: list[Fraction]) -> Fraction:
 
 
 def plane_or_none(near: Array, X: Array, t: Array, bias: bool) -> tuple[Array | None, bool]:
-    """A plane that may separate the rows `near`, and whether it is proven that none does for X.
+    """Return a hyperplane that may separate `near`, and whether X is proven to be inseparable.
 
-    Maximises m with t_i (x_i.w + b) >= m, entries of w between -1 and 1 after the columns were
-    scaled, and 0 <= m <= 1. `near` are the rows X moved, so that digits are not lost.
+    Maximises m subject to t_i (x_i.w + b) >= m and 0 <= m <= 1, with entries of w between -1 and 1
+    after scaling the columns. `near` is X minus a constant row, so that no digits are lost.
 
     >>> X, t = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
     >>> plane_or_none(X, X, t, True)
     (None, True)
     """
-    from scipy.optimize import linprog  # it takes long to import, and few need it
+    from scipy.optimize import linprog  # a slow import that is rarely needed
 
     A = _signed(near, t, bias)
     scale = np.abs(A).max(axis=0)
@@ -65,7 +66,7 @@ def plane_or_none(near: Array, X: Array, t: Array, bias: bool) -> tuple[Array | 
         A_ub=np.column_stack([-A / scale, np.ones(n)]),
         b_ub=np.zeros(n),
         bounds=[(-1.0, 1.0)] * d + [(0.0, 1.0)],
-        method="highs-ds",  # at a corner, which few rows prove
+        method="highs-ds",  # returns a vertex, so that few rows have a coefficient
     )
     if found.status != 0:
         return None, False
@@ -83,10 +84,10 @@ def _signed(X: Array, t: Array, bias: bool) -> Array:
 
 
 def _cancel(A: Array) -> bool:
-    """Whether weights > 0 of the rows of A (k, d) sum to 0, where one vector of weights is left.
+    """Whether positive coefficients of the rows of A (k, d), unique up to a factor, sum to 0.
 
-    By whole numbers: a float is one, times a power of two. Elimination without fractions (Bareiss)
-    divides without a remainder.
+    Computes with integers, since a float is an integer times a power of two. Fraction-free
+    elimination (Bareiss) divides without a remainder.
     """
     k = len(A)
     M = [_whole(column) for column in A.T.tolist()]

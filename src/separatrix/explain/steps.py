@@ -18,16 +18,22 @@ from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.penalty import ElasticNet
 
-MOST_CHECKED = 60  # entries of a gradient that are compared with finite differences
+MOST_CHECKED = 60  # largest number of gradient entries compared with finite differences
 
 
 @dataclass(frozen=True)
 class Step:
     """One step of gradient descent, number by number.
 
-    `graph` leads from the row to the objective; the gradients are the derivatives at its nodes "W"
-    and "b". `weights` and `bias` are those after the step, `before` and `after` the objective.
-    `names` are those of the features where they are known, and `legend` says what y, z and x are.
+    Attributes
+    ----------
+    graph : the computation graph from the rows to the objective
+    loss, learning_rate, l1 : of the step
+    gradient, bias_gradient : the derivatives at the nodes "W" and "b" of the graph
+    weights, bias : after the step
+    before, after : the objective before and after the step
+    names : the names of the features, if they are known
+    legend : an explanation of y, z and x
     """
 
     graph: Graph
@@ -44,7 +50,7 @@ class Step:
     legend: str = ""
 
     def to_text(self, width: int = 80) -> str:
-        """The graph, the update, and what it did to the objective."""
+        """Format the graph, the update, and the change of the objective."""
         lines = [*wrapped(self.legend, width), ""] if self.legend else []
         lines += [self.graph.to_text(width), ""]
         rows = entries("W", self.graph["W"].value, self.gradient, self.weights)
@@ -55,14 +61,15 @@ class Step:
         lines += [f"and {more} more"] if more > 0 else []
         rule = f"after = before - {number(self.learning_rate)} * gradient"
         if self.l1:
-            rule += f", weights then shrunk by {number(self.learning_rate * self.l1)} towards 0"
-        way = "fell" if self.after < self.before else "did not fall"
+            rule += f", then the weights shrink by {number(self.learning_rate * self.l1)} towards 0"
         before, after = change(self.before, self.after)
-        told = f"The objective {way}: {before} before, {after} after."
-        return "\n".join([*lines, "", *wrapped(f"{rule}. {told}", width)])
+        effect = f"The objective fell from {before} to {after}."
+        if not self.after < self.before:
+            effect = f"The objective did not fall: {before} before the step, {after} after it."
+        return "\n".join([*lines, "", *wrapped(f"{rule}. {effect}", width)])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self) | {"graph": self.graph.to_dict()}
 
 
@@ -77,40 +84,40 @@ def step(
     l1: float = 0.0,
     l2: float = 0.0,
 ) -> Step:
-    """One step of gradient descent taken apart, for any loss.
+    """Explain one step of gradient descent, for any loss.
 
     Parameters
     ----------
-    X, y : a row (d,) and its class number, or rows (n, d) and theirs (n,), whose losses are
-        averaged
-    weights, bias : (d,) and a number, or (K, d) and (K,) as in `coef_` and `intercept_`; a bias of
-        None is none
+    X, y : a row (d,) and its class number, or rows (n, d) and class numbers (n,). The losses of
+        several rows are averaged
+    weights, bias : (d,) and a number, or (K, d) and (K,) as in `coef_` and `intercept_`. None means
+        no bias
     loss : a name in LOSSES, or a Loss
-    learning_rate, l1, l2 : of the step and of the penalty; with an L1 penalty the weights are
-        shrunk towards 0 after the step, as the solver does
+    learning_rate : the learning rate of the step
+    l1, l2 : the penalties. As in the solver, an L1 penalty shrinks the weights towards 0 after the
+        step
 
-    The gradients are those that the library's own loss gives, compared here with finite differences
-    of its value (at most 60 entries, the largest).
+    The gradients are computed by the loss and compared with finite differences of its value. Of
+    large gradients, the 60 largest entries are compared.
 
     >>> found = step([1, 0.82], 1, [0.04, 0.5], learning_rate=0.01)
     >>> print(found.to_text())
-    node  is                                value     dL/d·
-    x_1   given                                 1
-    x_2                                      0.82
-    W_1   given                              0.04  -0.38936
-    W_2                                       0.5  -0.31928
-    z     W x                                0.45  -0.38936
-    a     sigma(z)                        0.61064   -1.6376
-    L     -y log a - (1 - y) log(1 - a)   0.49325         1
+    node  formula                          value  dL/d(node)
+    x_1   given                                1
+    x_2                                     0.82
+    W_1   given                             0.04    -0.38936
+    W_2                                      0.5    -0.31928
+    z     W x                               0.45    -0.38936
+    a     sigmoid(z)                     0.61064     -1.6376
+    L     -y log a - (1 - y) log(1 - a)  0.49325           1
     <BLANKLINE>
-    Finite differences agree with 2 derivatives (at most ... off).
+    Finite differences agree with 2 derivatives (largest difference ...).
     <BLANKLINE>
          before  gradient     after
     W_1    0.04  -0.38936  0.043894
     W_2     0.5  -0.31928   0.50319
     <BLANKLINE>
-    after = before - 0.01 * gradient. The objective fell: 0.49325 before, 0.49072
-    after.
+    after = before - 0.01 * gradient. The objective fell from 0.49325 to 0.49072.
     """
     require_number("learning_rate", learning_rate, open_low=True)
     require_number("l1", l1)
@@ -137,9 +144,9 @@ def step(
 
 
 def scores(Z: Any, y: Any, *, loss: str | Loss = "softmax") -> Graph:
-    """The way from scores to a loss and back, where no features are known.
+    """Return the computation graph from scores to a loss, if the features are not known.
 
-    Z (K,) and a class number y, or (n, K) and (n,), whose losses are averaged.
+    Z (K,) and a class number y, or Z (n, K) and y (n,). The losses of several rows are averaged.
 
     >>> cats = [[5.6, 6.4, -4.6], [-1.8, 10.2, 3.5], [2.0, 5.4, -8.6]]
     >>> found = scores(cats, [0, 1, 2], loss="perceptron")
@@ -149,7 +156,7 @@ def scores(Z: Any, y: Any, *, loss: str | Loss = "softmax") -> Graph:
     Z = numbers_of("Z", Z)
     one = Z.ndim < 2
     rows = Z.reshape(1, -1) if one else Z
-    # Scores are the weights of rows that hold a 1 each.
+    # With the identity matrix as X, the scores are the weights.
     problem = _Problem.of(np.eye(len(rows)), np.reshape(y, -1), rows.T, None, loss, 0.0)
     problem = replace(problem, one_row=one)
     found = problem.graph(*problem.gradients())
@@ -192,7 +199,7 @@ class _Problem:
         return (self.X @ self.W + self.b)[:, None, :]
 
     def value(self) -> float:
-        """The mean loss and the L2 term."""
+        """Return the mean loss plus the L2 term."""
         losses = self.loss.value(self.y, self.scores())
         return float(losses.mean()) + 0.5 * self.l2 * float((self.W**2).sum())
 
@@ -201,7 +208,7 @@ class _Problem:
         return self.X.T @ G + self.l2 * self.W, G.sum(axis=0) if self.with_bias else None
 
     def graph(self, GW: Array, gb: Array | None) -> Graph:
-        """All nodes; the largest entries of the gradients compared with finite differences."""
+        """Build the graph, and compare the largest gradient entries with finite differences."""
         slopes = {k: self._slope("W", k) for k in _largest(GW)}
         biases = {} if gb is None else {k: self._slope("b", k) for k in _largest(gb)}
         pairs = [(float(GW[k]), found) for k, found in slopes.items()]
@@ -243,7 +250,7 @@ class _Problem:
         return [*nodes, *self._ends("z" if inner is None else inner.name, inner)]
 
     def _ends(self, before: str, inner: Any) -> list[Node]:
-        """The loss of every row if there are many, their mean, and the objective."""
+        """Return the nodes of the losses of the rows, their mean, and the objective."""
         losses = self.loss.value(self.y, self.scores())[:, 0]
         n, mean = len(losses), float(losses.mean())
         formula = f"{self.loss.name}(y, z)" if inner is None else inner.loss
@@ -271,7 +278,7 @@ class _Problem:
 
 
 def _filled(shape: tuple[int, ...], slopes: dict[tuple[int, ...], Slope]) -> Array:
-    """The slopes at their places, and NaN elsewhere."""
+    """Return an array with the slopes at their positions, and NaN elsewhere."""
     out = np.full(shape, np.nan)
     for place, found in slopes.items():
         out[place] = found.value
@@ -287,13 +294,13 @@ def _require_shapes(X: Array, y: Array, coef: Array, b: Array) -> None:
     n, d = X.shape if X.ndim == 2 else (0, 0)
     if X.ndim != 2 or not X.size or len(y) != n or y.ndim != 1:
         raise ValueError(
-            "A step takes a row (d,) and its class number, or rows (n, d) and theirs (n,). "
+            "X and y must be a row (d,) and its class number, or rows (n, d) and numbers (n,). "
             f"Got shapes {X.shape} and {y.shape} instead."
         )
     if coef.ndim != 2 or coef.shape[1] != d or b.shape != (len(coef),):
         raise ValueError(
-            f"The rows have {d} features: weights must be of shape ({d},) or (K, {d}), and a bias "
-            f"a number or (K,). Got {coef.shape} and {b.shape} instead."
+            f"The rows have {d} features: weights must have shape ({d},) or (K, {d}), and the "
+            f"bias must be a number or have shape (K,). Got {coef.shape} and {b.shape} instead."
         )
     for name, a in (("X", X), ("weights", coef), ("bias", b)):
         if not np.isfinite(a).all():
@@ -301,7 +308,7 @@ def _require_shapes(X: Array, y: Array, coef: Array, b: Array) -> None:
 
 
 def classes_of(loss: Loss, n_outputs: int) -> int:
-    """The number of classes that a loss tells apart by so many outputs.
+    """Return the number of classes for which a loss has the given number of outputs.
 
     >>> classes_of(loss_of("softmax_reference"), 2)
     3
@@ -311,11 +318,11 @@ def classes_of(loss: Loss, n_outputs: int) -> int:
     for n_classes in dict.fromkeys((n_outputs, n_outputs + 1)):
         if n_classes >= 2 and _outputs(loss, n_classes) == n_outputs:
             return n_classes
-    if n_outputs == 2:  # two scores, where one would do
+    if n_outputs == 2:  # two classes with a score each
         return 2
     raise ValueError(
-        f"Loss '{loss.name}' does not take {n_outputs} outputs. Give weights of another shape, or "
-        "another loss."
+        f"Loss '{loss.name}' does not take {n_outputs} outputs. Change the shape of the weights, "
+        "or choose another loss."
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbers, sentences and tables as plain text, and results as JSON values."""
+"""Format numbers, sentences and tables as plain text, and results as JSON values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from separatrix.text import one_line, printable
 
 DIGITS = 5
 _GAP = "  "
-_LEAST = 8  # characters of a column that is cut to make room
+_LEAST = 8  # columns are not cut to fewer characters
 
 
 def number(value: Any) -> str:
-    """A number, or the nested tuples of many, with the digits that mean something.
+    """Format a number, or nested tuples of numbers, with five significant digits.
 
     >>> number(-0.3949271), number((1.0, 0.82)), number(None)
     ('-0.39493', '(1, 0.82)', '')
@@ -26,24 +26,24 @@ def number(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"({', '.join(map(number, value))})"
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value + 0.0:.{DIGITS}g}"  # -0 is 0
+        return "-" if math.isnan(value) else f"{value + 0.0:.{DIGITS}g}"  # -0 becomes 0
     return one_line(str(value))
 
 
 def change(before: float, after: float, digits: int = DIGITS) -> tuple[str, str]:
-    """Two numbers, with more digits where they would look the same and are not.
+    """Format two numbers, with more digits if different numbers would look the same.
 
     >>> change(0.00010812345, 0.00010812344)
     ('0.00010812345', '0.00010812344')
     """
-    told = f"{before:.{digits}g}", f"{after:.{digits}g}"
-    if told[0] == told[1] and before != after and digits < 17:
+    written = f"{before:.{digits}g}", f"{after:.{digits}g}"
+    if written[0] == written[1] and before != after and digits < 17:
         return change(before, after, digits + 1)
-    return told
+    return written
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> list[str]:
-    """Lines of a table: words to the left, numbers to the right; the widest columns are cut."""
+    """Return the lines of a table, with numbers aligned right. Wide columns are cut to fit."""
     given = [list(row) for row in rows]
     cells = [[number(cell) for cell in row] for row in given]
     sizes = [max(map(len, column)) for column in zip(header, *cells)]
@@ -61,18 +61,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> l
 
 
 def cut(text: str, size: int) -> str:
-    """Text of at most so many characters."""
+    """Cut text to `size` characters."""
     text = one_line(text)
     return text if len(text) <= size else text[: max(size - 1, 0)] + "…"
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """A sentence in lines of at most so many characters."""
+    """Wrap a sentence into lines of at most `width` characters."""
     return textwrap.wrap(printable(sentence), max(width, 20)) or [""]
 
 
 def to_builtin(value: Any) -> Any:
-    """Arrays and numbers of numpy as tuples and numbers of Python."""
+    """Convert numpy arrays and numbers to Python tuples and numbers."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -81,7 +81,7 @@ def to_builtin(value: Any) -> Any:
 
 
 def facts(value: Any) -> Any:
-    """A dataclass, or anything in one, as JSON has it: what is no finite number becomes None.
+    """Convert a dataclass and its contents to JSON values. NaN and infinity become None.
 
     >>> facts({"loss": math.inf, "rows": (1, 0.5)})
     {'loss': None, 'rows': (1, 0.5)}

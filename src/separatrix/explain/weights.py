@@ -1,4 +1,4 @@
-"""Any linear model seen as numbers: weights, biases, loss, classes, names of the features."""
+"""The numbers of a linear model: weights, biases, loss, classes, names of the features."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ from separatrix.model_files.bundle import Bundle
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """A linear model: scores W x + b, W (K, d) and b (K,), and what they are for.
+    """A linear model with scores W x + b.
 
-    `threshold` is that of one score: the second class wins above it. `estimator` is the fitted
-    classifier that the numbers are from, and None for numbers given by hand. `units` are the shift
-    and the scale (d,) that took raw numbers to what the model sees, (raw - shift) / scale.
+    Attributes
+    ----------
+    W, b : weights (K, d) and biases (K,)
+    loss : the loss of the model
+    classes, names : the classes, and the names of the features
+    threshold : for one score, the value above which the second class is predicted
+    estimator : the fitted classifier, or None if the weights were given directly
+    units : shift and scale (d,) of the preparation. The model gets (raw - shift) / scale
     """
 
     W: Array
@@ -40,41 +45,41 @@ class Weights:
     units: tuple[Array, Array] | None = None
 
     def raw(self, x: Array) -> Array | None:
-        """A row (d,) in the units of the data; None if the model sees those."""
+        """Return a row (d,) in the units of the data, or None if the model gets these units."""
         if self.units is None:
             return None
         shift, scale = self.units
-        return np.array([float(f"{v:.12g}") for v in x * scale + shift])  # without its rounding
+        return np.array([float(f"{v:.12g}") for v in x * scale + shift])  # remove rounding errors
 
     def scores(self, X: Array) -> Array:
-        """(n, 1, K) of rows (n, d)."""
+        """Return the scores (n, 1, K) of rows (n, d)."""
         return (X @ self.W.T + self.b)[:, None, :]
 
     def rows_of(self, X: Any) -> Any:
-        """Rows (n, d) as numbers, dense or CSR; a frame must have the columns of training."""
+        """Return rows (n, d) as numbers, dense or CSR. A frame must have the training columns."""
         given = getattr(X, "columns", None)
         trained = getattr(self.estimator, "feature_names_in_", None)
         if given is not None and trained is not None and list(given) != list(trained):
             raise ValueError(
-                f"The columns must be those of training, {', '.join(map(str, trained[:9]))}. "
+                f"The columns must be the same as in training: {', '.join(map(str, trained[:9]))}. "
                 f"Got {', '.join(map(str, list(given)[:9]))} instead."
             )
         rows = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         if rows.ndim != 2 or rows.dtype.kind not in "biuf":
             raise ValueError(
-                "Rows are numbers, of shape (n, d). "
+                "Rows must be numbers of shape (n, d). "
                 f"Got an array of shape {rows.shape} and type {rows.dtype} instead."
             )
         if rows.shape[1] != len(self.names):
             raise ValueError(
-                f"The model has {len(self.names)} features. Got rows of {rows.shape[1]} instead."
+                f"The model has {len(self.names)} features. Got rows with {rows.shape[1]} instead."
             )
         if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
-            raise ValueError("Rows must hold finite numbers only.")
+            raise ValueError("All entries of the rows must be finite.")
         return rows.astype(np.float64)
 
     def probabilities(self, X: Array) -> Array | None:
-        """(n, C), or None where there are none."""
+        """Return probabilities (n, C), or None if the model has none."""
         if self.estimator is None:
             found = self.loss.probabilities(self.scores(X))
             return None if found is None else np.asarray(found[:, 0])
@@ -84,24 +89,23 @@ class Weights:
             return np.asarray(self.estimator.predict_proba(X), np.float64)
 
     def predict(self, X: Array) -> list[int]:
-        """The number of the class of every row."""
+        """Return the number of the predicted class of every row."""
         if self.estimator is None:
             return [int(k) for k in self.loss.predict(self.scores(X))[:, 0]]
         with _without_names():
             return [self.number_of(label) for label in self.estimator.predict(X).tolist()]
 
     def number_of(self, label: Any) -> int:
-        """The number of a class; a ValueError if it is none."""
+        """Return the number of a class. Raise a ValueError if the label is not a class."""
         if label not in self.classes:
             known = ", ".join(map(str, self.classes))
             raise ValueError(f"The label must be one of the classes, {known}. Got {label!r}.")
         return self.classes.index(label)
 
     def by_class(self, values: Array) -> Array:
-        """Values (..., K) of the outputs as those of all classes (..., C).
+        """Convert values (..., K) of the outputs to values (..., C) of the classes.
 
-        One output, or a reference class, stands beside a class whose value is 0; two outputs and
-        more are the classes' own.
+        If there are fewer outputs than classes, the first class is the reference with value 0.
         """
         lacking = len(self.classes) - values.shape[-1]
         nothing = np.zeros((*values.shape[:-1], lacking))
@@ -116,13 +120,14 @@ def weights(
     classes: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
 ) -> Weights:
-    """A model of numbers given by hand, to be explained like a fitted one.
+    """Make a linear model from given weights, to explain it like a fitted model.
 
     Parameters
     ----------
     W, bias : (d,) and a number for two classes, or (K, d) and (K,)
-    loss : "auto" (logistic with one score, softmax with more), a name in LOSSES, or a Loss
-    classes, names : of the classes and of the features; 0, 1, ... and feature 1, ... by default
+    loss : "auto" (logistic for one score, softmax for several), a name in LOSSES, or a Loss
+    classes : the classes, by default 0, 1, ...
+    names : the names of the features, by default feature 1, feature 2, ...
 
     >>> model = weights([-1, 2, -3], names=["always 1", "positive word", "negative word"])
     >>> model.probabilities(np.array([[1, 1, 1]]))[0, 1].round(2)
@@ -132,9 +137,11 @@ def weights(
     K, d = W.shape
     b = numbers_of("bias", bias)
     if b.shape not in ((), (K,)):
-        raise ValueError(f"bias must be a number, or ({K},) as W has rows. Got {b.shape} instead.")
+        raise ValueError(
+            f"bias must be a number or have shape ({K},), one entry per row of W. Got {b.shape}."
+        )
     if not (np.isfinite(W).all() and np.isfinite(b).all()):
-        raise ValueError("All weights and biases must be finite. Got NaN or infinity among them.")
+        raise ValueError("All weights and biases must be finite. Got NaN or infinity instead.")
     b = np.broadcast_to(b, (K,))
     made = loss_of(("logistic" if K == 1 else "softmax") if loss == "auto" else loss)
     n_classes = classes_of(made, K)
@@ -146,18 +153,18 @@ def weights(
 
 
 def weights_of(model: Any) -> Weights:
-    """The numbers of a fitted classifier, of the one in a Bundle, or as they are."""
+    """Return the weights of a fitted classifier or Bundle. Return `Weights` unchanged."""
     if isinstance(model, Weights):
         return model
     estimator = model.estimator if isinstance(model, Bundle) else model
     if not isinstance(estimator, LinearClassifier):
         raise TypeError(
-            "What is explained must be a fitted classifier of separatrix, a Bundle, or "
+            "The model must be a fitted classifier of separatrix, a Bundle, or "
             f"explain.weights(...). Got {type(estimator).__name__} instead."
         )
     if isinstance(estimator, KernelClassifier):
         raise ValueError(
-            "A KernelClassifier has no weights of features: it sums over training rows. "
+            "A KernelClassifier has no weights of features: its score is a sum over training rows. "
             "Explain a linear model, such as LogisticRegression."
         )
     check_is_fitted(estimator)
@@ -177,7 +184,7 @@ def weights_of(model: Any) -> Weights:
 
 
 def _units(preparation: Any) -> tuple[Array, Array] | None:
-    """The shift and the scale of every column that a preparation makes; None where it has none."""
+    """Return the shift and scale of every prepared column, or None if nothing is scaled."""
     steps = getattr(preparation, "steps", ())
     shifts, scales = ([getattr(step, key, None) for step in steps] for key in ("shift", "scale"))
     if all(each is None for each in [*shifts, *scales]):
@@ -190,7 +197,7 @@ def _units(preparation: Any) -> tuple[Array, Array] | None:
 
 @contextmanager
 def _without_names() -> Iterator[None]:
-    """No warning that rows have no names: `rows_of` has looked at them."""
+    """Silence the warning about missing feature names: `rows_of` has checked the columns."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield

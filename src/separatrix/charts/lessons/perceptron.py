@@ -29,7 +29,7 @@ _MODELS: dict[str, tuple[str, list[int]]] = {
     "logistic regression": ("#CC79A7", [1, 0]),
     "support vector machine": ("#56B4E9", [1, 0]),
     "widest margin": (CHOSEN, [6, 4]),
-    "separating plane": (CHOSEN, [2, 2]),
+    "separating hyperplane": (CHOSEN, [2, 2]),
 }
 
 

@@ -1,1 +1,1 @@
-"""Formulas as graphs of nodes, with values and derivatives."""
+"""Computation graphs of formulas, with values and derivatives."""

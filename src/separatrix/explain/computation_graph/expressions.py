@@ -1,4 +1,4 @@
-"""Small expressions, parsed by hand and never run as code, with their derivatives.
+"""Parse small expressions and compute their derivatives. An expression is never run as code.
 
 sum      := product (("+" | "-") product)*
 product  := factor (("*" | "/") factor)*, with a sign in front of it or of a factor
@@ -20,7 +20,7 @@ from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.computation_graph.nodes import Graph, Node
 from separatrix.explain.text_tables import number
 
-MOST = sys.float_info.max  # whole numbers may be larger
+MOST = sys.float_info.max  # integers can be larger
 
 LONGEST = 500  # characters
 DEEPEST = 40  # parentheses, signs and powers within one another
@@ -33,10 +33,10 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class _Operation:
-    """A function, its partial derivatives (of the value and the arguments), and how it is written.
+    """A function, its partial derivatives, and its notation.
 
-    Each derivative is a function of its own: one that does not exist is not asked for unless it
-    is needed.
+    The arguments of a partial derivative are the value and the arguments of the function. Each is
+    a separate function, so that a derivative that does not exist is computed only if it is needed.
     """
 
     value: Callable[..., float]
@@ -72,39 +72,40 @@ FUNCTIONS = {
     ),
 }
 _STRENGTH = {"+": 10, "-": 10, "*": 20, "/": 20, "^": 40, "**": 40}
-_SIGN = 15  # of a product: -w x is -(w x)
+_SIGN = 15  # a sign binds like a product: -w x is -(w x)
 
-# What an operation is applied to: a number as it was written, or a step by its place.
+# An operand is a number (float) or the position of a step (int).
 _Operand = float | int
 
 
 @dataclass(frozen=True)
 class _Step:
-    operation: _Operation | None  # None: a variable, or a number alone
+    operation: _Operation | None  # None for a variable or a single number
     operands: tuple[_Operand, ...]
     name: str = ""
 
 
 def graph(expression: str, /, **variables: float) -> Graph:
-    """An expression taken apart: the value of every step, and the derivative of the whole by it.
+    """Return the computation graph of an expression, with values and derivatives at every node.
 
-    Numbers, names, + - * / ^ (or **), parentheses, and exp, log, sqrt, sigmoid and max of two.
-    Every derivative by a variable is compared with finite differences.
+    The expression may contain numbers, names, + - * / ^ (or **), parentheses, exp, log, sqrt,
+    sigmoid, and max of two arguments. The derivatives with respect to the variables are compared
+    with finite differences.
 
     >>> found = graph("w^2 + 5*log(w) + 6", w=2.0)
     >>> found["w"].derivative  # 2 w + 5 / w
     6.5
     >>> print(graph("1/(1+exp(-w*x))", w=0.5, x=2.0).to_text())
-    node  is         value     dL/d·
-    w     given        0.5   0.39322
-    x     given          2  0.098306
-    z1    w * x          1   0.19661
-    z2    -z1           -1  -0.19661
-    z3    exp(z2)  0.36788  -0.53445
-    z4    1 + z3    1.3679  -0.53445
-    L     1 / z4   0.73106         1
+    node  formula    value  dL/d(node)
+    w     given        0.5     0.39322
+    x     given          2    0.098306
+    z1    w * x          1     0.19661
+    z2    -z1           -1    -0.19661
+    z3    exp(z2)  0.36788    -0.53445
+    z4    1 + z3    1.3679    -0.53445
+    L     1 / z4   0.73106           1
     <BLANKLINE>
-    Finite differences agree with 2 derivatives (at most ... off).
+    Finite differences agree with 2 derivatives (largest difference ...).
     """
     steps = _Parser(expression).parse()
     used = [step.name for step in steps if step.name]
@@ -134,14 +135,14 @@ def graph(expression: str, /, **variables: float) -> Graph:
 
 
 def judged(pairs: Sequence[tuple[float, Slope]]) -> tuple[bool, float, int]:
-    """Whether derivatives agree with slopes, their largest difference, and how many they are."""
+    """Return whether derivatives agree with slopes, the largest difference, and their number."""
     off = [abs(analytic - found.value) for analytic, found in pairs if found.kink is None]
     agrees = all(found.agrees(analytic) for analytic, found in pairs)
     return agrees, max(off, default=math.nan), len(pairs)
 
 
 class _Parser:
-    """A parser by operator precedence, that knows no names but those of its functions."""
+    """An operator-precedence parser. The only names it knows are its functions."""
 
     def __init__(self, expression: str) -> None:
         if not isinstance(expression, str):
@@ -160,7 +161,7 @@ class _Parser:
         last = self._expression(0, 0)
         if self.place < len(self.tokens):
             self._refuse("an operator such as + or *")
-        # The output comes last, also where it is a variable or a number.
+        # The output is always the last step, even if it is a variable or a number.
         if isinstance(last, float) or last != len(self.steps) - 1:
             self.steps.append(_Step(None, (last,)))
         return self.steps
@@ -172,8 +173,8 @@ class _Parser:
             if found is None:
                 place = at + len(self.text[at:]) - len(self.text[at:].lstrip())
                 raise ValueError(
-                    f"The expression has {self.text[place]!r} at character {place + 1}. Allowed "
-                    f"are numbers, names, + - * / ^ ( ) and {', '.join(FUNCTIONS)}."
+                    f"The expression has {self.text[place]!r} at character {place + 1}. It may "
+                    f"contain numbers, names, + - * / ^ ( ) and {', '.join(FUNCTIONS)}."
                 )
             token = found[found.lastgroup or 0]
             tokens.append((token, found.end() - len(token)))
@@ -185,10 +186,10 @@ class _Parser:
 
     def _refuse(self, wanted: str) -> NoReturn:
         if self.place >= len(self.tokens):
-            raise ValueError(f"The expression ends where {wanted} should stand.")
+            raise ValueError(f"The expression is incomplete: {wanted} is missing at the end.")
         token, at = self.tokens[self.place]
         raise ValueError(
-            f"The expression has {token!r} at character {at + 1}, where {wanted} should stand."
+            f"The expression has {token!r} at character {at + 1}. Expected {wanted} there."
         )
 
     def _expect(self, token: str) -> None:
@@ -197,9 +198,9 @@ class _Parser:
         self.place += 1
 
     def _expression(self, strength: int, depth: int) -> _Operand:
-        """What follows, up to an operator that binds less than `strength`."""
+        """Parse up to the next operator that binds less strongly than `strength`."""
         if depth > DEEPEST:
-            raise ValueError(f"The expression is nested more than {DEEPEST} deep.")
+            raise ValueError(f"The expression is nested more than {DEEPEST} levels deep.")
         left = self._prefix(strength, depth)
         while (own := _STRENGTH.get(self._peek(), 0)) > 0 and own >= strength:
             sign = self._peek().replace("**", "^")
@@ -230,7 +231,7 @@ class _Parser:
             return _finite(token)
         if self._peek() == "(":
             raise ValueError(
-                f"There is no function {token!r}. The functions are: {', '.join(FUNCTIONS)}."
+                f"There is no function {token!r}. The functions are {', '.join(FUNCTIONS)}."
             )
         return self._variable(token)
 
@@ -265,7 +266,7 @@ def _finite(token: str) -> float:
 def _require_variables(used: Sequence[str], given: Mapping[str, object]) -> None:
     missing = [name for name in used if name not in given]
     if missing:
-        raise ValueError(f"Give a value for {', '.join(missing)}, as in {missing[0]}=1.0.")
+        raise ValueError(f"Give a value for {', '.join(missing)}, such as {missing[0]}=1.0.")
     extra = [name for name in given if name not in used]
     if extra:
         raise ValueError(f"The expression has no variable {', '.join(extra)}.")
@@ -275,7 +276,7 @@ def _require_variables(used: Sequence[str], given: Mapping[str, object]) -> None
 
 
 def _names(steps: Sequence[_Step], taken: Mapping[str, float]) -> list[str]:
-    """A name for every step: z1, z2, ... and L for the last, unless a variable has that name."""
+    """Name the steps z1, z2, ... and the last one L, without the names of variables."""
     free = (name for k in range(1, 10**6) if (name := f"z{k}") not in taken)
     names = [step.name or next(free) for step in steps[:-1]]
     last = steps[-1].name or ("L" if "L" not in taken else next(free))
@@ -302,15 +303,15 @@ def _forwards(
         at = _operands(step, values)
         values.append(_computed(step.operation.value, at) if step.operation else at[0])
         if not math.isfinite(values[-1]):
-            said = ", ".join(map(number, at))
+            at_words = ", ".join(map(number, at))
             raise ValueError(
-                f"{_formula(step, names)} has no finite value at {said}: choose other numbers."
+                f"{_formula(step, names)} has no finite value at {at_words}: choose other numbers."
             )
     return values
 
 
 def _computed(function: Callable[..., float], at: Sequence[float]) -> float:
-    """The value, or NaN where there is none."""
+    """Return the value of the function, or NaN if it has none."""
     try:
         return float(function(*at))
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -320,7 +321,7 @@ def _computed(function: Callable[..., float], at: Sequence[float]) -> float:
 def _backwards(
     steps: Sequence[_Step], values: Sequence[float], names: Sequence[str]
 ) -> list[float]:
-    """Reverse mode: what reaches a step, times its partial derivatives, goes on to its operands."""
+    """Compute the derivative of the output with respect to every step (reverse mode)."""
     derivatives = [0.0] * len(steps)
     derivatives[-1] = 1.0
     for place in reversed(range(len(steps))):
@@ -336,7 +337,7 @@ def _backwards(
 
 
 def _partials(step: _Step, value: float, values: Sequence[float]) -> list[tuple[int, float]]:
-    """The places of the steps that one is made of, and its derivatives by them."""
+    """Return the positions of the operands of a step, and the derivatives with respect to them."""
     at = _operands(step, values)
     return [
         (k, _computed(step.operation.partials[j], [value, *at]) if step.operation else 1.0)
@@ -348,7 +349,7 @@ def _partials(step: _Step, value: float, values: Sequence[float]) -> list[tuple[
 def _along(
     steps: Sequence[_Step], given: Mapping[str, float], name: str
 ) -> Callable[[float], float]:
-    """The expression as a function of one variable; NaN where it has no value."""
+    """Return the expression as a function of one variable. It returns NaN if there is no value."""
 
     def f(value: float) -> float:
         values: list[float] = []

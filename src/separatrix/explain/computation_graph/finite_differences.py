@@ -1,4 +1,4 @@
-"""Derivatives by finite differences, with a bound on their error."""
+"""Derivatives by finite differences, with an error estimate."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import pairwise
 
 TOLERANCE = 1e-6
 _EPS = 2.0**-52
-_FINEST = 9  # decimals of the point that the narrowest step is below
-_NOWHERE = -9  # the power of ten that a point at 0 counts as
-_ALIKE = 0.1  # of slopes: what narrower steps may be off where rounding allows more
+_FINEST = 9  # the smallest step is 10^-9 of the magnitude of the point
+_NOWHERE = -9  # the power of ten that stands for a point at 0
+_ALIKE = 0.1  # relative deviation allowed to the slopes of smaller steps
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Slope:
 
     @property
     def room(self) -> float:
-        """By how much a derivative may differ from it."""
+        """The largest difference to a correct derivative."""
         return TOLERANCE * abs(self.value) + self.error
 
     def off(self, analytic: float) -> float:
-        """How far a derivative is from it; 0 at a kink, between the slopes on its sides."""
+        """Return the difference to a derivative. At a kink, it is 0 between both slopes."""
         apart = abs(analytic - self.value)
         if self.kink is None:
             return apart
@@ -36,13 +36,13 @@ class Slope:
         return min(apart, max(low - analytic, analytic - high, 0.0))
 
     def agrees(self, analytic: float) -> bool:
-        """Whether a derivative is this slope, or at a kink lies between those on its sides."""
+        """Whether a derivative is this slope. At a kink, any value between both slopes agrees."""
         return self.off(analytic) <= self.room
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """The slope over a width, and what rounding can make of it."""
+    """The slope over an interval, and its rounding error."""
 
     width: float
     value: float
@@ -50,13 +50,13 @@ class _Difference:
 
 
 def slope(f: Callable[[float], float], at: float) -> Slope:
-    """The slope of f at a point by central differences.
+    """Return the slope of f at a point by central differences.
 
-    Differences over wide steps are wrong by the third derivative, those over narrow ones by
-    rounding. So all powers of ten are tried from a tenth, of the point where it is larger than 1,
-    to a billionth of the point, two neighbours being combined so that their leading errors cancel
-    (Richardson). The pair that changes least is taken, but not one that narrower steps contradict:
-    far out a function may be flat.
+    Large steps have an error from the third derivative, and small steps a rounding error. So all
+    powers of ten from 0.1 max(1, |point|) down to 1e-9 |point| are tried as steps. Neighbouring
+    steps are combined so that their leading errors cancel (Richardson extrapolation). The result is
+    the combination that differs least from the next one. Combinations that smaller steps contradict
+    are excluded, because a function can be flat over a large step.
 
     >>> round(slope(lambda w: w**2 + 3, 2.0).value, 9)
     4.0
@@ -88,14 +88,14 @@ def _central(f: Callable[[float], float], at: float, step: float) -> _Difference
 
 
 def _combined(wide: _Difference, narrow: _Difference) -> _Difference:
-    """The slope without the error that grows with the square of the width."""
+    """Combine two differences so that the error in the square of the width cancels."""
     ratio = (wide.width / narrow.width) ** 2
     value = (ratio * narrow.value - wide.value) / (ratio - 1.0)
     return _Difference(narrow.width, value, narrow.noise)
 
 
 def _stands(value: float, narrower: Sequence[_Difference]) -> bool:
-    """Whether differences over narrower steps are the same, as far as rounding lets them be."""
+    """Whether the slopes of smaller steps agree within their rounding errors."""
     return all(
         abs(each.value - value) <= 100.0 * each.noise + _ALIKE * max(abs(value), abs(each.value))
         for each in narrower
@@ -105,7 +105,7 @@ def _stands(value: float, narrower: Sequence[_Difference]) -> bool:
 def _kink(
     f: Callable[[float], float], at: float, steps: Sequence[float]
 ) -> tuple[float, float] | None:
-    """The slopes on both sides, where their difference does not shrink with the step."""
+    """Return the slopes on both sides if their difference does not shrink with the step."""
     here, last, sides = f(at), math.inf, None
     for step in steps:
         low, high = at - step, at + step
@@ -116,7 +116,7 @@ def _kink(
         if not math.isfinite(apart):
             continue
         noise = 8.0 * _EPS * (abs(here) + size * (abs(at) + step)) / step
-        if apart <= max(100.0 * noise, 1e-4 * size):  # no more can be told
+        if apart <= max(100.0 * noise, 1e-4 * size):  # within the rounding error
             return sides if apart > 0.5 * last else None
         sides = (left, right) if apart > 0.5 * last else None
         last = apart

@@ -1,4 +1,4 @@
-"""A computation graph with numbers at every node, forwards and backwards."""
+"""A computation graph with a value and a derivative at every node."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Any
 
 from separatrix.explain.text_tables import facts, number, table, wrapped
 
-MOST_LINES = 24  # of one node, in text
+MOST_LINES = 24  # largest number of lines of a node in text
 
 
 @dataclass(frozen=True)
 class Node:
-    """One step of a computation; numbers, or nested tuples of them.
+    """One step of a computation. Its values are numbers or nested tuples of numbers.
 
-    - `formula`: how it is made of its `inputs`, the names of other nodes; "" for what is given
-    - `value`: what it is
-    - `derivative`: of the output by it; None where the output does not hang on it
-    - `numeric`: the same derivative by finite differences, for what is given and differentiated by
-    - `partials`: of it by each of its inputs, where these are numbers, else ()
+    Attributes
+    ----------
+    name : the name of the node
+    formula : the node as a function of its inputs, or "" if its value is given
+    inputs : the names of the nodes that it is computed from
+    value : the value of the node
+    derivative : the derivative of the output with respect to the node, or None if it was not
+        computed
+    numeric : the same derivative by finite differences, for given values
+    partials : the derivatives of the node with respect to its inputs if these are numbers, else ()
     """
 
     name: str
@@ -34,10 +39,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in the order of computation, the last being the output.
+    """Nodes in the order of computation. The last node is the output.
 
-    `agrees` says whether every derivative that was checked by finite differences is right, and
-    `difference` is the largest difference among them; `checked` counts them.
+    `checked` derivatives were compared with finite differences. `agrees` is True if all of them are
+    correct, and `difference` is the largest difference.
     """
 
     nodes: tuple[Node, ...]
@@ -62,19 +67,19 @@ class Graph:
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of names, each from an input to what is made of it."""
+        """Pairs of names: an input, and the node that is computed from it."""
         return tuple((name, node.name) for node in self.nodes for name in node.inputs)
 
     def to_text(self, width: int = 80) -> str:
-        """A line for every number, forwards; and whether the derivatives are right."""
-        by = f"d{self.output.name}/d·"
+        """Format a line for every number, and the verdict on the derivatives."""
+        by = f"d{self.output.name}/d(node)"
         rows = [row for node in self.nodes for row in _lines(node)]
-        lines = table(("node", "is", "value", by), rows, width)
+        lines = table(("node", "formula", "value", by), rows, width)
         return "\n".join([*lines, "", *wrapped(self.verdict, width)])
 
     @property
     def verdict(self) -> str:
-        """Whether the derivatives are those that finite differences give, in a sentence."""
+        """A sentence that states whether finite differences agree with the derivatives."""
         total = sum(
             len(entries(node.name, node.numeric)) for node in self if node.numeric is not None
         )
@@ -82,19 +87,23 @@ class Graph:
         if self.checked < total:
             count = f"{self.checked} of {total} derivatives, the largest ones"
         if not self.checked:
-            return "No derivative was checked by finite differences."
-        largest = "" if math.isnan(self.difference) else f" (at most {number(self.difference)} off)"
+            return "No derivative was compared with finite differences."
+        largest = ""
+        if not math.isnan(self.difference):
+            largest = f" (largest difference {number(self.difference)})"
         if self.agrees:
             return f"Finite differences agree with {count}{largest}."
         return f"Finite differences do not agree with all of {count}{largest}."
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all values as JSON values."""
         return facts(self) | {"edges": self.edges}
 
 
 def entries(name: str, *values: Any) -> list[tuple[Any, ...]]:
-    """A row for every entry of nested tuples of one shape, with its own name; None is no entry.
+    """Return a row with a name for every entry of nested tuples of one shape.
+
+    A value of None stays None in every row.
 
     >>> entries("z", (0.5, 0.25), None)
     [('z_1', 0.5, None), ('z_2', 0.25, None)]
@@ -110,7 +119,7 @@ def entries(name: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def _lines(node: Node) -> list[tuple[Any, ...]]:
-    """The lines of a node, the formula on the first; of many entries, the first ones."""
+    """Return the lines of a node, with the formula in the first one. Long nodes are cut."""
     rows = entries(node.name, node.value, node.derivative)
     shown = [(name, "", value, slope) for name, value, slope in rows[:MOST_LINES]]
     shown[0] = (shown[0][0], node.formula or "given", *shown[0][2:])
