@@ -417,7 +417,7 @@ def test_the_command_shows_a_gradient_step_for_a_row(tmp_path, monkeypatch):
     call("fit", "iris", "--out", "iris.sx", "--quiet")
     asked = ("explain", "iris.sx", "iris", "--row", "71", "--step", "--learning-rate", "0.5")
     said = call(*asked, "--out", "step.svg").output
-    assert "y is versicolor; z_1" in said
+    assert "z_1 for setosa" in said
     assert "15 derivatives" in said
     assert "step.svg" in said
     assert "softmax(z)" in (tmp_path / "step.svg").read_text()
