@@ -145,7 +145,7 @@ def test_a_few_fractional_labels_are_class_names(tmp_path):
 
 def test_a_quantity_is_refused_as_label():
     source = load(pd.DataFrame({"x": range(20), "price": np.arange(20) / 7}))
-    words = r"labels of data frame are a quantity.* 20 different values, such as 0.142857. Name the"
+    words = r"labels of data frame are .* 20 different values, such as 0.142857."
     with pytest.raises(ValueError, match=words):
         fit_source(source)
 
