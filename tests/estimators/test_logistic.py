@@ -240,7 +240,7 @@ def test_separable_data_without_a_penalty_has_a_direction_and_no_optimum(multicl
     rows = SPECIES < 2 if n_classes == 2 else slice(None)
     A, y = IRIS[rows], SPECIES[rows]  # the first species is separated from the others
     with pytest.warns(
-        ConvergenceWarning, match=r"for ever while the weights grow.* Use a finite C"
+        ConvergenceWarning, match=r"keeps falling as the weights grow.* Use a finite C"
     ):
         model = LogisticRegression(C=np.inf, multiclass=multiclass).fit(A, y)
     assert model.stop_reason_ == "separable"
@@ -403,7 +403,7 @@ def test_a_warm_start_continues_from_the_previous_fit():
     assert solved(model, X, Y).n_iter_ < LogisticRegression(
         C=1.1, solver="lbfgs", tol=1e-10
     ).fit(X, Y).n_iter_  # fmt: skip
-    with pytest.raises(ValueError, match=r"coef_ of shape \(1, 12\).*warm_start=False"):
+    with pytest.raises(ValueError, match=r"coef_ has shape \(1, 12\).*warm_start=False"):
         model.fit(X[:, :3], Y)
     free = LogisticRegression(C=np.inf, warm_start=True, tol=1e-6, solver="lbfgs").fit(*MIXED)
     assert solved(free, *MIXED).n_iter_ == 1

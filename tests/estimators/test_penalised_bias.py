@@ -102,5 +102,5 @@ def test_a_penalised_bias_is_refused_with_l1_and_with_mini_batches() -> None:
         ElasticNet(0.1, 0.1, bias_factor=1.0)
     inside, model, _, _ = pair(CONVEX[0])
     each = np.full(2, 0.1)
-    with pytest.raises(ValueError, match="Mini-batches cannot train a penalised bias"):
+    with pytest.raises(ValueError, match="Mini-batches cannot be used with a penalised bias"):
         Gradient(each, 0 * each, 0 * each, batch_size=7).start(inside, model)

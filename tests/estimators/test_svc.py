@@ -240,7 +240,7 @@ def test_a_linear_svc_has_probabilities_on_request():
     with pytest.raises(NotFittedError):
         LinearSVC(probability=3).predict_proba(X)
     model = LinearSVC().fit(X, Y).set_params(probability=3)
-    with pytest.raises(NotFittedError, match="fit with probability set"):
+    with pytest.raises(NotFittedError, match="not calibrated"):
         model.predict_proba(X)
 
 

@@ -106,7 +106,7 @@ def test_callbacks_continue_the_count_of_epochs_when_another_solver_takes_over()
 def test_a_named_dual_ends_with_its_best_point(loss):
     X, y = mixed_units()
     model = LinearSVC(loss=loss, solver="dual", C=100.0)
-    with pytest.warns(UserWarning, match="dual stalled after .* its duality gap stopped shrinking"):
+    with pytest.warns(UserWarning, match="dual stalled after .* duality gap stopped shrinking"):
         model.fit(X, y)
     assert model.stop_reason_ == "stalled"
     assert model.n_iter_ <= 400

@@ -300,7 +300,7 @@ class OptimumClassifier(LinearClassifier):
 
     def _diagnose(self, result: Result) -> list[Diagnosis]:
         """Return the diagnoses, with convergence described in terms of `tol`."""
-        remedies = {"separable": "Use a finite C, which has an optimum."}
+        remedies = {"separable": "Use a finite C."}
         found = [
             replace(d, remedy=remedies.get(d.kind, d.remedy))
             for d in result.diagnoses
