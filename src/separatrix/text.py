@@ -77,20 +77,6 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
-def class_words(label: Any) -> str:
-    """Name a class in a sentence, with the word "class" before numbers.
-
-    >>> class_words(3.0), class_words("spam")
-    ('class 3', 'spam')
-    """
-    text = str(int(label) if isinstance(label, float) and label.is_integer() else label)
-    try:
-        float(text)
-    except ValueError:
-        return f"class {text}" if isinstance(label, bool) else text
-    return f"class {text}"
-
-
 def listed(names: Iterable[Any], most: int | None = None) -> str:
     """Return names separated by commas, at most the first `most` of them.
 
@@ -116,15 +102,15 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def named_class(label: Any) -> str:
-    """Return a class for use in a sentence; numbers are preceded by the word "class".
+    """Return a class for use in a sentence; numbers and booleans get the word "class".
 
-    >>> named_class("ham"), named_class(6), named_class(1.0), named_class("6")
-    ('ham', 'class 6', 'class 1', 'class 6')
+    >>> named_class("ham"), named_class(6), named_class(1.0), named_class("6"), named_class(True)
+    ('ham', 'class 6', 'class 1', 'class 6', 'class True')
     """
     if isinstance(label, float) and label.is_integer():
         label = int(label)
     is_number = re.fullmatch(r"[-+]?[\d.,]+(e[-+]?\d+)?", str(label)) is not None
-    return f"class {label}" if is_number else str(label)
+    return f"class {label}" if is_number or isinstance(label, bool) else str(label)
 
 
 def shell_command(*words: str) -> str:

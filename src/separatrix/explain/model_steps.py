@@ -12,7 +12,7 @@ from separatrix.explain.predictions import read_row
 from separatrix.explain.steps import Step, step
 from separatrix.explain.text_tables import to_builtin
 from separatrix.explain.weights import Weights, weights_of
-from separatrix.text import class_words, counted
+from separatrix.text import counted, named_class
 
 
 def step_of(model: Any, row: Any, label: Any = None, *, learning_rate: float = 0.01) -> Step:
@@ -60,7 +60,7 @@ def _legend(seen: Weights, label: Any, names: tuple[str, ...]) -> str:
     """Explain the variables of the graph in sentences."""
     outputs = seen.classes[-len(seen.W) :]
     several = len(outputs) > 1
-    scores = [f"z{f'_{k}' * several} for {class_words(c)}" for k, c in enumerate(outputs, 1)]
+    scores = [f"z{f'_{k}' * several} for {named_class(c)}" for k, c in enumerate(outputs, 1)]
     values = [f"x_{k} {name}" for k, name in enumerate(names[:MOST_LINES], 1)]
     if len(names) > len(values):
         values.append(f"and {len(names) - len(values):,} more")

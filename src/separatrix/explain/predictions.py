@@ -17,7 +17,7 @@ from separatrix.explain.weights import Weights, weights_of
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Columns
-from separatrix.text import class_words, counted
+from separatrix.text import counted, named_class
 
 _PIXEL = re.compile(r"row (\d+), column (\d+)(?:, \w+)?|pixel_(\d+)_(\d+)")
 _STRONG = 0.25  # larger products, relative to the largest of the image, are drawn darker
@@ -131,7 +131,7 @@ class Prediction:
     @property
     def verdict(self) -> str:
         """The decision, its margin and its loss, in sentences."""
-        decision, rival = class_words(self.decision), class_words(self.runner_up)
+        decision, rival = named_class(self.decision), named_class(self.runner_up)
         lead = f"Prediction: {decision} leads {rival} by {number(self.margin)}"
         if self.threshold:
             lead += f", measured from the threshold {number(self.threshold)}"
@@ -150,7 +150,7 @@ class Prediction:
     def header(self) -> tuple[str, ...]:
         """The names of the columns of `contribution_rows`."""
         prepared = ("prepared",) if self._is_prepared else ()
-        return ("feature", "value", *prepared, "weight", f"towards {class_words(self.decision)}")
+        return ("feature", "value", *prepared, "weight", f"towards {named_class(self.decision)}")
 
     @property
     def _is_prepared(self) -> bool:

@@ -14,7 +14,7 @@ from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, finish
 from separatrix.charts.models.weight_images import full_shade, images, signed
 from separatrix.explain import Prediction, Template
 from separatrix.explain.text_tables import cut, wrapped
-from separatrix.text import class_words, counted
+from separatrix.text import counted, named_class
 
 MOST = 20  # largest number of bars
 _WIDTH, _SIDE = 300, 190
@@ -37,7 +37,7 @@ def contributions(found: Prediction) -> Any:
     """
     chart = _bars(found) if found.template is None else _images(found.template)
     what = "bars" if found.template is None else "pixels"
-    decision, other = (class_words(label) for label in (found.decision, found.runner_up))
+    decision, other = (named_class(label) for label in (found.decision, found.runner_up))
     colours = f"Blue {what} favour {decision}, orange {what} favour {other}."
     parts = found.contributions[:3]
     largest = ", ".join(f"{part.feature} ({short(part.towards)})" for part in parts)

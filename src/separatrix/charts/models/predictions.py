@@ -13,7 +13,7 @@ from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.theme import CLASSES, DASHES, TRAINING, WRONG, finish
 from separatrix.matrix import Array
 from separatrix.metrics import curves, measure, rank, reliability
-from separatrix.text import class_words, counted, percent
+from separatrix.text import counted, named_class, percent
 
 _CELLS = 30  # largest number of classes with counts printed in the cells
 _SIDE = 300
@@ -79,7 +79,7 @@ as b (1 row).'
         layers[1:] = [layer.encode(text=alt.Text("rows:Q").format(",d")) for layer in layers[1:]]
     chart = alt.layer(*layers).properties(width=cell * len(names), height=cell * len(names))
     subtitle = [f"Accuracy {percent(found['accuracy'])} on {counted(len(y), 'row')}."]
-    words = _confusion_words(counts, [class_words(label) for label in known.tolist()], found)
+    words = _confusion_words(counts, [named_class(label) for label in known.tolist()], found)
     return finish(chart, "Confusion matrix", subtitle, words)
 
 

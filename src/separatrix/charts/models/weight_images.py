@@ -13,7 +13,7 @@ from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import TRAINING, VALIDATION, finish
 from separatrix.matrix import Array
-from separatrix.text import class_words, counted
+from separatrix.text import counted, named_class
 
 
 def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None = None) -> Any:
@@ -37,7 +37,7 @@ def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None =
             f"The 'shape' parameter must have as many pixels as there are weights per class: {d:,}."
             f" Got {tuple(shape)} instead. Give the height and width of the images."
         )
-    names = [class_words(name) for name in (range(K) if classes is None else list(classes)[-K:])]
+    names = [named_class(name) for name in (range(K) if classes is None else list(classes)[-K:])]
     full = full_shade(weights)
     panels = {name: signed(own.reshape(shape), full) for name, own in zip(names, weights)}
     chart = images(panels, 120 if K > 1 else 240, columns=5)
