@@ -61,7 +61,7 @@ def proportions(given: str) -> tuple[float, ...]:
     total = sum(parts)
     if len(parts) != 3 or min(parts) < 0 or parts[0] == 0 or not 0 < total < math.inf:
         raise UsageError(
-            "--split takes three proportions (training, validation and test rows), such as "
+            "--split takes three proportions (of training, validation and test rows), such as "
             f"80/10/10. Got '{given}' instead."
         )
     return tuple(part / total for part in parts)

@@ -112,8 +112,8 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
     sentences = [
-        "train, validation, test: accuracy; log-loss: of the test rows; gap: relative duality gap.",
-        *(f"{row['model']}: {row['about']}." for row in facts["models"] if not row["verdict"]),
+        "Accuracy on the three parts; log-loss on the test rows; relative duality gap.",
+        *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
     ]
     if facts["best"]:
         sentences.insert(0, f"Best by validation accuracy: {facts['best']}.")

@@ -126,11 +126,12 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
 
 def _report_points(output: Output, facts: dict[str, Any]) -> None:
     from separatrix.cli import tables
+    from separatrix.text import named_class
 
-    positive = tables.label(facts["positive"])
+    positive = named_class(tables.label(facts["positive"]))
     columns = ["recall", "precision", "false positive rate"]
     side = ">" if facts["positive"] == facts["metrics"]["classes"][1]["class"] else "<"
-    table = tables.plain_table(f"'{positive}' if score {side}", columns)
+    table = tables.plain_table(f"{positive} if score {side}", columns)
     for point in facts["operating_points"]:
         shares = [
             tables.share(point[key]) for key in ("recall", "precision", "false_positive_rate")

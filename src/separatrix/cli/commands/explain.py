@@ -108,6 +108,7 @@ def _report(output: Output, found: Any, title: str) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.text import named_class
 
     output.say(Text(title, "bold"))
     for name, value in found.row.items():
@@ -136,6 +137,5 @@ def _report(output: Output, found: Any, title: str) -> None:
         output.say("Use --top to show more contributions.\n")
     if found.template is not None:
         picture = found.template.to_text(output.out.width)
-        output.say(
-            f"{picture}\n\n# and +: for class {tables.label(found.decision)}; = and -: against it."
-        )
+        decision = named_class(tables.label(found.decision))
+        output.say(f"{picture}\n\n# and +: for {decision}; = and -: against it.")

@@ -59,11 +59,11 @@ def _report_score(output: Output, score: dict[str, Any], n_features: int) -> Non
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.text import named_class
 
-    towards = f"for {tables.label(score['class'])}"
-    against = score["against"]
-    away = f"against {tables.label(score['class'])}"
-    away = away if against is None else f"for {tables.label(against)}"
+    name, other = (named_class(tables.label(score[key])) for key in ("class", "against"))
+    towards = f"for {name}"
+    away = f"against {name}" if score["against"] is None else f"for {other}"
     table = tables.LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for name in (towards, away):
         table.add_column(name, min_width=26, max_width=28, overflow="ellipsis", no_wrap=True)

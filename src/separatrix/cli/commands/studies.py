@@ -1,4 +1,4 @@
-"""separatrix studies: what is in the store."""
+"""separatrix studies: the stored studies."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,12 +11,17 @@ from separatrix.cli.output import Output
 studies = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="The studies that were made: list, show, table, report, export, delete.",
+    help="List, show, export and delete stored studies.",
 )
-Name = Annotated[str | None, typer.Argument(help="A study; the latest, if none is named.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="Name of a study (default: the latest one).")
+]
 StoreFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The file (SEPARATRIX_STORE, or separatrix.db here)."),
+    typer.Option(
+        metavar="FILE",
+        help="Database file of the studies (default: $SEPARATRIX_STORE or ./separatrix.db).",
+    ),
 ]
 
 
@@ -36,18 +41,18 @@ def list_(output: Output, common: CommonOptions, store: StoreFile = None) -> Non
         return
     from separatrix.cli import tables
 
-    table = tables.plain_table("name", ["data", "runs", "made (UTC)", "time", ""])
+    table = tables.plain_table("name", ["data", "runs", "created (UTC)", "time", ""])
     for row in found:
         state = "" if row["finished"] else f"{row['done']} done"
-        made = row["created"][:16].replace("T", " ")
+        created = row["created"][:16].replace("T", " ")
         took = tables.seconds(row["seconds"])
-        table.add_row(row["name"], row["data"], f"{row['runs']:,}", made, took, state)
+        table.add_row(row["name"], row["data"], f"{row['runs']:,}", created, took, state)
     output.say(table if found else "There are no studies yet.")
 
 
 @command
 def show(output: Output, common: CommonOptions, name: Name = None, store: StoreFile = None) -> None:
-    """Show a study: verdict, what was seen of every configuration, and how to make it again.
+    """Show a study: verdict, observations about every configuration, and its command.
 
     [b]separatrix studies show[/b]
     """
@@ -70,7 +75,7 @@ def show(output: Output, common: CommonOptions, name: Name = None, store: StoreF
     versions = ", ".join(f"{key} {value}" for key, value in facts.versions.items())
     rows: list[tuple[str, Any]] = [
         *about(facts),
-        ("Again", facts.command or facts.python),
+        ("Command", facts.command or facts.python),
         ("Versions", versions),
     ]
     output.say(tables.named(rows))
@@ -81,7 +86,7 @@ def show(output: Output, common: CommonOptions, name: Name = None, store: StoreF
 def table(
     output: Output, common: CommonOptions, name: Name = None, store: StoreFile = None
 ) -> None:
-    """Print the table of a study: one row a configuration.
+    """Print the table of a study, one row per configuration.
 
     [b]separatrix studies table[/b]
     [b]separatrix studies table iris --json[/b]
@@ -100,11 +105,12 @@ def report(
     common: CommonOptions,
     name: Name = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page to write (reports/NAME.html).")
+        Path | None,
+        typer.Option(metavar="FILE", help="HTML file to write (default: reports/NAME.html)."),
     ] = None,
     store: StoreFile = None,
 ) -> None:
-    """Write the page of a study: one HTML file with verdict, table and curves.
+    """Write the report of a study: one HTML file with verdict, table and training curves.
 
     [b]separatrix studies report[/b]
     [b]separatrix studies report iris --out iris.html[/b]
@@ -118,7 +124,7 @@ def report(
     page = out or page_of(facts.name)
     write_page(facts, page)
     output.print_json({"report": str(page)})
-    output.say(f"Report: {page}")
+    output.say(f"Wrote {page}.")
 
 
 @command
@@ -128,14 +134,17 @@ def export(
     name: Name = None,
     format: Annotated[
         Literal["csv", "json", "markdown", "latex"] | None,
-        typer.Option(metavar="NAME", help="csv, json, markdown or latex (by the file's ending)."),
+        typer.Option(
+            metavar="NAME",
+            help="Format: csv, json, markdown or latex (default: by the extension of --out).",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to this file, not the screen.")
+        Path | None, typer.Option(metavar="FILE", help="File to write instead of printing.")
     ] = None,
     store: StoreFile = None,
 ) -> None:
-    """Write the table of a study for other programs.
+    """Export the table of a study as CSV, JSON, Markdown or LaTeX.
 
     [b]separatrix studies export iris --out iris.tex[/b]
     [b]separatrix studies export --format markdown[/b]
@@ -148,21 +157,22 @@ def export(
     if output.json and out is None:
         if chosen not in (None, "json"):
             raise UsageError(
-                f"--json prints JSON, and --format {chosen} something else: leave one of them out, "
-                "or write the table to a file with --out."
+                f"--json cannot be combined with --format {chosen}. Leave one of them out, or "
+                "write the table to a file with --out."
             )
         chosen = "json"
     if chosen is None:
         raise UsageError(
-            "Say in which form: --format csv, json, markdown or latex, or a file that ends in "
-            f"{', '.join(ENDINGS)}. Got {'no file' if out is None else f'{out.name!r}'}."
+            "The format is not known. Add --format csv, json, markdown or latex, or an --out file "
+            f"that ends in {', '.join(ENDINGS)}. Got "
+            f"{'no file' if out is None else f'{out.name!r}'} instead."
         )
     check_out(out)
     text = FORMATS[chosen](_facts(name, store))
     if out is not None:
         replace_file(out, text.encode())
         output.print_json({"out": str(out)})
-        output.say(f"Written to {out}.")
+        output.say(f"Wrote {out}.")
     elif not output.quiet:
         output.data(text)
 
@@ -172,29 +182,29 @@ def delete(
     output: Output,
     common: CommonOptions,
     name: Name = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
     store: StoreFile = None,
 ) -> None:
-    """Delete a study and all that belongs to it.
+    """Delete a study with its runs and histories.
 
     [b]separatrix studies delete iris-2[/b]
     """
     from separatrix.study.store.database import Store
     from separatrix.study.store.writer import delete_study
 
-    Store(store).close()  # a file that is not there is not made
+    Store(store).close()  # raises if the file is missing, instead of creating it
     with Store(store, write=True) as opened:
-        meant = opened.study(name)["name"]
+        found = opened.study(name)["name"]
         if name is None and not yes:
             if not output.is_live:
                 raise UsageError(
-                    f"Name the study to delete, or say --yes for the latest, {meant!r}."
+                    f"Name the study to delete, or add --yes to delete the latest one, {found!r}."
                 )
-            if not typer.confirm(f"Delete the study {meant!r}?"):
+            if not typer.confirm(f"Delete the study {found!r}?"):
                 return
-        delete_study(opened, meant)
-    output.print_json({"deleted": meant})
-    output.say(f"Deleted the study {meant}.")
+        delete_study(opened, found)
+    output.print_json({"deleted": found})
+    output.say(f"Deleted the study {found}.")
 
 
 def _facts(name: str | None, store: Path | None, *, histories: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""separatrix study: a grid of configurations, trained together and judged."""
+"""separatrix study: training and comparison of a grid of configurations."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ StoreOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="The file of the studies (SEPARATRIX_STORE, or separatrix.db here).",
+        help="Database file of the studies (default: $SEPARATRIX_STORE or ./separatrix.db).",
         rich_help_panel=_STUDY,
     ),
 ]
@@ -29,17 +29,21 @@ StoreOption = Annotated[
 
 @dataclass
 class StudyOptions:
-    """Where a study is kept, and how."""
+    """Options for the name, the store, the report and the logs of a study."""
 
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of the study (the source's).", rich_help_panel=_STUDY),
+        typer.Option(
+            metavar="NAME",
+            help="Name of the study (default: the name of the source).",
+            rich_help_panel=_STUDY,
+        ),
     ] = None
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="Go on with this study where it ended; begin it if there is none.",
+            help="Resume this study, or start it if there is none.",
             rich_help_panel=_STUDY,
         ),
     ] = False
@@ -48,34 +52,41 @@ class StudyOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page to write (reports/NAME.html).",
+            help="HTML report to write (default: reports/NAME.html).",
             rich_help_panel=_STUDY,
         ),
     ] = None
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no page.", rich_help_panel=_STUDY)
+        bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=_STUDY)
     ] = False
     memory: Annotated[
         float,
         typer.Option(
-            min=0.001, metavar="GB", help="Of the models of a batch.", rich_help_panel=_STUDY
+            min=0.001,
+            metavar="GB",
+            help="Maximum memory for the models of a batch, in gigabytes.",
+            rich_help_panel=_STUDY,
         ),
     ] = 1.0
     log: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.csv", help="Append every epoch to this file.", rich_help_panel=_STUDY
+            metavar="FILE.csv",
+            help="CSV file to which every epoch is appended.",
+            rich_help_panel=_STUDY,
         ),
     ] = None
     mlflow: Annotated[
         str | None,
         typer.Option(
-            metavar="URI", help="Send every epoch to this MLflow server.", rich_help_panel=_STUDY
+            metavar="URI",
+            help="MLflow server to which every epoch is sent.",
+            rich_help_panel=_STUDY,
         ),
     ] = None
 
     def logs(self) -> list[Any]:
-        """The logs that were asked for."""
+        """Return the logs for --log and --mlflow."""
         from separatrix.study import CsvLog, MlflowLog
 
         files = [] if self.log is None else [CsvLog(self.log)]
@@ -92,17 +103,18 @@ def study(
     preparing: PreparationOptions,
     common: CommonOptions,
 ) -> int:
-    """Train a grid of configurations together, keep them all, and say which is best and why.
+    """Train a grid of configurations together, store them, and compare them.
 
     [b]separatrix study iris[/b]
     [b]separatrix study mail.csv --learning-rate 0.1,1 --momentum 0,0.9 --epochs 100,500[/b]
     [b]separatrix study wine --learning-rate 1e-3..1/7 --l2 0,0.01 --seeds 5[/b]
     [b]separatrix study wine --learning-rate 1e-3..1 --l2 1e-4..1 --draws 50[/b]
     [b]separatrix study wine --model svm --C 0.01..100/5 --loss hinge,squared_hinge[/b]
-    [b]separatrix study iris --resume[/b]           after a crash, to the same bits
+    [b]separatrix study iris --resume[/b]           continue after an interruption
 
-    What is not said is chosen from the data and told. LOW..HIGH/N are N values, evenly spaced in
-    powers of ten; with --draws, LOW..HIGH is drawn from. Whenever it ends, what is done is kept.
+    Options that are not given are chosen from the data and printed. LOW..HIGH/N means N values with
+    logarithmic spacing; with --draws, LOW..HIGH is a range to draw from. If the study is
+    interrupted, the progress is kept and --resume continues with identical results.
     """
     from separatrix.cli.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
@@ -115,7 +127,7 @@ def study(
     options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
     loaded = read_source(output, source, **options)
     if grid_options.descends and preparing.standardise is None and loaded.name in COURSE:
-        preparing.standardise = False  # as the homework has it
+        preparing.standardise = False  # as in the homework of the course
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
         arguments = run_arguments(_loading(source, options), preparing.options(loaded.table))
@@ -133,11 +145,11 @@ def study(
         seed=common.seed,
         notes=[*choice.notes, *grid_options.notes(estimator)],
     )
-    unsaid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # the grid has them, and what was chosen
+    without_grid: dict[str, Any] = dict.fromkeys(GRID_OPTIONS)  # choice.grid has these options
     made.command = shell_command(
         *("study", source),
         *words_of(choice.grid),
-        *given_options(replace(grid_options, **unsaid)),
+        *given_options(replace(grid_options, **without_grid)),
         *given_options(reading),
         *given_options(preparing),
         *([] if common.seed == 0 else ["--seed", str(common.seed)]),
@@ -150,8 +162,8 @@ def study(
     except KeyboardInterrupt:
         study_options.name, study_options.resume = made.name, True
         again = shell_command(*shlex.split(made.command)[1:], *given_options(study_options))
-        output.error("Interrupted: what is done is kept. Go on with:")
-        output.err.print(again, soft_wrap=True)  # to be copied as it is
+        output.error("Interrupted: the progress is kept. Resume with:")
+        output.err.print(again, soft_wrap=True)  # unbroken, so that it can be copied
         return INTERRUPTED
     facts = made.facts()
     page = None if study_options.no_report else study_options.report or page_of(facts.name)
@@ -163,7 +175,7 @@ def study(
 
 
 def _loading(source: str, options: dict[str, Any]) -> str:
-    """What loads the same source in Python."""
+    """Return the Python expression that loads the same source."""
     given = {name: value for name, value in options.items() if value is not None}
     if given.get("seed") == 0:
         del given["seed"]
