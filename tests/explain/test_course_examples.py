@@ -1,4 +1,4 @@
-"""The worked examples of the course have their printed numbers."""
+"""The worked examples of the course give the numbers printed there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from separatrix import (
 )
 
 
-def test_the_stochastic_step_of_the_course_has_its_printed_numbers() -> None:
+def test_the_gradient_step_of_the_course_has_the_printed_numbers() -> None:
     found = explain.step([1, 0.82], 1, [0.04, 0.5], learning_rate=0.01)
     np.testing.assert_allclose(found.gradient, [-0.39, -0.32], atol=0.005)
     np.testing.assert_allclose(found.weights, [0.0439, 0.5032], atol=5.1e-5)
@@ -28,7 +28,7 @@ def test_the_stochastic_step_of_the_course_has_its_printed_numbers() -> None:
         ((5.6, 6.4, -4.6), (0.31, 0.69, 0.00), 5e-3),
     ],
 )
-def test_softmax_quizzes_come_out_of_the_graph_of_scores(
+def test_the_graph_of_scores_solves_the_softmax_quizzes(
     scores: tuple, printed: tuple, unit: float
 ) -> None:
     found = explain.scores(scores, 0)
@@ -38,7 +38,7 @@ def test_softmax_quizzes_come_out_of_the_graph_of_scores(
     np.testing.assert_allclose(found["z"].numeric, found["z"].derivative, atol=1e-9)
 
 
-def test_lion_tiger_and_leopard_have_their_printed_losses() -> None:
+def test_lion_tiger_and_leopard_have_the_printed_losses() -> None:
     cats = [[5.6, 6.4, -4.6], [-1.8, 10.2, 3.5], [2.0, 5.4, -8.6]]
     found = explain.scores(cats, [0, 1, 2], loss="perceptron")
     np.testing.assert_allclose(found["loss"].value, [0.8, 0.0, 24.6], atol=1e-12)
@@ -46,7 +46,7 @@ def test_lion_tiger_and_leopard_have_their_printed_losses() -> None:
     assert found.agrees
 
 
-def test_the_four_feature_quiz_is_explained_with_its_scores_probabilities_and_class() -> None:
+def test_the_quiz_with_four_features_has_the_printed_scores_and_class() -> None:
     theta = [[0.45, -0.12, 0.14, 1.3], [-0.7, 0.9, 0.68, -0.31], [-0.26, 0.05, 0.12, 0.51]]
     found = explain.prediction(explain.weights(theta, classes=(1, 2, 3)), [1, 1, 1, 0])
     np.testing.assert_allclose(found.scores, [0.47, 0.88, -0.09], atol=1e-12)
@@ -56,7 +56,7 @@ def test_the_four_feature_quiz_is_explained_with_its_scores_probabilities_and_cl
     assert found.margin == pytest.approx(0.41)
 
 
-def test_of_the_four_documents_only_the_first_is_positive() -> None:
+def test_only_the_first_of_four_documents_is_positive() -> None:
     model = explain.weights([-1, 2, -3])
     documents = [(1, 1, 0), (1, 0, 1), (1, 1, 1), (1, 0, 0)]
     found = [explain.prediction(model, row) for row in documents]
@@ -64,7 +64,7 @@ def test_of_the_four_documents_only_the_first_is_positive() -> None:
     assert round(found[2].probabilities[1], 2) == 0.12
 
 
-def test_a_bias_as_a_last_column_of_the_weights_gives_the_same_scores() -> None:
+def test_a_bias_as_last_column_of_the_weights_gives_the_same_scores() -> None:
     W = np.array([[0.1, -0.1, 0, 0.5], [2.3, 0.8, 1.2, 0.5], [0, -1, 0.5, 1.0]])
     b, x = np.array([1.1, -0.3, 0.2]), np.array([0.56, 0.231, 0.24, 0.02])
     apart = explain.prediction(explain.weights(W, b), x)
@@ -101,17 +101,17 @@ def test_elementary_functions_have_the_derivatives_of_the_course(
     assert found.agrees
 
 
-def test_sensitivity_example_has_value_seven_and_gradient_four() -> None:
+def test_the_sensitivity_example_has_value_seven_and_gradient_four() -> None:
     found = explain.graph("w^2 + 3", w=2)
     assert (found.output.value, found["w"].derivative) == (7.0, 4.0)
 
 
-def test_descent_example_has_twice_the_distances_for_a_gradient() -> None:
+def test_the_gradient_of_the_descent_example_is_twice_the_distances() -> None:
     found = explain.graph("(w1 - 2)^2 + (w2 + 3)^2", w1=5, w2=1)
     assert (found["w1"].derivative, found["w2"].derivative) == (6.0, 8.0)  # not 3 (w2 + 3)
 
 
-def test_the_sigmoids_graph_has_the_gradient_of_the_chapter() -> None:
+def test_the_graph_of_the_sigmoid_has_the_gradient_of_the_chapter() -> None:
     w, x = np.array([0.3, -1.2]), np.array([2.0, 0.5])
     found = explain.graph("1/(1+exp(-(w1*x1+w2*x2)))", w1=w[0], w2=w[1], x1=x[0], x2=x[1])
     e = math.exp(-(w @ x))

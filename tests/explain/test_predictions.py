@@ -1,4 +1,4 @@
-"""One prediction taken apart, from Python and from the command line."""
+"""Explanations of predictions, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def models() -> list:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", range(9))
-def test_an_explained_prediction_is_the_models_prediction(k: int) -> None:
+def test_the_explained_prediction_is_the_prediction_of_the_model(k: int) -> None:
     model, X, y = models()[k]
     for row, label in zip(X[:12], y[:12]):
         found = explain.prediction(model, row, label=label)
@@ -72,7 +72,7 @@ def test_an_explained_prediction_is_the_models_prediction(k: int) -> None:
         assert is_plain(found.to_dict())
 
 
-def test_loss_of_an_explained_row_is_the_mean_loss_of_that_row_alone() -> None:
+def test_the_loss_of_an_explained_row_is_its_cross_entropy() -> None:
     model, X, y = models()[1]
     P = model.predict_proba(X)
     for i in range(5):
@@ -81,7 +81,7 @@ def test_loss_of_an_explained_row_is_the_mean_loss_of_that_row_alone() -> None:
         assert found.loss == pytest.approx(-math.log(own))
 
 
-def test_a_threshold_moves_decision_and_margin() -> None:
+def test_a_threshold_changes_decision_and_margin() -> None:
     model, X, _ = models()[0]
     z = model.decision_function(X[:1])[0]
     for shift in (-0.5, 0.5):
@@ -94,7 +94,7 @@ def test_a_threshold_moves_decision_and_margin() -> None:
         assert sum(parts) == pytest.approx(total) == pytest.approx(0.5)
 
 
-def test_the_distance_is_how_far_the_row_must_move_to_the_plane() -> None:
+def test_a_row_moved_by_the_distance_is_on_the_decision_boundary() -> None:
     model, X, _ = models()[1]
     found = explain.prediction(model, X[0])
     names = model.classes_.tolist()
@@ -106,7 +106,7 @@ def test_the_distance_is_how_far_the_row_must_move_to_the_plane() -> None:
     )
 
 
-def test_a_sparse_row_is_explained_as_the_dense_one_and_top_leaves_out_the_rest() -> None:
+def test_sparse_and_dense_rows_have_equal_explanations_and_top_limits_them() -> None:
     model, X, _ = models()[1]
     whole = explain.prediction(model, X[0])
     assert explain.prediction(model, sp.csr_array(X[:1])) == whole
@@ -115,7 +115,7 @@ def test_a_sparse_row_is_explained_as_the_dense_one_and_top_leaves_out_the_rest(
     assert part.hidden == 3
 
 
-def test_a_row_of_a_frame_is_explained_by_its_columns_and_others_are_refused() -> None:
+def test_a_row_of_a_frame_must_have_the_columns_of_training() -> None:
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)), columns=["a", "b"])
     y = (X["a"] > 0).to_numpy()
     model = LogisticRegression().fit(X, y)
@@ -125,11 +125,11 @@ def test_a_row_of_a_frame_is_explained_by_its_columns_and_others_are_refused() -
     assert {part.feature for part in whole.contributions} == {"a", "b"}
     dense, sparse = (explain.likelihood(model, rows, y) for rows in (X, sp.csr_array(X)))
     assert dense.log_likelihood == pytest.approx(sparse.log_likelihood)
-    with pytest.raises(ValueError, match="columns must be those of training, a, b"):
+    with pytest.raises(ValueError, match="columns must be the same as in training: a, b"):
         explain.prediction(model, X[["b", "a"]].iloc[[3]])
 
 
-def test_words_of_a_text_are_named_and_the_text_is_shown() -> None:
+def test_the_explanation_of_a_text_names_its_words() -> None:
     texts = ["free money now", "lunch at noon", "free phone offer", "see you at lunch"] * 5
     y = np.array(["spam", "ham"] * 10)
     source = Source.of(Columns({"text": texts}, text=["text"]), y, name="mail")
@@ -142,7 +142,7 @@ def test_words_of_a_text_are_named_and_the_text_is_shown() -> None:
     assert "word:free" in found.to_text()
 
 
-def test_an_image_has_a_template_whose_pixels_sum_to_the_margin() -> None:
+def test_the_products_of_an_image_sum_to_the_margin() -> None:
     digits = load("digits")
     bundle = fit_source(digits).bundle
     found = explain.prediction(bundle, digits.rows([3]))
@@ -155,9 +155,9 @@ def test_an_image_has_a_template_whose_pixels_sum_to_the_margin() -> None:
     assert len(found.template.to_text().splitlines()) == 8
 
 
-def test_a_row_that_is_none_is_refused_in_a_sentence() -> None:
+def test_invalid_rows_and_models_are_refused() -> None:
     model, X, _ = models()[0]
-    with pytest.raises(ValueError, match="One row is explained"):
+    with pytest.raises(ValueError, match="exactly one row"):
         explain.prediction(model, X[:2])
     with pytest.raises(ValueError, match="has 4 features"):
         explain.prediction(model, X[0, :3])
@@ -165,10 +165,10 @@ def test_a_row_that_is_none_is_refused_in_a_sentence() -> None:
         explain.prediction(model, [1, 2, 3, np.nan])
     with pytest.raises(TypeError, match="fitted classifier"):
         explain.prediction("model.sx", X[0])
-    bent = KernelClassifier(kernel="linear").fit(X, X[:, 0] > 0)
+    kernel = KernelClassifier(kernel="linear").fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="no weights of features"):
-        explain.prediction(bent, X[0])
-    assert "none of the classes" in explain.prediction(model, X[0], label="dog").notes[0]
+        explain.prediction(kernel, X[0])
+    assert "not one of the classes" in explain.prediction(model, X[0], label="dog").notes[0]
 
 
 # The command.
@@ -182,7 +182,7 @@ def iris(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_command_explains_a_row_as_the_library_does(iris) -> None:
+def test_the_command_and_the_library_give_the_same_explanation(iris) -> None:
     found = facts("explain", "iris.sx", "iris", "--row", 17)
     from separatrix import load_model
 
@@ -196,18 +196,18 @@ def test_the_command_explains_a_row_as_the_library_does(iris) -> None:
 
 
 @pytest.mark.parametrize("row", [0, -3, 151, 10**12])
-def test_the_command_refuses_rows_that_are_not_there(iris, row: int) -> None:
-    said = call("explain", "iris.sx", "iris", "--row", row, code=2).output
-    assert "iris has the rows 1 to" in said
-    assert f"--row {row}" in said
+def test_the_command_refuses_row_numbers_out_of_range(iris, row: int) -> None:
+    output = call("explain", "iris.sx", "iris", "--row", row, code=2).output
+    assert "from 1 to" in output
+    assert f"Got {row}" in " ".join(output.split())
 
 
-def test_a_bundle_without_preparation_is_explained_by_its_numbers() -> None:
+def test_a_bundle_without_preparation_is_explained_like_its_model() -> None:
     model, X, _ = models()[1]
     assert explain.prediction(Bundle(model), X[:1]) == explain.prediction(model, X[0])
 
 
-def test_values_are_shown_in_the_units_of_the_data_and_shown_parts_add_up() -> None:
+def test_values_have_the_units_of_the_data_and_contributions_add_up() -> None:
     iris = load("iris")
     bundle = fit_source(iris).bundle
     row = iris.rows([2])
@@ -218,23 +218,23 @@ def test_values_are_shown_in_the_units_of_the_data_and_shown_parts_add_up() -> N
         assert part.raw == cells[1] == raw[part.feature]
         assert part.value == cells[2] != part.raw
     rows = found.contribution_rows()
-    assert rows[2][0] == "2 smaller ones"
+    assert rows[2][0] == "2 smaller contributions"
     assert rows[-1][0] == "sum"
     assert sum(cells[-1] for cells in rows[:-1]) == pytest.approx(rows[-1][-1], rel=1e-12)
-    assert "smaller ones" in found.to_text()
+    assert "smaller contributions" in found.to_text()
     assert found.to_dict()["contributions"][0]["raw"] == found.contributions[0].raw
     chart = json.dumps(charts.contributions(found).to_dict())
     assert all(f"{part.feature} = {part.raw:g}" in chart for part in found.contributions)
 
 
-def test_the_pixels_of_an_image_are_those_of_the_data() -> None:
+def test_the_pixels_of_an_image_are_in_the_units_of_the_data() -> None:
     digits = load("digits")
     bundle = fit_source(digits).bundle
     found = explain.prediction(bundle, digits.rows([0]))
     np.testing.assert_allclose(np.ravel(found.template.pixels), digits.table[0], atol=1e-9)
 
 
-def test_a_table_with_the_columns_of_a_matrix_is_explained(tmp_path) -> None:
+def test_the_columns_of_a_table_may_be_in_any_order(tmp_path) -> None:
     iris = load("iris")
     bundle = fit_source(iris).bundle
     bundle.save(tmp_path / "iris.sx")
@@ -245,7 +245,7 @@ def test_a_table_with_the_columns_of_a_matrix_is_explained(tmp_path) -> None:
     same = explain.prediction(bundle, iris.rows([2]))
     assert found["scores"] == pytest.approx(same.scores, rel=1e-12)
     refused = call("explain", tmp_path / "iris.sx", tmp_path / "other.csv", code=1)
-    assert "a table with these names" in " ".join(refused.output.split())
+    assert "a table with these columns" in " ".join(refused.output.split())
 
 
 def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""One training step taken apart: right gradients are confirmed and wrong ones found."""
+"""Explanations of a training step confirm correct gradients and find wrong ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def problem(form: Form, n: int = 4, seed: int = 0) -> tuple:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_every_loss_has_a_step_whose_gradient_finite_differences_confirm(form: Form) -> None:
+def test_finite_differences_confirm_the_gradient_of_every_loss(form: Form) -> None:
     X, y, W, b = problem(form)
     found = explain.step(X, y, W, b, loss=form.loss, l2=0.3)
     assert found.graph.agrees, found.to_text()
@@ -61,7 +61,7 @@ def test_the_chain_rule_holds_at_the_node_between_scores_and_loss(form: Form) ->
 
 
 @pytest.mark.parametrize("loss", [*LOSSES])
-def test_a_step_is_the_step_that_the_library_takes(loss: str) -> None:
+def test_the_explained_step_is_the_step_of_the_solver(loss: str) -> None:
     form = next(form for form in FORMS if form.loss.name == loss)
     X, y, W, b = problem(form, n=12)
     y[: form.classes] = np.arange(form.classes)
@@ -73,7 +73,7 @@ def test_a_step_is_the_step_that_the_library_takes(loss: str) -> None:
     assert found.after == pytest.approx(model.history_["objective"][-1])
 
 
-def test_a_wrong_gradient_is_found_on_the_spot() -> None:
+def test_a_wrong_gradient_of_a_step_is_found() -> None:
     class Wrong(type(LOSSES["logistic"])):
         def gradient(self, y, Z):
             return 1.01 * super().gradient(y, Z)
@@ -84,7 +84,7 @@ def test_a_wrong_gradient_is_found_on_the_spot() -> None:
     assert "do not agree" in found.to_text()
 
 
-def test_at_a_kink_any_slope_between_those_on_its_sides_is_right() -> None:
+def test_any_slope_between_both_sides_of_a_kink_is_correct() -> None:
     found = explain.step([1.0, -2.0], 1, [0.0, 0.0], loss="perceptron")
     assert found.graph.agrees
     assert not slope(abs, 0.0).agrees(1.5)
@@ -92,7 +92,7 @@ def test_at_a_kink_any_slope_between_those_on_its_sides_is_right() -> None:
     assert slope(math.exp, 0.0).kink is None
 
 
-def test_text_of_a_step_fits_its_width_and_data_is_plain() -> None:
+def test_the_text_of_a_step_fits_the_width_and_its_data_is_plain() -> None:
     X, y, W, b = problem(FORMS[-1])
     found = explain.step(X, y, W, b, loss=FORMS[-1].loss)
     for width in (50, 80):
@@ -101,7 +101,7 @@ def test_text_of_a_step_fits_its_width_and_data_is_plain() -> None:
     assert ("z", "a") in explain.step([1.0], 0, [1.0]).graph.edges
 
 
-def test_what_is_no_finite_number_is_none_in_every_dictionary() -> None:
+def test_nan_and_infinity_become_none_in_every_dictionary() -> None:
     many = explain.step(np.ones((2, 40)), [0, 1], np.ones((2, 40)), loss="softmax")
     assert any(math.isnan(each) for row in many.graph["W"].numeric for each in row)
     flat = explain.prediction(explain.weights([0.0, 0.0]), [1, 1])
@@ -127,7 +127,7 @@ def test_what_is_no_finite_number_is_none_in_every_dictionary() -> None:
         ("sigmoid(1000000*w)", 1e-6),
     ],
 )
-def test_differences_find_the_scale_of_a_function(expression: str, w: float) -> None:
+def test_finite_differences_adapt_to_the_scale_of_a_function(expression: str, w: float) -> None:
     found = explain.graph(expression, w=w)
     assert found.agrees, found.verdict
     assert found["w"].numeric == pytest.approx(found["w"].derivative, rel=1e-6)
@@ -158,7 +158,7 @@ def test_a_halved_gradient_is_found_at_every_scale_of_a_row(x: float) -> None:
         ({"weights": np.ones((3, 2))}, "does not take 3 outputs"),
     ],
 )
-def test_a_step_that_cannot_be_is_refused_in_a_sentence(change: dict, words: str) -> None:
+def test_invalid_steps_are_refused(change: dict, words: str) -> None:
     given = {"X": [1.0, 2.0], "y": 1, "weights": [0.1, 0.2]} | change
     with pytest.raises(ValueError, match=words):
         explain.step(**given)
