@@ -1,4 +1,4 @@
-"""What fits and studies show of themselves in a notebook."""
+"""The HTML of fits and studies in a notebook."""
 
 import re
 from html.parser import HTMLParser
@@ -27,7 +27,7 @@ EMPTY = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Balanced(HTMLParser):
-    """Fails at a tag that is not closed."""
+    """A parser that fails if a tag is not closed."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +45,7 @@ class Balanced(HTMLParser):
 
 
 def text_of(html):
-    """The text of HTML that is well formed and fetches nothing."""
+    """Return the text of HTML; fail if it is not well formed or loads anything."""
     parser = Balanced()
     parser.feed(html)
     assert not parser.open
@@ -59,7 +59,7 @@ def shown(estimator):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of its own for stores."""
+    """Change to an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
     return tmp_path
@@ -81,7 +81,7 @@ def test_a_fitted_estimator_shows_its_verdict_above_the_diagram():
     assert f"tol, after {model.n_iter_} epochs" in shown(model)
 
 
-def test_scikit_learns_setting_for_plain_text_holds():
+def test_scikit_learns_display_setting_is_respected():
     X, y, _, _ = iris()
     model = LogisticRegression().fit(X, y)
     with sklearn.config_context(display="text"):
@@ -89,20 +89,22 @@ def test_scikit_learns_setting_for_plain_text_holds():
         assert not hasattr(model, "_repr_html_")
 
 
-def test_a_pipeline_of_an_estimator_is_shown_by_scikit_learn():
+def test_a_pipeline_is_shown_by_scikit_learn():
     X, y, _, _ = iris()
     html = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)._repr_html_()
     assert "sk-container" in html
 
 
-def test_the_headline_says_what_became_of_the_fit():
+def test_the_headline_states_the_outcome_of_the_fit():
     X, y, _, _ = iris()
     two = y < 2
     cases = {
         "diverged.": GradientDescentClassifier(learning_rate=1e4, l2=0.1).fit(X, y),
-        "not converged.": GradientDescentClassifier(learning_rate=0.01, l2=0.1, epochs=5).fit(X, y),
-        "a whole epoch without a mistake.": Perceptron().fit(X[two], y[two]),
-        "since the loss falls for ever": LogisticRegression(C=np.inf).fit(X[two], y[two]),
+        "did not converge.": GradientDescentClassifier(learning_rate=0.01, l2=0.1, epochs=5).fit(
+            X, y
+        ),
+        "an epoch without mistakes.": Perceptron().fit(X[two], y[two]),
+        "no finite optimum": LogisticRegression(C=np.inf).fit(X[two], y[two]),
     }
     for words, model in cases.items():
         assert words in shown(model)
@@ -110,27 +112,27 @@ def test_the_headline_says_what_became_of_the_fit():
             assert found.remedy in shown(model)
 
 
-def test_a_model_from_a_file_shows_itself_as_before(folder):
+def test_a_loaded_model_shows_the_same_verdict(folder):
     X, y, _, _ = iris()
     model = LogisticRegression().fit(X, y)
     model.save("a.sx")
     assert shown(load_model("a.sx")) == shown(model)
 
 
-def test_a_result_shows_itself():
+def test_a_result_shows_its_verdict():
     X, y, _, _ = iris()
     objective = Objective(Dataset.of(X, y), LOSSES["softmax"], ElasticNet(0.0, 0.1))
     stop = Stop(epochs=((100,),), tol=np.array([1e-6]))
     [[result]] = run(LBFGS(), objective, Model.zeros(4, 1, 3), stop)
     text = text_of(result._repr_html_())
-    assert text.startswith("lbfgs: proven to be within")
+    assert text.startswith("lbfgs: converged, relative duality gap")
     assert result.objective in text
 
 
 # curves
 
 
-def test_curves_have_a_line_for_each_part_that_was_measured():
+def test_curves_have_a_line_for_each_measured_part():
     both = curves("loss", {"training": np.arange(3.0), "validation": np.arange(3.0)})
     assert both.count("<path") == 3  # and the axis
     one = curves("loss", {"training": np.arange(3.0), "validation": np.full(3, np.nan)})
@@ -150,7 +152,7 @@ def test_curves_have_a_line_for_each_part_that_was_measured():
     ],
     ids=str,
 )
-def test_curves_stay_within_their_picture(values):
+def test_curves_stay_inside_the_picture(values):
     html = curves("loss", {"training": np.array(values, float)})
     text_of(html)
     path = re.search(r'<path d="M([^"]*)" fill="none"', html)[1]
@@ -160,7 +162,7 @@ def test_curves_stay_within_their_picture(values):
     assert (points <= [260, 110]).all()
 
 
-def test_a_long_fall_is_drawn_on_a_logarithmic_axis():
+def test_values_of_different_magnitudes_are_drawn_on_a_logarithmic_axis():
     assert "logarithmic" in curves("loss", {"training": np.array([1.0, 0.001])})
     assert "logarithmic" not in curves("loss", {"training": np.array([1.0, 0.5])})
 
@@ -168,7 +170,7 @@ def test_a_long_fall_is_drawn_on_a_logarithmic_axis():
 # studies
 
 
-def test_a_study_shows_its_verdict_the_table_and_the_curves_of_the_best(folder):
+def test_a_study_shows_verdict_table_and_curves_of_the_best_configuration(folder):
     grid = {"learning_rate": [0.1, 0.01, 0.001], "epochs": list(range(2, 14))}
     study = Study("a", GradientDescentClassifier(), grid)
     assert "Study a has not been run." in text_of(study._repr_html_())
@@ -182,7 +184,7 @@ def test_a_study_shows_its_verdict_the_table_and_the_curves_of_the_best(folder):
     assert html.count("font-weight:bold") == 9 + 1  # the cells of the best row
 
 
-def test_a_study_reads_the_history_of_the_best_alone(folder):
+def test_a_study_reads_only_the_history_of_the_best_configuration(folder):
     grid = {"learning_rate": [0.1, 0.01, 0.001], "epochs": [5]}
     study = Study("a", GradientDescentClassifier(), grid).run(*iris())
     best = study.verdict().best
@@ -197,13 +199,13 @@ def test_a_study_reads_the_history_of_the_best_alone(folder):
     assert "<svg" in study._repr_html_()
 
 
-def test_a_study_that_cannot_be_read_says_so(folder):
+def test_a_study_in_a_damaged_store_shows_the_error(folder):
     (folder / "separatrix.db").write_bytes(b"nonsense" * 1000)
     study = Study("a", GradientDescentClassifier(), {"epochs": [5]})
     assert "is damaged" in text_of(study._repr_html_())
 
 
-# a notebook for real
+# a real notebook
 
 
 @pytest.mark.slow
@@ -219,7 +221,7 @@ def test_a_notebook_shows_a_fit_a_study_and_its_progress(folder):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     fit, study = (cell.outputs for cell in notebook.cells)
-    assert "proven to be within" in fit[-1].data["text/html"]
+    assert "relative duality gap" in fit[-1].data["text/html"]
     bar, result = study
     assert "4 of 4 runs, " in bar.data["text/html"]
     assert '<progress value="1.000">' in bar.data["text/html"]

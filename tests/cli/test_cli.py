@@ -1,4 +1,4 @@
-"""The command line: every verb, in process; what it prints and what it returns."""
+"""The output and the exit codes of all commands."""
 
 import csv
 import json
@@ -60,16 +60,16 @@ def test_no_line_of_a_pipe_ends_in_blanks(folder):
         assert not [line for line in lines if line != line.rstrip()], command
 
 
-def test_fit_of_a_table_says_what_was_decided(folder):
+def test_fit_of_a_table_prints_its_decisions(folder):
     text = " ".join(call("fit", "people.csv").stdout.split())
     assert "The label is the last column, 'income'." in text
     assert "Column 'job': filled 1 missing value" in text
-    assert "2 of numbers, standardised; 1 of categories, one-hot" in text
+    assert "2 numeric (standardised), 1 categorical (one-hot)" in text
     refused = call("fit", "people.csv", "--missing", "refuse", code=1)
     assert "people.csv, row 3: column 'job' has no value" in refused.stderr
 
 
-def test_fit_of_text_and_the_words_that_count(folder):
+def test_fit_of_text_has_a_weight_for_every_word(folder):
     found = facts("fit", "mail.tsv", "--out", "mail.sx", "--words", "counts")
     assert found["source"]["classes"] == ["ham", "spam"]
     weights = facts("show", "mail.sx", "--top", "3")["weights"]
@@ -79,7 +79,7 @@ def test_fit_of_text_and_the_words_that_count(folder):
     assert "for spam" in call("show", "mail.sx").stdout
 
 
-def test_folders_of_images_are_learnt_and_resized_on_request(folder):
+def test_folders_of_images_are_trained_on_and_resized_on_request(folder):
     image = pytest.importorskip("PIL.Image")
     for name, grey in (("dark", 20), ("light", 230)):
         (folder / "images" / name).mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_word_lists_make_the_vectors_of_the_course(folder):
     assert dense.tolist() == [[1, 0], [0, 1], [1, 1], [0, 0]]
 
 
-def test_options_reach_the_model(folder):
+def test_options_become_parameters_of_the_model(folder):
     call("fit", "iris", "--model", "svm", "--C", "0.5", "--bias", "penalised", "--loss", "hinge",
          "--tol", "1e-3", "--balanced", "--probability", "3", "--max-iter", "77", "--seed", "5",
          "--out", "m.sx")  # fmt: skip
@@ -130,7 +130,7 @@ def test_options_reach_the_model(folder):
     assert (model.coef_ == 0).any()
 
 
-def test_the_seed_and_the_split_choose_the_rows(folder):
+def test_the_seed_and_the_split_determine_the_rows(folder):
     first, second = (facts("fit", "wine", "--seed", s)["metrics"]["test"] for s in (0, 1))
     assert first != second
     parts = facts("fit", "wine", "--split", "50/25/25")["source"]["parts"]
@@ -151,15 +151,15 @@ def test_quiet_prints_nothing_and_json_only_json(folder):
 # search, compare
 
 
-def test_a_value_that_is_given_twice_is_searched_once(folder):
+def test_duplicate_values_are_searched_once(folder):
     assert len(facts("search", "iris", "--C", "1,1.0,10", "--folds", "2")["candidates"]) == 2
 
 
-def test_search_prints_the_table_and_the_choice(folder):
+def test_search_prints_the_table_and_the_best_candidate(folder):
     words = ["search", "iris", "--C", "0.01,1,100", "--folds", "3", "--out", "m.sx"]
     text = call(*words).stdout
     assert "● 1 " in text
-    assert "2 x deviation" in text
+    assert "2 x std. dev." in text
     found = facts(*words)
     assert found["best"] == {"C": 1.0}
     assert [candidate["parameters"]["C"] for candidate in found["candidates"]] == [0.01, 1.0, 100.0]
@@ -182,7 +182,7 @@ def test_compare_has_all_families_in_one_table(folder):
     assert found["best"] in ("svm", "naive-bayes")
 
 
-def test_a_loss_of_0_is_the_best(folder):
+def test_a_log_loss_of_0_is_better_than_any_other(folder):
     def row(name, loss):
         found = {"accuracy": 1.0, "log_loss": loss}
         return {"model": name, "verdict": None, "metrics": {"validation": found}}
@@ -205,9 +205,9 @@ def test_predict_takes_files_with_and_without_the_label(folder):
         for name in ("people.csv", "new.csv", "turned.csv")
     }
     assert len(set(answers.values())) == 1
-    told = call("predict", "m.sx", "new.csv").stderr  # beside the answers, not among them
-    assert "Column 'job': filled 1 missing value" in told
-    assert "Split the rows" not in told
+    notes = call("predict", "m.sx", "new.csv").stderr  # not on standard output
+    assert "Column 'job': filled 1 missing value" in notes
+    assert "Split the rows" not in notes
     assert call("predict", "m.sx", "new.csv", "--quiet").stderr == ""
     rows = list(csv.reader(answers["new.csv"].splitlines()))
     assert rows[0] == ["prediction"]
@@ -221,7 +221,7 @@ def test_predict_takes_files_with_and_without_the_label(folder):
 def test_predict_writes_probabilities_to_a_file(folder):
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     text = call("predict", "m.sx", "people.csv", "--proba", "--out", "a.csv").stdout
-    assert "12 predictions are in a.csv." in text
+    assert "Wrote 12 predictions to a.csv." in text
     with open("a.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 12
@@ -240,7 +240,7 @@ def test_predict_reads_text_without_labels(folder):
     assert facts("predict", "mail.sx", "new.txt")["predictions"] == ["spam", "ham"]
 
 
-def test_predict_and_evaluate_know_how_many_features_an_svmlight_file_has(folder):
+def test_predict_and_evaluate_know_the_number_of_features_of_an_svmlight_file(folder):
     (folder / "a.svm").write_text("".join(f"{k % 2} 1:{k} 7:{(k * 7) % 5}\n" for k in range(20)))
     (folder / "b.svm").write_text("1 1:3\n0 2:4\n")
     call("fit", "a.svm", "--out", "m.sx", "--quiet")
@@ -256,16 +256,16 @@ def test_a_model_saved_without_its_preparation_predicts_too(folder):
     assert facts("show", "plain.sx")["weights"][0]["towards"][0]["feature"].startswith("feature ")
 
 
-def test_evaluate_measures_test_rows_of_the_data_it_learnt_from(folder):
+def test_evaluate_measures_the_test_rows_of_the_training_data(folder):
     found = facts("fit", "wine", "--seed", "4", "--out", "m.sx")
-    judged = facts("evaluate", "m.sx", "wine")
-    assert judged["metrics"] == found["metrics"]["test"]
+    evaluated = facts("evaluate", "m.sx", "wine")
+    assert evaluated["metrics"] == found["metrics"]["test"]
     assert facts("evaluate", "m.sx", "wine", "--all")["metrics"]["rows"] == 178
     assert facts("fit", "people.csv", "--out", "p.sx")["source"]["parts"]["test"] == 1
     assert facts("evaluate", "p.sx", "people.csv")["metrics"]["rows"] == 1
 
 
-def test_a_model_saved_with_a_threshold_has_the_metrics_that_this_gives(folder):
+def test_a_model_saved_with_a_threshold_has_the_metrics_at_this_threshold(folder):
     before = facts("fit", "breast-cancer", "--out", "m.sx")["metrics"]
     words = ["--recall", "0.99", "--out", "careful.sx"]
     chosen = facts("evaluate", "m.sx", "breast-cancer", *words)["threshold"]
@@ -277,7 +277,7 @@ def test_a_model_saved_with_a_threshold_has_the_metrics_that_this_gives(folder):
     train = source.part("train")
     right = (bundle.predict(train) == train.y).mean()
     assert shown["train"]["accuracy"] == right
-    # of other data, only their rows are known
+    # Other data has no parts.
     call("fit", "people.csv", "--out", "p.sx", "--quiet")
     (folder / "others.csv").write_text("".join(PEOPLE.splitlines(keepends=True)[:9]))
     found = facts("evaluate", "p.sx", "others.csv", *words)
@@ -306,7 +306,7 @@ def test_evaluate_ranks_and_finds_thresholds(folder):
     call(*words, "--out", "x.sx", code=2)
 
 
-def test_evaluate_says_which_labels_are_foreign_or_missing(folder):
+def test_evaluate_names_labels_that_are_unknown_or_missing(folder):
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     (folder / "new.csv").write_text("age,job,hours\n3,clerk,4\n")
     assert "has no labels" in call("evaluate", "m.sx", "new.csv", code=1).stderr
@@ -340,16 +340,16 @@ def test_data_sets_are_listed_shown_and_fetched(folder, monkeypatch):
     monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
     monkeypatch.setenv("SEPARATRIX_CACHE", str(folder / "cache"))
     text = call("data", "list").stdout
-    assert "to be fetched" in text
-    assert "by hand" in text
-    assert "its place is" in " ".join(call("data", "show", "a5a").stdout.split())
+    assert "to download" in text
+    assert "copy by hand" in text
+    assert "expected at" in " ".join(call("data", "show", "a5a").stdout.split())
     assert "needs no files" in call("data", "fetch", "iris").stdout
     missing = call("data", "fetch", "cs725/binary", code=1)
     assert "Put each file at" in missing.stderr
     assert "have no public address" in call("fit", "cs725/iris", code=1).stderr
 
 
-def test_addresses_and_sums_are_shown_whole(folder):
+def test_addresses_and_sums_are_not_wrapped(folder):
     files = facts("data", "show", "mnist")["files"]
     lines = [line.strip() for line in call("data", "show", "mnist").stdout.splitlines()]
     for file in files:
@@ -357,7 +357,7 @@ def test_addresses_and_sums_are_shown_whole(folder):
         assert f"sha256     {file['sha256']}" in lines
 
 
-# A quick start
+# Start-up
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The command line on real data, each in one command."""
+"""The commands on real data."""
 
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -16,7 +16,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.data("libsvm/a5a", "libsvm/a5a.t")
-def test_the_search_of_the_course_gives_its_table(data_dir):
+def test_the_search_of_the_course_reproduces_its_table(data_dir):
     found = facts("search", "a5a", "--model", "svm", "--bias", "penalised",
                   "--C", "0.01,0.1,1,10,100", "--folds", "3")  # fmt: skip
     means = [f"{candidate['mean']:.5f}" for candidate in found["candidates"]]
@@ -33,7 +33,7 @@ def test_the_search_of_the_course_gives_its_table(data_dir):
 @pytest.mark.parametrize(
     ("name", "accuracy"), [("sms-spam", 0.9677), ("rt-polarity", 0.7899), ("adult", 0.8505)]
 )
-def test_one_command_fits_with_sensible_defaults(data_dir, elsewhere, name, accuracy):
+def test_fit_with_default_options_reaches_a_good_accuracy(data_dir, elsewhere, name, accuracy):
     found = facts("fit", name, "--out", "m.sx")
     assert found["verdict"]["converged"]
     assert found["metrics"]["test"]["accuracy"] == pytest.approx(accuracy, abs=5e-5)
@@ -41,14 +41,14 @@ def test_one_command_fits_with_sensible_defaults(data_dir, elsewhere, name, accu
 
 
 @pytest.mark.data("text/sms.tsv")
-def test_the_words_of_spam_are_shown(data_dir, elsewhere):
+def test_show_prints_the_typical_words_of_spam(data_dir, elsewhere):
     call("fit", "sms-spam", "--out", "m.sx", "--quiet")
     words = [entry["feature"] for entry in facts("show", "m.sx")["weights"][0]["towards"]]
     assert {"word:txt", "word:free", "word:claim"} <= set(words)
 
 
 @pytest.mark.data("text/sms.tsv")
-def test_the_file_of_messages_is_read_as_the_model_knows_it(data_dir, elsewhere):
+def test_the_file_of_the_messages_is_read_like_the_data_set(data_dir, elsewhere):
     call("fit", "sms-spam", "--out", "m.sx", "--quiet")
     by_path = facts("predict", "m.sx", data_dir / "text/sms.tsv")
     assert by_path["predictions"] == facts("predict", "m.sx", "sms-spam")["predictions"]
@@ -57,7 +57,7 @@ def test_the_file_of_messages_is_read_as_the_model_knows_it(data_dir, elsewhere)
 
 @pytest.mark.slow
 @pytest.mark.data("adult/adult-test.csv")
-def test_the_file_of_adult_is_predicted_as_the_data_set_is(data_dir, elsewhere):
+def test_the_file_of_adult_is_read_like_the_data_set(data_dir, elsewhere):
     call("fit", "adult", "--out", "m.sx", "--quiet")
     path = data_dir / "adult/adult-test.csv"
     found = facts("predict", "m.sx", path)
@@ -68,7 +68,7 @@ def test_the_file_of_adult_is_predicted_as_the_data_set_is(data_dir, elsewhere):
 
 @pytest.mark.slow
 @pytest.mark.data("mnist/train-images-idx3-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz")
-def test_digits_of_mnist_are_learnt(data_dir):
+def test_mnist_is_classified_well(data_dir):
     found = facts("fit", "mnist", "--split", "3/0/97", "--tol", "1e-3")
     assert found["source"]["parts"]["train"] == 2100
     assert "Divided the bytes by 255." in found["notes"]
@@ -80,7 +80,7 @@ def test_digits_of_mnist_are_learnt(data_dir):
 @pytest.mark.parametrize(
     ("words", "vectorizer"), [("tfidf", TfidfVectorizer), ("counts", CountVectorizer)]
 )
-def test_naive_bayes_beside_the_others_is_scikit_learns(data_dir, words, vectorizer):
+def test_compare_gives_the_metrics_of_scikit_learns_naive_bayes(data_dir, words, vectorizer):
     found = facts("compare", "sms-spam", "--words", words)
     models = {row["model"]: row for row in found["models"]}
     assert list(models) == ["logistic", "svm", "perceptron", "naive-bayes"]
@@ -92,5 +92,5 @@ def test_naive_bayes_beside_the_others_is_scikit_learns(data_dir, words, vectori
     for part, rows in parts.items():
         measured = models["naive-bayes"]["metrics"][part]
         assert measured["accuracy"] == model.score(messages[part], rows.y)
-        by_hand = log_loss(rows.y, model.predict_proba(messages[part]))
-        assert measured["log_loss"] == pytest.approx(by_hand, rel=1e-9)
+        expected = log_loss(rows.y, model.predict_proba(messages[part]))
+        assert measured["log_loss"] == pytest.approx(expected, rel=1e-9)

@@ -1,4 +1,4 @@
-"""What the command line refuses, and in which words: exit codes, sentences, warnings."""
+"""The errors and warnings of the command line, and its exit codes."""
 
 import os
 import resource
@@ -22,9 +22,9 @@ from separatrix.workflow.model_families import MODEL_FAMILIES
 from support.command import PEOPLE, call, facts
 
 
-def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
+def test_a_fit_that_did_not_converge_is_reported_and_saved(folder):
     found = call("fit", "iris", "--max-iter", "1", "--out", "m.sx", code=3)
-    assert "Not converged (newton, 1 iteration" in found.stdout
+    assert "Did not converge: newton, 1 iteration" in found.stdout
     assert "stopped at --max-iter 1 with a" in " ".join(found.stdout.split())
     assert "Raise --max-iter" in " ".join(found.stdout.split())
     assert "Warning" not in found.output
@@ -54,7 +54,7 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
         (["fit", "images", "--size", "0x6"], 2, "--size takes width and height"),
         (["fit", "iris", "--model", "svm", "--loss", "hinge", "--l1", "1"], 2, "No solver finds"),
         (["search", "iris", "--C", "-1,1"], 2, "must be a number > 0"),
-        (["evaluate", "m.sx", "iris", "--recall", "0"], 2, "--recall takes a share above 0"),
+        (["evaluate", "m.sx", "iris", "--recall", "0"], 2, "--recall must be a number > 0"),
         (["fit", "iris", "--out", "no/m.sx"], 2, "There is no folder 'no' to write m.sx to."),
         (["show", "people.csv"], 1, "people.csv is damaged or is not a Separatrix model file"),
         (["show", "m.sx"], 1, "m.sx"),
@@ -65,13 +65,13 @@ def test_a_fit_that_has_not_converged_is_told_and_saved(folder):
             2,
             "has no option --C. It has --max-iter, --bias.",
         ),
-        (["fit", "iris", "--split", "80/20"], 2, "--split takes three shares"),
-        (["search", "iris", "--C", "1,x"], 2, "--C takes numbers with commas"),
+        (["fit", "iris", "--split", "80/20"], 2, "--split takes three proportions"),
+        (["search", "iris", "--C", "1,x"], 2, "--C takes numbers separated by commas"),
         (["search", "iris", "--model", "perceptron"], 2, "has no penalty to search for"),
         (["fit", "iris", "--size", "9"], 2, "--size takes width and height"),
-        (["fit", "iris", "--ngrams", "2"], 2, "--ngrams is for text, and this data has none."),
-        (["fit", "people.csv", "--words", "counts"], 2, "--words is for text, and this data has"),
-        (["search", "people.csv", "--word-list", "a=b"], 2, "--word-list is for text, and this"),
+        (["fit", "iris", "--ngrams", "2"], 2, "--ngrams needs text, and this data has none."),
+        (["fit", "people.csv", "--words", "counts"], 2, "--words needs text"),
+        (["search", "people.csv", "--word-list", "a=b"], 2, "--word-list needs text"),
         (["fit", "mail.tsv", "--word-list", "good"], 2, "--word-list takes NAME=WORD"),
     ],
 )
@@ -83,7 +83,7 @@ def test_errors_are_one_sentence_on_standard_error(folder, words, code, sentence
     assert "Traceback" not in found.stderr
 
 
-def test_one_of_anything_is_not_several(folder):
+def test_counts_of_one_have_a_singular_noun(folder):
     rows = "".join(f"{k % 7},{'xy'[k % 2]}\n" for k in range(20))
     (folder / "one.csv").write_text(f"a,label\n\n{rows}")
     text = call("fit", "one.csv", "--out", "m.sx").stdout
@@ -92,7 +92,7 @@ def test_one_of_anything_is_not_several(folder):
     assert "LogisticRegression, 1 feature, 2 classes" in call("show", "m.sx").stdout
 
 
-def test_a_pipe_is_read_if_its_format_is_told(folder):
+def test_a_pipe_is_read_if_its_format_is_given(folder):
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     os.mkfifo("pipe")
     assert "which can be read only once" in call("predict", "m.sx", "pipe", code=2).stderr
@@ -102,12 +102,12 @@ def test_a_pipe_is_read_if_its_format_is_told(folder):
     assert answers == call("predict", "m.sx", "people.csv", "-q").stdout
 
 
-def test_an_svmlight_file_of_two_bytes_a_character_is_told(folder):
+def test_an_svmlight_file_in_utf_16_is_an_error(folder):
     (folder / "wide.svm").write_text("1 1:2\n0 1:3\n", encoding="utf-16")
     assert "wide.svm is UTF-16 text" in call("fit", "wide.svm", code=1).stderr
 
 
-def test_what_is_read_is_never_overwritten(folder):
+def test_input_files_are_never_overwritten(folder):
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     (folder / "films").mkdir()
     (folder / "films" / "good.txt").write_text("a great film\nwell made\nfine\n")
@@ -122,17 +122,17 @@ def test_what_is_read_is_never_overwritten(folder):
         ["evaluate", "m.sx", "people.csv", "--recall", "0.9", "--out", "m.sx"],
         ["fit", "films", "--out", "films/good.txt"],
     ):
-        assert "would overwrite what is read from" in call(*words, code=2).stderr
+        assert "would overwrite a file of the source" in call(*words, code=2).stderr
     assert (folder / "people.csv").read_text() == PEOPLE
     assert (folder / "m.sx").read_bytes() == model
 
 
-def test_what_is_marked_read_only_stays_even_for_a_user_who_may_write_anything(folder):
+def test_read_only_files_are_not_overwritten_even_by_root(folder):
     (folder / "kept.sx").write_text("mine")
     (folder / "kept.sx").chmod(0o444)
     (folder / "shut").mkdir(mode=0o555)
     for out in ("kept.sx", "shut/new.sx"):
-        assert "may not be written" in call("fit", "iris", "--out", out, code=2).stderr
+        assert "is not writable" in call("fit", "iris", "--out", out, code=2).stderr
     with pytest.raises(PermissionError, match="is read-only and was not written"):
         LogisticRegression().fit([[0.0], [1.0]], [0, 1]).save(folder / "kept.sx")
     assert (folder / "kept.sx").read_text() == "mine"
@@ -150,14 +150,14 @@ def test_files_of_a_data_set_are_never_overwritten(data_dir, tmp_path, monkeypat
         before = here.read_bytes()
         for verb in ("fit", "search"):
             found = call(verb, "a5a", "--out", here, code=2)
-            assert "would overwrite what is read from a5a" in found.stderr
+            assert "would overwrite a file of the source a5a" in found.stderr
         assert here.read_bytes() == before
 
 
 def test_a_model_that_cannot_be_saved_is_still_reported(folder):
-    assert "takes a file, and . is a folder" in call("fit", "iris", "--out", ".", code=2).stderr
+    assert "must be a file, and . is a folder" in call("fit", "iris", "--out", ".", code=2).stderr
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # a disk that is full
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # like a full disk
     try:
         found = call("fit", "iris", "--out", "m.sx", code=1)
         searched = facts("search", "iris", "--folds", "2", "--out", "m.sx", code=1)
@@ -181,12 +181,12 @@ def test_a_model_that_cannot_be_saved_is_still_reported(folder):
         ["fit", "iris", "--seed", str(1 << 32)],
     ],
 )
-def test_wrong_usage_has_its_code(folder, words):
+def test_wrong_usage_has_exit_code_2(folder, words):
     call(*words, code=2)
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_seen_enough_is_no_error(folder):
+def test_a_closed_pipe_is_not_an_error(folder):
     call("fit", "digits", "--out", "m.sx", "--quiet")
     for words in (["fit", "digits"], ["predict", "m.sx", "digits", "--proba", "-q"]):
         program = [sys.executable, "-m", "separatrix", *words]
@@ -196,12 +196,12 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
         assert child.returncode == 0
 
 
-def test_debug_shows_where_an_error_came_from(folder):
+def test_debug_raises_the_error(folder):
     found = CliRunner().invoke(app, ["fit", "nothing.csv", "--debug"])
     assert isinstance(found.exception, FileNotFoundError)
 
 
-def test_words_of_options_are_read():
+def test_values_of_options_are_parsed():
     assert ReadingOptions(label="-1").options() == {"label": -1}
     assert ReadingOptions(label="none", text=["a"]).options() == {"label": False, "text": ["a"]}
     assert ReadingOptions(label="income", header=False).options() == {
@@ -209,7 +209,7 @@ def test_words_of_options_are_read():
         "header": False,
     }
     assert PreparationOptions(split="8,1,1").shares() == (0.8, 0.1, 0.1)
-    with pytest.raises(UsageError, match="three shares"):
+    with pytest.raises(UsageError, match="three proportions"):
         PreparationOptions(split="a/b/c").shares()
 
 
@@ -228,20 +228,20 @@ PARAMETERS = [
     ("fit with {p}", Parameter("C", np.inf), "fit with --C inf"),
     ("or {p}.", Parameter("probability", False), "or no --probability."),
     ("a number > 0, {p} for no penalty", Value(np.inf), "a number > 0, inf for no penalty"),
-    # what is no option stays
+    # Parameters without an option are not changed.
     ("Give {p}.", Parameter("solver", "auto"), "Give solver='auto'."),
 ]
 
 
 @pytest.mark.parametrize(("template", "named", "wanted"), PARAMETERS)
-def test_parameters_are_told_as_options(template, named, wanted):
+def test_messages_name_options_instead_of_parameters(template, named, wanted):
     message = Message(template, p=named)
     assert wanted in name_options(message)
     assert wanted in name_options(Message("{place}: {what}", place="{p} --x", what=message))
     assert name_options(str(message)) == str(message)
 
 
-def test_every_option_that_has_a_parameter_of_another_name_is_an_option():
+def test_parameters_with_other_names_than_their_options_are_known():
     for name in MODEL_FAMILIES["svm"].takes.values():
         assert name_options(Message("{name}", name=Parameter(name))).startswith("--")
     standardise = Parameter("standardise", False)
@@ -251,7 +251,7 @@ def test_every_option_that_has_a_parameter_of_another_name_is_an_option():
 # Warnings
 
 
-def test_warnings_are_sentences_without_places_in_the_code(capsys):
+def test_warnings_are_sentences_without_file_names(capsys):
     for words, wanted in ((["-q"], ""), ([], "Warning: Half of it is odd.\n")):
         output = Output(quiet=bool(words))
         with warnings.catch_warnings():
@@ -264,12 +264,12 @@ def test_warnings_are_sentences_without_places_in_the_code(capsys):
         warnings.simplefilter("always")
         with _warnings_as_sentences(Output()):
             np.square(np.array([1e200]))
-    told = capsys.readouterr().err
-    assert "left the range of what can be computed (overflow encountered in square)" in told
-    assert ".py" not in told
+    printed = capsys.readouterr().err
+    assert "(overflow encountered in square)" in printed
+    assert ".py" not in printed
 
 
-def test_columns_of_very_large_numbers_are_standardised_as_others_are(folder):
+def test_columns_of_very_large_numbers_are_standardised(folder):
     rng = np.random.default_rng(0)
     a, b = rng.random((2, 60))
     for name, unit in (("plain", 1.0), ("large", 1e200)):
@@ -279,24 +279,24 @@ def test_columns_of_very_large_numbers_are_standardised_as_others_are(folder):
     assert large["certificate"]["primal"] == pytest.approx(plain["certificate"]["primal"])
 
 
-def test_rows_that_count_features_otherwise_than_the_model_are_refused(folder):
+def test_rows_whose_features_are_numbered_differently_are_refused(folder):
     (folder / "zero.svm").write_text(
         "".join(f"{k % 2 * 2 - 1} {k % 2}:1 2:{k}\n" for k in range(40))
     )
     call("fit", "zero.svm", "--out", "m.sx")
     assert call("predict", "m.sx", "zero.svm").stdout.splitlines()[:3] == ["prediction", "-1", "1"]
     refused = call("predict", "m.sx", "zero.svm", "--one-based", code=2).stderr
-    assert "count features from 0" in " ".join(refused.split())
+    assert "numbered from 0" in " ".join(refused.split())
     assert "Leave --one-based out" in " ".join(refused.split())
 
 
 @pytest.mark.parametrize("option", ["learning-rate", "epochs", "batch-size"])
-def test_a_wrong_value_of_a_study_is_told_by_its_option(folder, option):
+def test_a_wrong_value_of_a_study_names_its_option(folder, option):
     found = call("study", "iris", f"--{option}", "0", "--no-report", code=2)
     assert f"--{option} must be" in " ".join(found.stderr.split())
 
 
-def test_a_bundle_with_measures_of_its_own_is_shown(folder):
+def test_a_bundle_with_custom_metrics_is_shown(folder):
     model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
     save(Bundle(model, metrics={"test": {"accuracy": 0.75}}), "model.sx")
     assert "Verdict" in call("show", "model.sx").stdout

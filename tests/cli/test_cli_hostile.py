@@ -1,4 +1,4 @@
-"""Names and texts from files, printed by every command in a real terminal and in every encoding."""
+"""Hostile names and texts from files, printed by every command in terminals and encodings."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from support.terminal import MANY, PROGRAM, run, run_many, split_many
 
 pytestmark = pytest.mark.slow
 
-# It would set the title of the window, clear the screen, ring, move up, and write backwards.
+# Sets the window title, clears the screen, rings the bell, moves up, and reverses the text.
 OBEYED = "\x1b]0;PWNED\x07\x1b[2J\x07\x9b1A\x1bP\u202e\u2066\x7f\u200b[bold]x[/bold][link=http://a]"
 NAMES = [f"{OBEYED}{k}" for k in range(3)]
 CLASSES = [f"yes{OBEYED}", f"no{OBEYED}", f"\x1b[31mmay\rbe\n{OBEYED}"]
 FILE = "ro\x1b[31mws[bold].csv"
-# Codes that Rich itself writes: styles, the cursor, and lines to draw again.
+# Codes that Rich writes: styles, cursor movements, and lines that are drawn again.
 OWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[2K|\x1b\[1A|\r\n|\r|\n")
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]")
 COMMANDS = [
@@ -61,7 +61,7 @@ ERRORS = [
 
 
 def verbs():
-    """All commands of the program, in words."""
+    """Return the names of all commands."""
     single = {command.callback.__name__.rstrip("_") for command in app.registered_commands}
     groups = {
         f"{group.name} {(command.name or command.callback.__name__).rstrip('_')}"
@@ -73,7 +73,7 @@ def verbs():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a table and a model of it, all of whose names are hostile."""
+    """Return a folder with a table and its model, in which all names are hostile."""
     place = tmp_path_factory.mktemp("hostile")
     quoted = [f'"{name}"' for name in [*NAMES, "la\x1b[31mbel"]]
     rows = [
@@ -89,18 +89,18 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_every_command_is_among_those_tried():
+def test_every_command_is_tested():
     tried = {
         " ".join(words[:2]) if words[0] in ("studies", "data") else words[0] for words in COMMANDS
     }
     assert tried == verbs()
 
 
-def test_the_names_are_hostile_in_the_model(folder):
+def test_the_model_has_hostile_names(folder):
     assert any("\x1b]0;PWNED" in str(name) for name in open_model(str(folder / "m.sx")).classes_)
 
 
-def test_no_name_reaches_a_terminal_as_a_control_character(folder):
+def test_control_characters_in_names_do_not_reach_the_terminal(folder):
     for words, shown, code in run_many([*COMMANDS, *ERRORS], folder):
         assert code in ((0, 3) if words in COMMANDS else (1, 2)), (words, shown)
         left = OWN.sub("", shown)
@@ -112,21 +112,21 @@ def test_no_name_reaches_a_terminal_as_a_control_character(folder):
 
 @pytest.fixture(scope="module")
 def wide(folder):
-    """What commands show in a terminal that is wide enough for the names, by their first word."""
+    """Return the output of commands in a terminal wide enough for the names, by first word."""
     commands = [["explain", "m.sx", FILE], ["evaluate", "m.sx", FILE], PREDICT]
     return {words[0]: shown for words, shown, _ in run_many(commands, folder, columns=200)}
 
 
 @pytest.fixture(scope="module")
 def piped(folder):
-    """What commands write to a pipe, by their first word."""
+    """Return the output of commands to a pipe, by first word."""
     commands = [["show", "m.sx", "--json"], PREDICT]
     program = [sys.executable, "-c", MANY, json.dumps(commands)]
     found = subprocess.run(program, cwd=folder, capture_output=True, check=True)
     return {words[0]: text for words, text, _ in split_many(found.stdout.decode(), commands)}
 
 
-def test_names_are_told_in_full_and_markup_is_literal(wide):
+def test_names_are_printed_in_full_and_markup_is_literal(wide):
     plain = OWN.sub("", wide["explain"])
     assert r"ro\x1b[31mws[bold]" in plain
     assert r"\x1b]0;PWNED\x07" in plain
@@ -140,7 +140,7 @@ def test_a_newline_in_a_name_does_not_break_a_table(wide):
     assert all(re.search(r"\d", line) for line in lines)  # the numbers are in the same line
 
 
-def test_json_means_the_same_though_nothing_in_it_is_obeyed(piped):
+def test_json_escapes_control_characters_without_changing_names(piped):
     assert not UNSEEN.search(piped["show"].rstrip("\n"))
     assert sorted(json.loads(piped["show"])["classes"]) == sorted(CLASSES)
 
@@ -151,9 +151,9 @@ def test_predictions_in_a_pipe_are_exact_and_in_a_terminal_printable(wide, piped
     assert printable(CLASSES[0]) in wide["predict"]
 
 
-# ASCII has no character that the other encodings lack; for these a few commands will do.
+# ASCII lacks more characters than the other encodings, so a few commands suffice for the others.
 @pytest.mark.parametrize(("encoding", "few"), [("ascii", False), ("cp1252", True)])
-def test_no_command_ends_for_an_encoding_that_lacks_a_character(folder, encoding, few):
+def test_no_command_fails_in_an_encoding_that_lacks_characters(folder, encoding, few):
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONUTF8", "COLUMNS")}
     env |= {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     commands = [*COMMANDS, ["--help"], ["fit", "--help"], *ERRORS]
@@ -166,16 +166,16 @@ def test_no_command_ends_for_an_encoding_that_lacks_a_character(folder, encoding
     for words, shown, code in split_many(found.stdout.decode(encoding), commands):
         assert code in ((1, 2) if words in ERRORS else (0, 3)), (words, shown)
         if words[0] == "compare":
-            assert re.search(r"(?m)^\* ", shown)  # for the dot before the best model
+            assert re.search(r"(?m)^\* ", shown)  # replaces the dot before the best model
 
 
-def test_a_terminal_without_unicode_shows_the_live_line_too(folder):
+def test_a_terminal_without_unicode_shows_progress_too(folder):
     shown, code = run(["compare", FILE], folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert code == 0
     assert shown.isascii()
     assert "Traceback" not in shown
 
 
-def test_letters_that_an_encoding_has_are_left_as_they_are():
+def test_characters_that_an_encoding_has_are_not_replaced():
     assert readable("·café ●", "cp1252") == "·café *"
     assert readable("·café ●", "ascii") == r"-caf\xe9 *"

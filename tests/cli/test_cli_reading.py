@@ -1,4 +1,4 @@
-"""Options of the command line that say how a source is read and prepared."""
+"""The options for reading and preparing a source."""
 
 import pytest
 
@@ -15,8 +15,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("split", ["nan/1/1", "inf/1/1", "1/nan/1", "1/1", "0/1/1", "1/-1/1"])
-def test_shares_that_make_no_sense_are_refused(split):
-    with pytest.raises(UsageError, match="three shares"):
+def test_invalid_splits_are_refused(split):
+    with pytest.raises(UsageError, match="three proportions"):
         PreparationOptions(split=split).shares()
 
 
@@ -26,14 +26,14 @@ def test_delimiters_have_names(folder):
         ReadingOptions(delimiter="||").options()
 
 
-def test_a_strange_delimiter_is_part_of_the_model(folder):
+def test_the_delimiter_is_saved_with_the_model(folder):
     rows = "".join(f"{k}|{k % 3}|{'uv'[k % 2]}\n" for k in range(30))
     (folder / "a.csv").write_text("n|m|label\n" + rows)
     call("fit", "a.csv", "--delimiter", "|", "--out", "m.sx", "--quiet")
     assert facts("predict", "m.sx", "a.csv")["metrics"]["rows"] == 30
 
 
-def test_a_dropped_column_is_no_feature_and_need_not_come_again(folder):
+def test_a_dropped_column_is_not_a_feature_and_can_be_missing_later(folder):
     rows = [f"{k},{k % 2},{'uv'[k % 2]}" for k in range(30)]
     (folder / "a.csv").write_text("id,x,label\n" + "\n".join(rows))
     found = facts("fit", "a.csv", "--drop", "id", "--out", "m.sx")

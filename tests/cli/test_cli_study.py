@@ -1,4 +1,4 @@
-"""The commands study and studies: what they print, keep and refuse."""
+"""The output, the stored data and the errors of the commands study and studies."""
 
 import csv
 import json
@@ -61,9 +61,9 @@ def test_the_homework_on_the_courses_binary_files_is_one_command(folder, data_di
 
 
 @pytest.mark.slow
-def test_a_study_prints_its_table_verdict_and_what_was_seen_in_80_columns(folder):
+def test_a_study_prints_table_verdict_and_observations_in_80_columns(folder):
     text = call("study", "iris").stdout
-    for words in ("● 0.1 ", "Best: learning rate", "Validation accuracy", "Oscillates because"):
+    for words in ("● 0.1 ", "Best: learning rate", "Validation accuracy", "Oscillates"):
         assert words in text
     assert "mean cross-entropy" in text
     for words in ("wine", *QUICK), ("wine",), ("wine", "--loss", "hinge,softmax", "--seeds", "2"):
@@ -72,7 +72,7 @@ def test_a_study_prints_its_table_verdict_and_what_was_seen_in_80_columns(folder
         assert max(map(len, call("studies", verb).stdout.splitlines())) <= 80
 
 
-def test_equal_studies_have_equal_tables_but_for_seconds(folder):
+def test_equal_studies_have_equal_tables_except_for_times(folder):
     for _ in range(2):
         call("study", "wine", *QUICK, "--quiet")
     a, b = (facts("studies", "table", name) for name in ("wine", "wine-2"))
@@ -81,7 +81,7 @@ def test_equal_studies_have_equal_tables_but_for_seconds(folder):
 
 
 @pytest.mark.slow
-def test_the_command_that_is_told_makes_the_study_again(folder):
+def test_the_printed_command_reproduces_the_study(folder):
     first = facts("study", "wine", *QUICK, "--seeds", "2", "--seed", "3", "--split", "60/40/0")
     program, verb, *words = first["command"].split()
     assert (program, verb) == ("separatrix", "study")
@@ -91,7 +91,7 @@ def test_the_command_that_is_told_makes_the_study_again(folder):
 
 
 @pytest.mark.slow
-def test_a_study_of_a_file_chooses_a_grid_from_the_data_and_says_so(folder):
+def test_a_study_of_a_file_prints_the_grid_chosen_from_the_data(folder):
     wine = load("wine")
     rows = ["a,b,kind", *(f"{r[0]},{r[1]},{k}" for r, k in zip(wine.table, wine.y))]
     (folder / "two.csv").write_text("\n".join(rows) + "\n")
@@ -102,16 +102,16 @@ def test_a_study_of_a_file_chooses_a_grid_from_the_data_and_says_so(folder):
     assert any("Penalties l2" in note for note in found["notes"])
 
 
-def test_seeds_start_at_random_and_say_so(folder):
+def test_several_seeds_start_from_random_weights_and_print_it(folder):
     found = facts("study", "wine", *QUICK, "--seeds", "3")
-    assert any("start at random weights" in note for note in found["notes"])
+    assert any("start from random weights" in note for note in found["notes"])
     assert found["rows"][0]["val_loss_deviation"] > 0
     found = facts("study", "wine", *QUICK, "--seeds", "3", "--batch-size", "16,all")
-    assert not any("start at random weights" in note for note in found["notes"])
+    assert not any("start from random weights" in note for note in found["notes"])
 
 
 @pytest.mark.slow
-def test_a_grid_may_be_draws_or_ranges(folder):
+def test_a_grid_can_be_random_draws_or_ranges(folder):
     found = facts("study", "wine", "--learning-rate", "1e-3..1", "--draws", "7", "--epochs", "5")
     assert len(found["rows"]) == 7
     found = facts("study", "wine", "--learning-rate", "1e-3..1/4", "--epochs", "5", "--l2", "0",
@@ -129,14 +129,14 @@ def test_a_grid_may_be_draws_or_ranges(folder):
         ({"l2": "1e-4..1", "draws": 3}, {"l2": Between(1e-4, 1.0)}),
     ],
 )
-def test_the_words_of_a_grid(options, grid):
+def test_grid_options_are_parsed(options, grid):
     assert GridOptions(**options).grid() == grid
 
 
 @pytest.mark.parametrize(
     "options", [{"learning_rate": "fast"}, {"epochs": "1.5"}, {"epochs": "1..9/3"}, {"l2": "1..2"}]
 )
-def test_words_that_are_no_grid_are_refused(options):
+def test_invalid_grid_options_are_refused(options):
     with pytest.raises(UsageError):
         GridOptions(**options).grid()
 
@@ -155,7 +155,7 @@ def test_words_that_are_no_grid_are_refused(options):
         (("--name", "ü" * 60), "has at most 100 bytes"),
     ],
 )
-def test_what_cannot_be_meant_is_a_sentence_and_exit_code_2(folder, words, said):
+def test_invalid_values_are_a_sentence_and_exit_code_2(folder, words, said):
     assert said in call("study", "wine", *words, code=2).stderr
     for store in folder.glob("*.db"):
         with Store(store) as opened:
@@ -166,7 +166,8 @@ def test_a_study_of_another_model_varies_its_penalty(folder):
     found = facts("study", "iris", "--model", "logistic", "--no-report")
     assert found["estimator"] == "LogisticRegression"
     assert found["grid"] == {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
-    assert "Features were standardised." in found["data"]["notes"]  # the homework's do without
+    # The features of the homework are not standardised.
+    assert any(note.startswith("Standardised the features") for note in found["data"]["notes"])
     words = ["--model", "svm", "--C", "0.1..10/3", "--l1", "0", "--loss", "hinge,squared_hinge"]
     found = facts("study", "wine", *words, "--no-report")
     assert [(row["C"], row["loss"]) for row in found["rows"]] == [
@@ -183,16 +184,16 @@ def test_a_study_of_another_model_varies_its_penalty(folder):
         (("--C", "1"), "The model 'gradient' has no --C. It has --loss, --rule"),
         (("--model", "logistic", "--momentum", "0"), "has no --momentum. It has --C, --l1."),
         (("--model", "svm", "--init", "random"), "The model 'svm' has no --init."),
-        (("--model", "tree"), "--model is one of gradient, auto, logistic"),
+        (("--model", "tree"), "--model must be one of gradient, auto, logistic"),
     ],
 )
-def test_what_a_model_does_not_have_is_refused(folder, words, said):
+def test_options_that_a_model_does_not_have_are_refused(folder, words, said):
     assert said in call("study", "wine", *words, code=2).stderr
     assert not list(folder.iterdir())
 
 
 @pytest.mark.slow
-def test_names_and_files_may_have_letters_of_any_alphabet(folder):
+def test_names_and_files_can_have_letters_of_any_alphabet(folder):
     words = [word for word in QUICK if word != "--no-report"]
     call("study", "wine", *words, "--name", "Übung 1")
     assert (folder / "reports" / "Übung 1.html").exists()
@@ -204,7 +205,7 @@ def test_names_and_files_may_have_letters_of_any_alphabet(folder):
     assert found["data"]["classes"] == ["ja", "nein"]
 
 
-def test_fewer_configurations_than_were_to_be_drawn_are_told(folder):
+def test_too_few_configurations_to_draw_from_are_noted(folder):
     found = facts("study", "wine", *QUICK, "--draws", "50", "--l2", "0")
     assert any("fewer than 50 different configurations: 4 were drawn" in n for n in found["notes"])
 
@@ -223,7 +224,7 @@ def test_a_study_fits_into_the_width_of_the_terminal(folder, monkeypatch, column
 # the store
 
 
-def test_resume_begins_goes_on_and_leaves_alone(folder):
+def test_resume_starts_continues_and_keeps_studies(folder):
     first = facts("study", "wine", *QUICK, "--resume")
     assert first["name"] == "wine"
     again = facts("study", "wine", *QUICK, "--resume")
@@ -236,7 +237,7 @@ def test_resume_begins_goes_on_and_leaves_alone(folder):
 
 
 @pytest.mark.filterwarnings("default:No study to resume:UserWarning")
-def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
+def test_resume_after_a_change_of_the_file_starts_a_new_study_with_a_warning(folder):
     def write(first):
         rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(1, 40))
         (folder / "a.csv").write_text(f"x,z,y\n{first},0,1\n{rows}")
@@ -252,7 +253,7 @@ def test_resume_after_a_change_of_the_file_begins_anew_and_says_why(folder):
     assert [row["name"] for row in facts("studies", "list")] == ["a", "a-2"]
 
 
-# Stores a checkpoint after every epoch, however fast the machine is, and dies of the seventh.
+# Stores a checkpoint after every epoch, and is killed after the seventh.
 KILLED = """
 import functools, os, signal, sys
 from separatrix import Study
@@ -273,7 +274,7 @@ main()
 
 
 @pytest.mark.slow
-def test_a_killed_command_goes_on_by_resume(folder):
+def test_a_killed_command_is_continued_by_resume(folder):
     words = ["study", "wine", *QUICK, "--l2", "0", "--batch-size", "16"]
     child = subprocess.run([sys.executable, "-c", KILLED, *words])
     assert child.returncode == -signal.SIGKILL
@@ -286,7 +287,7 @@ def test_a_killed_command_goes_on_by_resume(folder):
     assert without_seconds(resumed["rows"]) == without_seconds(undisturbed["rows"])
 
 
-def test_the_store_is_where_it_is_said_to_be(folder, monkeypatch):
+def test_the_store_is_set_by_the_option_and_the_environment(folder, monkeypatch):
     call("study", "wine", *QUICK, "--store", "a.db")
     monkeypatch.setenv("SEPARATRIX_STORE", "b.db")
     call("study", "wine", *QUICK)
@@ -294,7 +295,7 @@ def test_the_store_is_where_it_is_said_to_be(folder, monkeypatch):
     assert len(facts("studies", "list", "--store", "a.db")) == 1
 
 
-def test_without_a_name_the_latest_study_is_meant(folder):
+def test_the_default_study_is_the_latest_one(folder):
     call("study", "wine", *QUICK, "--name", "first")
     call("study", "iris", *QUICK, "--name", "second")
     assert facts("studies", "show")["name"] == "second"
@@ -318,23 +319,23 @@ def test_exports(folder):
     assert "| **0.1** |" in markdown
     latex = call("studies", "export", "--format", "latex").stdout
     assert latex.count(r"\\") == 5
-    assert r"train \%" in latex
+    assert r"train acc. \%" in latex
     call("studies", "export", "--out", "a.xyz", code=2)
     assert json.loads(call("studies", "export", "--json").stdout) == found
     refused = call("studies", "export", "--json", "--format", "csv", code=2)
-    assert "--json prints JSON, and --format csv something else" in refused.stderr
+    assert "--json cannot be combined with --format csv" in refused.stderr
     assert facts("studies", "export", "--format", "csv", "--out", "b.csv") == {"out": "b.csv"}
 
 
 @pytest.mark.parametrize("verb", ["list", "show", "table", "export", "delete"])
-def test_no_store_is_a_sentence_and_no_file(folder, verb):
+def test_a_missing_store_is_an_error_and_is_not_created(folder, verb):
     more = ("--format", "csv") if verb == "export" else ()
     found = call("studies", verb, *more, code=1)
     assert "There is no store" in found.stderr
     assert not list(folder.iterdir())
 
 
-def test_a_damaged_store_is_a_sentence(folder):
+def test_a_damaged_store_is_an_error(folder):
     (folder / "separatrix.db").write_bytes(b"nonsense" * 1000)
     for words in ("studies", "list"), ("study", "iris"):
         assert "is damaged, or is no store" in call(*words, code=1).stderr
@@ -350,16 +351,15 @@ def test_a_study_whose_runs_all_diverged_has_exit_code_3(folder):
 
 
 @pytest.mark.slow
-def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
+def test_a_study_shows_its_progress_and_keeps_it_after_ctrl_c(folder):
     words = ["study", "digits", "--learning-rate", "0.01,0.02", "--epochs", "1000000", "--momentum",
              "0", "--l2", "0"]  # fmt: skip
     shown, code = run(words, folder, interrupt_at="best ")
     plain = CONTROL.sub("", shown)
     assert code == 130
     assert re.search(r"left · 0 of 2 runs, best \d+\.\d %: rate 0\.0[12]\b", plain)
-    assert "Interrupted: what is done is kept. Go on with: separatrix study digits" in " ".join(
-        plain.split()
-    )
+    message = "Interrupted: the progress is kept. Resume with: separatrix study digits"
+    assert message in " ".join(plain.split())
     assert "Traceback" not in shown
     connection = sqlite3.connect(folder / "separatrix.db")
     assert connection.execute("SELECT epoch > 0 FROM checkpoints").fetchall() == [(1,)]
@@ -367,8 +367,7 @@ def test_a_study_shows_a_live_line_and_ctrl_c_keeps_what_is_done(folder):
     connection.close()
 
 
-def test_help_of_a_study_is_quick_to_import():
-    """What the help needs does not import scikit-learn."""
+def test_the_help_of_a_study_does_not_import_scikit_learn():
     code = "import sys, separatrix.cli.app; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
@@ -376,18 +375,17 @@ def test_help_of_a_study_is_quick_to_import():
 @pytest.mark.slow
 def test_a_study_ends_with_the_path_of_its_report(folder):
     words = [word for word in QUICK if word != "--no-report"]
-    assert call("study", "wine", *words).stdout.splitlines()[-1] == "Report: reports/wine.html"
+    assert call("study", "wine", *words).stdout.splitlines()[-1] == "Wrote reports/wine.html."
     assert "Best: learning rate" in (folder / "reports" / "wine.html").read_text(encoding="utf-8")
     assert (
         facts("study", "wine", *words, "--name", "again", "--report", "a.html")["report"]
         == "a.html"
     )
-    told = facts("studies", "report", "wine", "--out", "b.html")
-    assert told == {"report": "b.html"}
+    assert facts("studies", "report", "wine", "--out", "b.html") == {"report": "b.html"}
     assert (folder / "b.html").read_text() == (folder / "reports" / "wine.html").read_text()
 
 
-def test_a_report_that_cannot_be_written_costs_nothing_else(folder):
+def test_a_study_is_kept_if_its_report_cannot_be_written(folder):
     (folder / "reports").write_text("a file, not a folder")
     failed = call("study", "wine", *[word for word in QUICK if word != "--no-report"], code=1)
     assert "Best: learning rate" in failed.stdout
@@ -412,32 +410,44 @@ def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
     assert "<td>None</td>" not in page
 
 
-def test_no_two_columns_of_a_table_have_the_same_head(folder):
+def test_columns_of_a_table_have_different_headers(folder):
     words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
     call("study", "wine", *words, "--epochs", "3", "--no-report")
-    head = call("studies", "table").stdout.split("\n")[0].split()
-    assert head == ["loss", "t.loss", "t.right", "v.loss", "v.right", "best", "b.loss", "b.right",
-                    "end"]  # fmt: skip
+    text = call("studies", "table").stdout
+    upper, lower = (line.split() for line in text.replace("acc %", "acc%").splitlines()[:2])
+    assert list(zip(["", *upper], lower, strict=True)) == [
+        ("", "loss"),
+        ("train", "loss"),
+        ("train", "acc%"),
+        ("valid.", "loss"),
+        ("valid.", "acc%"),
+        ("best", "epoch"),
+        ("best", "loss"),
+        ("best", "acc%"),
+        ("stop", "reason"),
+    ]
+    for explained in ("acc %: accuracy", "valid.: validation", "best: epoch of the lowest"):
+        assert explained in text
     table = call("studies", "export", "--format", "markdown").stdout.split("\n")[0]
     names = [name.strip() for name in table.strip("|").split("|")]
     assert len(set(names)) == len(names)
 
 
-def test_the_python_that_is_told_makes_the_same_study(folder):
+def test_the_printed_python_code_reproduces_the_study(folder):
     words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--batch-size", "8"]
     words += ["--epochs", "3", "--seed", "3", "--split", "60/20/20", "--no-report"]
     made = facts("study", "wine", *words)
-    assert_told_again(made)
+    assert_python_reproduces(made)
 
 
-def assert_told_again(made):
+def assert_python_reproduces(made):
     exec(made["python"].replace(f"Study({made['name']!r}, ", "Study('again', "), {})
     again = facts("studies", "show", "again")
     assert without_seconds(again["rows"]) == without_seconds(made["rows"])
     assert again["data"] == made["data"]
 
 
-def test_the_python_that_is_told_prepares_the_rows_in_the_same_way(folder):
+def test_the_printed_python_code_prepares_the_rows_in_the_same_way(folder):
     rows = "".join(
         f"{k % 7 or ''},{'good' if k % 2 else 'bad'} day {k % 5},{k % 2}\n" for k in range(60)
     )
@@ -445,22 +455,22 @@ def test_the_python_that_is_told_prepares_the_rows_in_the_same_way(folder):
     words = ["--learning-rate", "0.1", "--momentum", "0", "--l2", "0", "--epochs", "3"]
     words += ["--label", "y", "--text", "said", "--missing", "median", "--words", "counts"]
     words += ["--ngrams", "2", "--min-documents", "2", "--word-list", "nice=good,fine", "--as-is"]
-    assert_told_again(facts("study", "days.csv", *words, "--no-report"))
+    assert_python_reproduces(facts("study", "days.csv", *words, "--no-report"))
 
 
-def test_the_latest_study_is_deleted_only_by_those_who_mean_it(folder):
+def test_the_latest_study_is_deleted_only_after_confirmation(folder):
     call("study", "wine", *QUICK)
-    assert "or say --yes for the latest, 'wine'." in call("studies", "delete", code=2).stderr
+    assert "add --yes to delete the latest one, 'wine'" in call("studies", "delete", code=2).stderr
     call("studies", "delete", "--yes")
     assert facts("studies", "list") == []
 
 
 @pytest.mark.slow
-def test_columns_that_have_no_room_are_named_under_the_table(folder):
+def test_omitted_columns_are_named_under_the_table(folder):
     words = ["study", "iris", "--l2", "0,0.1", "--learning-rate", "0.1", "--epochs", "5"]
     words += ["--momentum", "0.5,0.25", "--batch-size", "all,50", "--schedule", "constant,inverse"]
     text = call(*words).stdout
-    assert "Not shown: b.right" in text
+    assert "Not shown: best acc %" in text
     assert "separatrix studies export iris --out table.csv" in " ".join(text.split())
     text = " ".join(call(*words, "--name", "two rates").stdout.split())
     assert "separatrix studies export 'two rates' --out table.csv" in text

@@ -1,4 +1,4 @@
-"""The command line in a real terminal: width, colours, the live line, Ctrl-C."""
+"""The command line in a real terminal: width, colours, progress, Ctrl-C."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def noise(tmp_path):
-    """A file whose classes no plane separates: a perceptron never ends."""
+    """Return a folder with a file whose classes are not separable: a perceptron never stops."""
     rng = np.random.default_rng(0)
     rows = [
         f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.random((2, 500)), rng.choice([*"xy"], 500))
@@ -25,7 +25,7 @@ def noise(tmp_path):
     return tmp_path
 
 
-def test_a_fit_has_a_live_line_colours_and_80_columns(tmp_path):
+def test_a_fit_shows_progress_and_colours_in_80_columns(tmp_path):
     shown, code = run(["fit", "digits", "--model", "softmax"], tmp_path)
     assert code == 0
     assert "Fitting" in shown
@@ -39,7 +39,7 @@ def test_a_fit_has_a_live_line_colours_and_80_columns(tmp_path):
     assert "true \\ predicted" in after
 
 
-def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
+def test_ctrl_c_stops_a_fit_and_keeps_the_model(noise):
     words = ["fit", "noise.csv", "--model", "perceptron", "--max-iter", "1000000000"]
     shown, code = run([*words, "--out", "m.sx"], noise, interrupt_at="iteration")
     assert code == 130
@@ -49,7 +49,7 @@ def test_ctrl_c_ends_a_fit_with_a_sentence_and_keeps_the_model(noise):
     assert load_model(noise / "m.sx").estimator.stop_reason_ == "interrupted"
 
 
-def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
+def test_ctrl_c_stops_a_search_and_prints_the_completed_folds(tmp_path):
     words = ["search", "digits", "--model", "svm", "--loss", "hinge", "--C", "0.001,1000"]
     shown, code = run([*words, "--out", "m.sx"], tmp_path, interrupt_at="5 of 11 fits")
     plain = CONTROL.sub("", shown)
@@ -58,12 +58,12 @@ def test_ctrl_c_ends_a_search_with_the_folds_that_were_done(tmp_path):
     assert "folds done" in plain
     assert re.search(r" 0\.001 +0\.\d{5} +\d\.\d{5} +5 of 5", plain)
     assert re.search(r" 1000 +\S+ +\S+ +[0-4] of 5", plain)
-    assert "of the 10 fits on folds were done." in " ".join(plain.split())
+    assert "of 10 fits of the cross-validation were completed." in " ".join(plain.split())
     assert "Traceback" not in shown
     assert not (tmp_path / "m.sx").exists()
 
 
-def test_ctrl_c_before_there_is_anything_to_keep_does_not_wait():
+def test_ctrl_c_before_the_first_iteration_stops_immediately():
     with (
         show_fit_progress(Output(quiet=True), "Fitting", 1e-6) as watch,
         pytest.raises(KeyboardInterrupt),
@@ -71,14 +71,14 @@ def test_ctrl_c_before_there_is_anything_to_keep_does_not_wait():
         watch.ask(signal.SIGINT, None)
 
 
-def test_ctrl_c_ends_a_comparison_with_the_table_so_far(noise):
+def test_ctrl_c_stops_a_comparison_and_prints_the_table_so_far(noise):
     words = ["compare", "noise.csv", "--max-iter", "1000000000"]
-    shown, code = run(words, noise, interrupt_at="% right")  # of its first iterations
+    shown, code = run(words, noise, interrupt_at="accuracy ")  # of the perceptron
     plain = CONTROL.sub("", shown)
     assert code == 130
-    assert "● logistic" in plain  # whatever the perceptron's accuracy was when it was interrupted
+    assert "● logistic" in plain  # an interrupted perceptron cannot be the best
     assert re.search(r"\n  perceptron .* interrupted", plain)
-    assert "Interrupted: the table has the models that were done." in plain
+    assert "Interrupted: the table shows the models that were trained before." in plain
 
 
 def test_ctrl_c_while_reading_writes_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""Names from data do not run as code in any page, chart or card: tested in a real browser."""
+"""Names from data do not run as code in any page, chart or card, tested in a real browser."""
 
 import re
 from dataclasses import replace
@@ -41,7 +41,7 @@ PAYLOADS = [
 ]
 POLICY = re.compile(r"<meta http-equiv[^>]*>")
 CHART = re.compile(r'(?s)<script type="application/json" id="specification">(.*?)</script>')
-# The title, how much is drawn or written, and elements that only a name can have brought.
+# The title, the number of drawn elements, and elements that only a hostile name can create.
 SEEN = """[page.title || '-', page.querySelectorAll('svg path, svg image, td').length,
   page.querySelectorAll('img, [onerror], [onload], a[href^=javascript]').length,
   page.querySelectorAll('script:not([type])').length,
@@ -51,7 +51,7 @@ SEEN = """[page.title || '-', page.querySelectorAll('svg path, svg image, td').l
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """A study in which all that has a name has a hostile one."""
+    """Return a study with hostile names everywhere."""
     store = tmp_path_factory.mktemp("studies") / "study.db"
     grid = {"learning_rate": [0.1, 0.5], "momentum": [0.0, 0.9], "batch_size": [None, 16]}
     X, y = load_iris(return_X_y=True)
@@ -71,7 +71,7 @@ def facts(tmp_path_factory):
 
 
 def all_charts(facts):
-    """Every chart of the package, with hostile names of all that has one."""
+    """Return all charts of the package, drawn with hostile names."""
     X, y = load_iris(return_X_y=True)
     X, labels = StandardScaler().fit_transform(X), np.array(PAYLOADS)[y]
     frame, last = pd.DataFrame(X, columns=PAYLOADS[:4]), PAYLOADS[2:4]
@@ -128,7 +128,7 @@ def all_charts(facts):
 
 
 class Attributes(HTMLParser):
-    """The names of all attributes of a page."""
+    """A parser that collects the names of all attributes."""
 
     def __init__(self):
         super().__init__()
@@ -142,7 +142,7 @@ NOT_DRAWINGS = {"config", "save", "set_theme", "show_as_svg", "to_svg"}
 
 
 def harmless(seen, scripts):
-    """Require of every page that it shows something and that nothing of a name has run."""
+    """Assert that every page shows something and that no name has run as code."""
     for name, answer in seen.items():
         title, drawn, brought, found, failed = answer.rsplit(" ", 4)
         assert title != "PWNED", name
@@ -151,7 +151,7 @@ def harmless(seen, scripts):
 
 
 def without_policy(page):
-    """Write a page beside another, that has all of it but its policy."""
+    """Write a copy of a page without its content security policy."""
     bare = page.with_name(f"{page.stem} bare.html")
     text = page.read_text(encoding="utf-8", errors="replace")
     bare.write_text(POLICY.sub("", text, count=1), encoding="utf-8", errors="replace")
@@ -160,9 +160,9 @@ def without_policy(page):
 
 @pytest.mark.slow
 def test_no_saved_chart_runs_a_name_with_or_without_its_policy(facts, tmp_path):
-    """All without their policy, which can only forbid. With it are those that it could hinder."""
+    """Test all charts without their policy, and those that it could break with it."""
     made = all_charts(facts)
-    assert set(made) == set(charts.__all__) - NOT_DRAWINGS  # a new chart belongs here
+    assert set(made) == set(charts.__all__) - NOT_DRAWINGS  # add new charts here
     pages = [charts.save(chart, tmp_path / f"{name}.html") for name, chart in made.items()]
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert len({POLICY.search(text)[0] for text in texts.values()}) == 1
@@ -198,7 +198,7 @@ def test_no_report_or_card_runs_a_name(facts, tmp_path):
 
 @pytest.mark.slow
 def test_this_browser_would_run_the_names_if_they_were_not_escaped(facts, tmp_path, monkeypatch):
-    """Without both barriers the title changes: what the tests above look for can happen."""
+    """Without escaping and policy the title changes, so the tests above can fail."""
     monkeypatch.setattr(chart_pages, "_ESCAPES", {})
     made = charts.scatter_matrix(np.eye(3)[:, :2], [0, 1, 1], PAYLOADS[:2])
     page = charts.save(made, tmp_path / "page.html")
@@ -207,7 +207,7 @@ def test_this_browser_would_run_the_names_if_they_were_not_escaped(facts, tmp_pa
     assert seen["page bare.html"] == "PWNED"
 
 
-def test_a_saved_page_holds_no_address_of_code_and_may_load_nothing(tmp_path):
+def test_a_saved_page_has_no_addresses_and_cannot_load_anything(tmp_path):
     page = charts.save(charts.losses(), tmp_path / "page.html").read_text(encoding="utf-8")
     policy = POLICY.search(page)[0]
     assert "default-src &#x27;none&#x27;; script-src &#x27;sha256-" in policy

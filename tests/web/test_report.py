@@ -1,4 +1,4 @@
-"""The page of a study: whole, self-contained, and true to the study's facts."""
+"""The report of a study is complete, self-contained and consistent with the study's facts."""
 
 import html
 import re
@@ -14,7 +14,7 @@ from separatrix.web import report_page, write_report
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """A study with a best, a worse and a diverged configuration."""
+    """Return a study with a best, a worse and a diverged configuration."""
     study = Study(
         "rates",
         GradientDescentClassifier(epochs=30),
@@ -30,13 +30,13 @@ def page(facts):
 
 
 def words_of(page):
-    """The text of a page as a reader sees it."""
+    """Return the visible text of a page."""
     body = re.sub(r"(?s)<(style|script|svg)\b.*?</\1>", "", page)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
 @pytest.mark.slow
-def test_the_page_has_the_verdict_the_table_and_how_to_do_it_again(facts, page):
+def test_the_report_has_verdict_table_and_code(facts, page):
     text = words_of(page)
     for sentence in facts.verdict.sentences:
         assert sentence in text
@@ -47,14 +47,14 @@ def test_the_page_has_the_verdict_the_table_and_how_to_do_it_again(facts, page):
     assert "study.run('iris')" in text
 
 
-def test_the_best_row_comes_first_and_diverged_ones_stay_with_their_reason(facts, page):
+def test_the_best_row_is_first_and_diverged_rows_have_their_stop_reason(facts, page):
     kinds = re.findall(r'<tr class="(\w*)">', page)
     assert kinds[0] == "best"
     assert kinds.count("diverged") == sum(row.diverged > 0 for row in facts.rows) > 0
     assert next(row.stopped for row in facts.rows if row.diverged) in page
 
 
-def test_every_chart_is_there_in_both_themes_with_its_summary(page):
+def test_every_chart_is_present_in_both_themes_with_a_caption(page):
     assert page.count("<figure>") == 3  # loss, accuracy, rate by momentum
     assert page.count("<svg") == 6
     captions = re.findall(r"<figcaption>(.+?)</figcaption>", page)
@@ -63,14 +63,14 @@ def test_every_chart_is_there_in_both_themes_with_its_summary(page):
     assert len(names) == len(set(names))
 
 
-def test_a_browser_fetches_nothing(page):
+def test_the_report_loads_nothing(page):
     bare = re.sub(r'xmlns(:\w+)?="[^"]+"', "", page)
     assert not re.search(r"https?:|src=|@import|<link", bare)
     for target in re.findall(r'href="([^"]+)"', bare):
         assert target.startswith(("data:text/csv", "#")), target
 
 
-def test_words_from_files_are_words_and_not_markup(facts):
+def test_text_from_files_is_escaped(facts):
     bad = "<script>alert(1)</script>"
     data = replace(facts.data, name=bad, notes=[bad])
     command = f"separatrix study '{bad}'"
@@ -79,7 +79,7 @@ def test_words_from_files_are_words_and_not_markup(facts):
     assert html.escape(bad, quote=False) in found
 
 
-def test_a_study_without_validation_rows_or_histories_has_a_page(facts):
+def test_a_study_without_validation_rows_or_histories_has_a_report(facts):
     data = replace(facts.data, rows={"train": 100})
     found = report_page(replace(facts, data=data, histories={}))
     assert "<figure>" not in found
@@ -87,7 +87,7 @@ def test_a_study_without_validation_rows_or_histories_has_a_page(facts):
 
 
 @pytest.mark.slow
-def test_a_report_replaces_the_older_one_and_makes_its_folder(facts, tmp_path):
+def test_a_report_replaces_an_older_one_and_creates_its_folder(facts, tmp_path):
     place = tmp_path / "reports" / "rates.html"
     assert write_report(facts, place) == place
     first = place.read_bytes()
@@ -102,10 +102,10 @@ def test_in_a_browser_nothing_is_wider_than_the_window(page, tmp_path, width):
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium to open the page in")
-    # A window cannot be as narrow as a telephone: a frame can.
+    # A window cannot be as narrow as a phone, but a frame can.
     d = "document.documentElement"
     ask = f"document.body.dataset.over = {d}.scrollWidth - {d}.clientWidth"
-    asking = page.replace("</script>", f"{ask}</script>")  # which the policy would refuse
+    asking = page.replace("</script>", f"{ask}</script>")  # the policy would block this
     asking = re.sub(r"<meta http-equiv[^>]*>", "", asking)
     (tmp_path / "page.html").write_text(asking, encoding="utf-8")
     frame = tmp_path / "frame.html"

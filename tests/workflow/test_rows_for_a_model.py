@@ -1,4 +1,4 @@
-"""New rows are read as those that the model was trained on, whatever is known of their labels."""
+"""New rows are read in the same way as the training rows, with and without labels."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def write_table(path, *, header="age,job,income\n", labels=("low", "high"), n=40, end=""):
-    """Twenty rows of each class, told apart by their age."""
+    """Write twenty rows per class, which differ in their age."""
     ages = [20 + k if k % 2 == 0 else 60 + k for k in range(n)]
     jobs = ["clerk", "smith", "baker"]
     rows = [f"{age},{jobs[k % 3]},{labels[k % 2]}{end}\n" for k, age in enumerate(ages)]
@@ -40,7 +40,7 @@ def write_rows(path, rows, base=0):
 
 
 @pytest.mark.parametrize("base", [0, 1])
-def test_the_first_index_of_an_svmlight_file_is_part_of_the_model(folder, base):
+def test_the_first_index_of_an_svmlight_file_is_saved_with_the_model(folder, base):
     rng = np.random.default_rng(0)
     rows = [(k % 2, [1 + k % 3, *(rng.normal(size=3) + 3 * (k % 2)).round(3)]) for k in range(40)]
     write_rows(folder / "all.svm", rows, base)
@@ -53,7 +53,7 @@ def test_the_first_index_of_an_svmlight_file_is_part_of_the_model(folder, base):
     assert np.array_equal(load_for_model(model, "new.svm").table.toarray(), X)
 
 
-def test_the_first_index_can_be_said(folder):
+def test_the_first_index_can_be_given_as_an_option(folder):
     write_rows(folder / "one.svm", [(k % 2, [k, 1]) for k in range(20)], base=1)
     assert load("one.svm").table.shape == (20, 2)
     assert facts("fit", "one.svm", "--zero-based")["source"]["columns"] == 3
@@ -68,7 +68,7 @@ def test_labels_of_an_svmlight_file_can_be_left_out_or_unknown(folder):
     assert found["predictions"] == [1, -1]
     assert "metrics" not in found
     assert found["notes"][-1] == (
-        "There are no labels to compare with: 0.0 is none of the classes of the model."
+        "There are no labels to compare with: 0.0 is not a class of the model."
     )
     assert facts("predict", "m.sx", "new.svm", "--label", "none")["predictions"] == [1, -1]
     assert "the first field of a line" in call("fit", "a.svm", "--label", "3", code=1).stderr
@@ -94,7 +94,7 @@ def test_images_are_resized_for_a_model_of_resized_images(folder):
     assert "was trained on images of 8 x 6 pixels" in " ".join(refused.split())
 
 
-def test_images_of_another_size_are_not_taken_for_those_of_the_model(folder):
+def test_images_of_another_size_are_refused(folder):
     write_images(folder / "level", [(8, 6)] * 6)
     write_images(folder / "turned", [(12, 4)] * 6)  # as many pixels
     call("fit", "level", "--out", "m.sx", "--quiet")
@@ -106,14 +106,14 @@ def test_images_of_another_size_are_not_taken_for_those_of_the_model(folder):
 
 
 @pytest.mark.parametrize(("mode", "other"), [("L", "RGB"), ("RGB", "L")])
-def test_colour_is_that_of_the_model(folder, mode, other):
+def test_new_images_are_converted_to_the_colours_of_the_model(folder, mode, other):
     write_images(folder / "old", [(4, 3)] * 6, mode)
     write_images(folder / "new", [(4, 3)] * 6, other)
     call("fit", "old", "--out", "m.sx", "--quiet")
     assert facts("predict", "m.sx", "new")["metrics"]["accuracy"] == 1
 
 
-def test_colour_can_be_taken_off_or_given(folder):
+def test_images_can_be_read_in_colour_or_in_grey(folder):
     write_images(folder / "grey", [(4, 3)] * 6)
     write_images(folder / "colour", [(4, 3)] * 6, "RGB")
     assert facts("fit", "grey", "--colour")["source"]["columns"] == 36
@@ -132,10 +132,10 @@ def test_idx_images_of_another_shape_are_refused(folder):
     write("new", 4, 12)
     call("fit", "old-images-idx3-ubyte", "--out", "m.sx", "--quiet")
     refused = call("predict", "m.sx", "new-images-idx3-ubyte", code=1).stderr
-    assert "must be those of training" in refused
+    assert "must be the same as in training" in refused
 
 
-# Labels that are blank, foreign or somewhere else
+# Labels that are missing, unknown or in another column
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_idx_images_of_another_shape_are_refused(folder):
         (("", ""), "missing"),
         (("?", "?"), "missing"),
         (("low", ""), "missing"),
-        (("0", "1"), "0 is none"),
+        (("0", "1"), "0 is not a class"),
     ],
 )
-def test_predict_needs_no_labels(folder, labels, word):
+def test_predict_works_without_labels(folder, labels, word):
     truth = write_table(folder / "people.csv")
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     write_table(folder / "new.csv", labels=labels)
@@ -157,10 +157,10 @@ def test_predict_needs_no_labels(folder, labels, word):
     note = next(n for n in found["notes"] if n.startswith("There are no labels to compare with"))
     assert word in note
     refused = call("evaluate", "m.sx", "new.csv", code=1).stderr
-    assert ("row" in refused and "is missing" in refused) or "is none of" in refused
+    assert ("row" in refused and "is missing" in refused) or "is not one of" in refused
 
 
-def test_a_file_without_header_lies_as_the_training_data_did(folder):
+def test_a_file_without_header_has_the_columns_of_the_training_data(folder):
     truth = write_table(folder / "people.csv")
     call("fit", "people.csv", "--out", "m.sx", "--quiet")
     write_table(folder / "bare.csv", header="")
@@ -183,7 +183,7 @@ def test_a_label_in_the_middle_is_found_in_files_without_header(folder):
     assert found["metrics"]["accuracy"] == 1
 
 
-def test_a_column_beside_the_documents_is_not_taken_for_them_or_for_the_label(folder):
+def test_an_extra_column_is_neither_the_text_nor_the_label(folder):
     for name, text in [("bad", "a worst film"), ("good", "a great film")]:
         (folder / "films" / name).mkdir(parents=True)
         for k in range(12):
@@ -205,7 +205,7 @@ def test_a_column_whose_name_begins_with_column_is_not_the_label(folder):
     assert "Ignored column unknown to the model: column width." in found["notes"]
 
 
-def test_every_line_of_a_file_of_documents_has_its_answer(folder):
+def test_every_line_of_a_text_file_has_a_prediction(folder):
     for name, text in [("bad", "a worst film"), ("good", "a great film")]:
         (folder / f"films.{name}").write_text("".join(f"{text} {k}\n" for k in range(12)))
     (folder / "films").mkdir()
@@ -219,7 +219,7 @@ def test_every_line_of_a_file_of_documents_has_its_answer(folder):
     assert "new.txt: read 2 blank lines as empty documents." in found["notes"]
 
 
-# What a model file may say of reading
+# Reading options in a model file
 
 
 @pytest.mark.parametrize(
@@ -235,16 +235,16 @@ def test_every_line_of_a_file_of_documents_has_its_answer(folder):
         {"delimiter": "long"},
     ],
 )
-def test_options_of_a_model_file_that_make_no_sense_are_not_passed_on(reading):
+def test_invalid_reading_options_of_a_model_file_are_dropped(reading):
     bundle = fit_source(load("iris")).bundle
     bundle.metrics["training"]["reading"] = reading
     assert reading_of(bundle) == {}
 
 
-# Which class is meant
+# The positive class
 
 
-def test_precision_and_recall_are_those_of_the_class_that_is_meant(folder):
+def test_precision_and_recall_are_measured_for_the_positive_class(folder):
     call("fit", "breast-cancer", "--C", "0.001", "--out", "m.sx", "--quiet")
     words = ["evaluate", "m.sx", "breast-cancer", "--all"]
     found = facts(*words, "--positive", "benign", "--precision", "0.99")
@@ -264,6 +264,6 @@ def test_precision_and_recall_are_those_of_the_class_that_is_meant(folder):
         point = facts_of["operating_points"][0]
         chosen = scores > sign * point["threshold"]
         assert point["recall"] == (chosen & positive).sum() / positive.sum()
-    assert "'benign' if score <" in call(*words, "--positive", "benign").stdout
+    assert "benign if score <" in call(*words, "--positive", "benign").stdout
     refused = call(*words, "--positive", "neither", code=2).stderr
     assert "--positive must be one of the classes, benign, malignant" in refused

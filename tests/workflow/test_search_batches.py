@@ -1,4 +1,4 @@
-"""Folds and candidates of a search that share their passes over the data."""
+"""Folds and candidates of a search share passes over the data."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ CS = [0.1, 1.0, 10.0]
 
 
 def batches_of(source, **options):
-    """The facts of a search, and the numbers of the fits of each batch."""
+    """Return the facts of a search, and the numbers of the fits of each batch."""
     batches = []
 
     def note(progress):
@@ -30,10 +30,10 @@ def batches_of(source, **options):
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer"])
 def test_all_folds_and_candidates_of_standardised_numbers_are_one_batch(name):
     _, batches = batches_of(load(name))
-    assert batches == [list(range(9)), [9]]  # the folds, and the chosen one on all rows
+    assert batches == [list(range(9)), [9]]  # all folds, then the best candidate on all rows
 
 
-def test_folds_that_learn_their_own_fills_are_batches_of_their_own():
+def test_folds_with_different_replacements_for_missing_values_are_separate_batches():
     wine = load("wine")
     X = np.asarray(wine.table).copy()
     X[::7, 0] = np.nan
@@ -42,7 +42,7 @@ def test_folds_that_learn_their_own_fills_are_batches_of_their_own():
 
 
 @pytest.mark.parametrize("model", ["auto", "svm"])
-def test_scores_are_those_of_folds_that_are_standardised_one_by_one(model):
+def test_scores_equal_those_of_separately_standardised_folds(model):
     source = load("wine")
     found, _ = batches_of(source, model=model)
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
@@ -54,13 +54,13 @@ def test_scores_are_those_of_folds_that_are_standardised_one_by_one(model):
     assert means == pytest.approx(wanted.cv_results_["mean_test_score"].tolist(), abs=1e-12)
 
 
-def test_a_bias_that_is_not_free_is_searched_by_folds():
+def test_without_a_free_bias_every_fold_is_a_batch():
     facts, batches = batches_of(load("iris"), model="svm", options=ModelOptions(bias="none"))
     assert batches == [[0, 3, 6], [1, 4, 7], [2, 5, 8], [9]]
     assert all(candidate["folds_done"] == 3 for candidate in facts["candidates"])
 
 
-def test_log_loss_is_that_of_a_pipeline_of_scikit_learn():
+def test_log_loss_equals_that_of_a_scikit_learn_pipeline():
     source = load("wine")
     found, _ = batches_of(source, scoring="neg_log_loss")
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))

@@ -1,4 +1,4 @@
-"""From sources to judged models, below the command line."""
+"""The functions behind the commands: training, searching and comparing on sources."""
 
 import numpy as np
 import pytest
@@ -42,12 +42,12 @@ def test_every_option_of_a_family_is_a_parameter_of_its_estimator(name):
         build_estimator(family, ModelOptions(bias=bias))
 
 
-def test_options_that_a_family_has_not_are_refused_by_name():
+def test_options_that_a_family_does_not_have_are_refused():
     with pytest.raises(OptionError, match="'perceptron' has no option 'l1'"):
         build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(l1=1.0))
-    with pytest.raises(OptionError, match="bias of the model 'logistic' is one of free, none"):
+    with pytest.raises(OptionError, match="bias of the model 'logistic' must be one of"):
         build_estimator(MODEL_FAMILIES["logistic"], ModelOptions(bias="penalised"))
-    with pytest.raises(OptionError, match="loss is one of hinge, squared_hinge"):
+    with pytest.raises(OptionError, match="loss must be one of hinge, squared_hinge"):
         build_estimator(MODEL_FAMILIES["svm"], ModelOptions(loss="log"))
     with pytest.raises(OptionError, match="one of auto, logistic"):
         find_family("forest", 2)
@@ -61,7 +61,7 @@ def test_numbers_are_standardised_except_in_sparse_matrices_and_images():
     assert not choose_settings(X, standardise=False).standardise
 
 
-def test_only_training_rows_are_learnt_from():
+def test_the_preparation_depends_on_training_rows_only():
     source = load((X, Y))
     prepared = prepare_source(source)
     np.testing.assert_allclose(prepared.X["train"].mean(axis=0), 0.0, atol=1e-12)
@@ -71,7 +71,7 @@ def test_only_training_rows_are_learnt_from():
     np.testing.assert_array_equal(prepared.X["train"], changed.X["train"])
 
 
-def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
+def test_missing_values_are_noted_once_and_unseen_categories_per_part():
     table = Columns({"a": [1, None, 3, None, 5.0], "b": ["u", "v", "u", "w", "v"]})
     rows = {"train": np.arange(3), "validation": np.arange(0), "test": np.arange(3, 5)}
     source = Source("five", table, np.array(list("xyxyx")), splits=rows)
@@ -84,7 +84,7 @@ def test_gaps_are_told_once_and_unseen_categories_of_other_parts_too():
 
 @pytest.mark.parametrize("value", ["", "inf"])
 @pytest.mark.parametrize("learn", [fit_source, search_source])
-def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
+def test_an_invalid_value_is_reported_with_its_row_in_the_file(tmp_path, value, learn):
     path = tmp_path / "bad.csv"
     rows = [f"{k % 7},{value if k == 50 else k},{'uv'[k % 2]}\n" for k in range(60)]
     path.write_text("a,b,label\n" + "".join(rows))
@@ -96,7 +96,7 @@ def test_a_bad_value_is_told_by_the_row_of_the_file(tmp_path, value, learn):
 
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_a_bad_value_of_a_sparse_file_is_told_by_its_row(tmp_path, value):
+def test_an_invalid_value_of_a_sparse_file_is_reported_with_its_row(tmp_path, value):
     path = tmp_path / "bad.svm"
     path.write_text("".join(f"{k % 2} 1:{k} 2:{value if k == 50 else 1}\n" for k in range(60)))
     with pytest.raises(
@@ -105,7 +105,7 @@ def test_a_bad_value_of_a_sparse_file_is_told_by_its_row(tmp_path, value):
         fit_source(load(path))
 
 
-def test_infinity_in_new_rows_is_told_by_its_column():
+def test_infinity_in_new_rows_is_reported_with_its_column():
     bundle = fit_source(load("iris")).bundle
     X = np.ones((3, 4))
     X[2, 1] = np.inf
@@ -113,15 +113,15 @@ def test_infinity_in_new_rows_is_told_by_its_column():
         bundle.predict(X)
 
 
-def test_more_features_than_the_memory_holds_are_refused(tmp_path):
+def test_too_many_features_for_the_memory_are_refused(tmp_path):
     path = tmp_path / "wide.svm"
     path.write_text("".join(f"{k % 2} 1:{k} 2000000000:1\n" for k in range(40)))
     for learn in (fit_source, search_source):
-        with pytest.raises(ValueError, match=r"wide.svm has 2,000,000,000 features: a model of"):
+        with pytest.raises(ValueError, match=r"wide.svm has 2,000,000,000 features"):
             learn(load(path))
 
 
-def test_every_fold_is_prepared_by_its_own_training_rows():
+def test_every_fold_has_a_preparation_fitted_to_its_training_rows():
     source = load((X, Y))
     settings = choose_settings(X)
     rows = np.arange(0, 150, 2)
@@ -131,7 +131,7 @@ def test_every_fold_is_prepared_by_its_own_training_rows():
     assert abs(step.transform(np.arange(1, 150, 2)[:, None]).mean(axis=0)).max() > 1e-3
 
 
-def test_a_search_of_a_sparse_matrix_is_that_of_the_library():
+def test_a_search_on_a_sparse_matrix_equals_grid_search_cv():
     S = sp.csr_array(X)
     source = load((S, Y))
     found = search_source(source, Cs=[0.01, 1.0], folds=3, settings=choose_settings(S)).facts
@@ -142,16 +142,17 @@ def test_a_search_of_a_sparse_matrix_is_that_of_the_library():
     assert [candidate["mean"] for candidate in found["candidates"]] == means
 
 
-def test_a_best_value_at_the_end_of_the_grid_is_told():
+def test_a_best_value_at_the_edge_of_the_grid_gives_advice():
     facts = search_source(load("iris"), Cs=[1e-4, 1e-3], folds=3).facts
     assert facts["best"] == {"C": 1e-3}
-    assert facts["advice"] == "The best C is the largest tried: extend the grid upwards, to 0.01."
+    assert "is the largest in the grid" in facts["advice"]
+    assert "up to 0.01." in facts["advice"]
     with pytest.raises(OptionError, match="no penalty to search for"):
         search_source(load("iris"), "perceptron")
 
 
 @pytest.mark.parametrize("sparse", [True, False], ids=["one batch", "by fold"])
-def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
+def test_an_interrupted_search_reports_the_completed_folds(sparse):
     source = load((sp.csr_array(X) if sparse else X, Y))
     whole = search_source(source, Cs=[1e-4, 1e4], folds=3)
     assert whole.facts["interrupted"] is False
@@ -173,42 +174,42 @@ def test_an_interrupted_search_has_the_folds_that_were_done(sparse):
     assert found.facts["best"] in (full or [None])
 
 
-def test_scores_and_folds_that_cannot_be_are_refused_in_our_words():
+def test_impossible_scores_and_folds_are_refused():
     two = load((np.arange(40.0)[:, None], np.array(["ham", "spam"] * 20)))
     for scoring in SCORINGS:
         facts = search_source(two, Cs=[1.0], folds=2, scoring=scoring).facts
         assert np.isfinite(facts["candidates"][0]["mean"])
     with pytest.raises(OptionError, match="must be one of accuracy, balanced_accuracy, f1_macro"):
         search_source(two, scoring="r2")
-    with pytest.raises(OptionError, match="scoring='f1' is of two classes, and these data have 3"):
+    with pytest.raises(OptionError, match="scoring='f1' needs two classes, and this data has 3"):
         search_source(load("iris"), scoring="f1")
-    with pytest.raises(OptionError, match="the model 'svm' has none unless they are calibrated"):
+    with pytest.raises(OptionError, match="needs probabilities, and the model 'svm' has"):
         search_source(two, "svm", scoring="neg_log_loss")
     search_source(
         two, "svm", ModelOptions(probability=2), Cs=[1.0], folds=2, scoring="neg_log_loss"
     )
-    with pytest.raises(OptionError, match="folds=100 is more than the rows of any class"):
+    with pytest.raises(OptionError, match="folds=100 is more than the number of rows"):
         search_source(load("iris"), folds=100)
 
 
-def test_a_class_that_is_too_rare_for_the_folds_is_told_without_a_warning(recwarn):
+def test_a_class_too_rare_for_the_folds_is_noted_without_a_warning(recwarn):
     y = np.array(["often"] * 20 + ["seldom"] * 4)
     source = load((np.arange(24.0)[:, None], y), split=(1.0, 0.0, 0.0))
     notes = search_source(source, Cs=[1.0], folds=5).facts["notes"]
-    assert "The class seldom has 4 rows to learn from: not every one of 5 folds tests it." in notes
+    assert any("The class seldom has only 4" in note for note in notes)
     assert not list(recwarn)
 
 
-def test_l1_is_searched_along_with_c():
+def test_l1_is_searched_together_with_c():
     facts = search_source(load("iris"), Cs=[0.1, 1.0], l1s=[0.0, 1.0], folds=3).facts
     assert len(facts["candidates"]) == 4
     assert set(facts["best"]) == {"C", "l1"}
 
 
-def test_models_are_measured_on_rows_they_have_not_seen():
+def test_held_out_rows_do_not_depend_on_the_seed_of_the_source():
     wine = load("wine", seed=3)
     bundle = fit_source(wine).bundle
-    for part in ("validation", "test"):  # of a source that was drawn with another seed
+    for part in ("validation", "test"):  # the source is split with another seed
         rows = held_out_rows(bundle, load("wine"), part)
         np.testing.assert_array_equal(rows.table, wine.part(part).table)
     assert held_out_rows(bundle, load("iris")) is None
@@ -217,7 +218,7 @@ def test_models_are_measured_on_rows_they_have_not_seen():
     assert len(held_out_rows(chosen, wine)) == 17
 
 
-def test_families_that_are_the_same_for_two_classes_are_compared_once():
+def test_families_that_are_equal_for_two_classes_are_compared_once():
     assert families_for(2) == ["logistic", "svm", "perceptron"]
     found = list(
         compare_families(
@@ -227,7 +228,7 @@ def test_families_that_are_the_same_for_two_classes_are_compared_once():
     assert [row["model"] for row in found] == [*MODEL_FAMILIES, BASELINE]
 
 
-def test_the_baseline_suits_the_data():
+def test_the_kind_of_naive_bayes_depends_on_the_data():
     counts = load((sp.csr_array(np.round(X)), Y))
     assert naive_bayes(prepare_source(counts))["about"] == "scikit-learn's MultinomialNB"
     assert naive_bayes(prepare_source(load((X, Y))))["about"] == "scikit-learn's GaussianNB"
@@ -235,6 +236,6 @@ def test_the_baseline_suits_the_data():
     assert naive_bayes(prepare_source(mixed))["about"] == "scikit-learn's GaussianNB"
 
 
-def test_a_source_without_labels_cannot_be_learnt():
+def test_a_source_without_labels_is_refused():
     with pytest.raises(ValueError, match="array has no labels"):
         fit_source(load(X))
