@@ -15,7 +15,6 @@ from separatrix.explain.weights import Weights, weights_of
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
-from separatrix.text import counted
 
 CLOSE = 1e-9
 SMALLEST = 1e-290  # smaller products lose digits
@@ -119,7 +118,7 @@ class Likelihood:
             ),
         ]
         lines = table(("", "definition", "value", "also equals", "value"), rows, width)
-        symbols = f"n = {counted(n, 'row')}, p: probability of the true class of a row."
+        symbols = f"n = {n:,} is the number of rows, p the probability of the true class of a row."
         return "\n".join([*lines, "", *wrapped(f"{symbols} {self.verdict}", width)])
 
     @property

@@ -249,7 +249,7 @@ def large_rate(
     ]
     return Demonstration(
         "A learning rate above the limit overshoots further at every step",
-        ("rate", "rate / limit", "loss after 1", "final loss", "epochs", "the loss"),
+        ("rate", "rate / limit", "loss after 1", "final loss", "epochs", "outcome"),
         tuple(table_rows),
         (
             f"The limit of the learning rate is {number(limit)}, 2 divided by the largest "
