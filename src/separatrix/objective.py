@@ -297,7 +297,7 @@ class Objective:
                 f"Got {W.dtype} and {b.dtype} instead. Convert them with Model.astype."
             )
         if not (W.flags.c_contiguous and b.flags.c_contiguous):
-            raise ValueError("W and b of a model must be in C order. Use Model.copy, which makes them so.")
+            raise ValueError("W and b of a model must be in C order. Model.copy makes one.")
         n_classes = _n_classes(self.loss, model.n_outputs)
         if data.highest_label >= n_classes:
             raise ValueError(
@@ -372,7 +372,7 @@ class Objective:
 
 
 def _n_classes(loss: Loss, n_outputs: int) -> int:
-    """Return the number of classes for `n_outputs` outputs; a class with fixed score 0 counts too."""
+    """Return the number of classes of `n_outputs` outputs; a fixed score 0 is a class too."""
     try:
         lifted = n_outputs == 1 or loss.n_outputs(n_outputs + 1) == n_outputs
     except ValueError:  # a loss for two classes

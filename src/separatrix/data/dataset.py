@@ -133,7 +133,7 @@ class Dataset:
         return self._class_weights[key]
 
     def first_alike(self, n_models: int) -> Array:
-        """Return, for each of B models, the first one with the same rows, labels and weights (B,)."""
+        """Return, for each of B models (B,), the first one with the same rows and weights."""
         own = [block.own() for block in self.blocks()]
         if any("labels" in names for names in own):
             return np.arange(n_models)

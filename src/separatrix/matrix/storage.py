@@ -92,7 +92,7 @@ class StoredMatrix:
         return self.by_both() if self._copy_pays() else native
 
     def for_transpose(self, columns: int) -> _core.Matrix:
-        """Return the native matrix for one more product of X^T with `columns` columns, and of X with W.
+        """Return the native matrix for one more product of X^T with `columns` columns, and with W.
 
         A sparse X gives the same bits with or without its entries by features, but without them
         products with X^T that have many sums are slower. The second copy is made as soon as it
