@@ -26,7 +26,7 @@ from separatrix.losses import LOSSES, OneVsRest
 from separatrix.solvers import OPTIMISERS, SOLVERS
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.solver_choice import choose_solver
-from support.scikit_learn import elastic_net
+from support.scikit_learn import BEFORE_1_7, elastic_net
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 X, Y = load_breast_cancer(return_X_y=True)
@@ -142,6 +142,8 @@ def objective_of(model, X, y, C, l1_ratio):
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.2, 1: 3.0}, {1: 2.5}])
 @pytest.mark.parametrize("sample_weight", [None, WEIGHTS])
 def test_weights_equal_scikit_learn(class_weight, sample_weight):
+    if BEFORE_1_7 and class_weight == "balanced" and sample_weight is not None:
+        pytest.skip("scikit-learn before 1.7 balances classes by counting rows")
     mine = LogisticRegression(C=0.3, tol=1e-12, class_weight=class_weight)
     theirs = scikit(0.3, class_weight=class_weight).fit(X, Y, sample_weight)
     assert_equal(solved(mine, X, Y, sample_weight=sample_weight), theirs)

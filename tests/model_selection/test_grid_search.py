@@ -26,6 +26,7 @@ from separatrix import (
 )
 from separatrix.matrix import Matrix, rows_read
 from separatrix.model_selection.scaling_as_penalty import scales
+from support.scikit_learn import BEFORE_1_7
 from support.searches import SCORES, assert_same_search, ours, plain_logistic
 from support.small_problems import SPARSE, STRENGTHS, WEIGHTS, X2, X3, Y2, Y3
 
@@ -62,6 +63,8 @@ ALIKE = {
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_results_equal_scikit_learn(name, weighted):
+    if BEFORE_1_7 and name == "balanced" and weighted:
+        pytest.skip("scikit-learn before 1.7 balances classes by counting rows")
     own, plain, X, y = ALIKE[name]
     params = {"sample_weight": WEIGHTS} if weighted else {}
     grid = {"C": STRENGTHS}

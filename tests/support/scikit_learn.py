@@ -6,7 +6,9 @@ from typing import Any
 
 import sklearn
 
-BEFORE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
+_VERSION = tuple(map(int, sklearn.__version__.split(".")[:2]))
+BEFORE_1_7 = _VERSION < (1, 7)
+BEFORE_1_8 = _VERSION < (1, 8)
 
 
 def elastic_net(l1_ratio: float) -> dict[str, Any]:
