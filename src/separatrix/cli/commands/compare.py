@@ -112,7 +112,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
     sentences = [
-        "Accuracy on the three parts; log-loss on the test rows; relative duality gap.",
+        "Accuracy on all parts; log-loss on the test rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
     ]
     if facts["best"]:

@@ -125,8 +125,8 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     output.say(tables.named([("Model", about), ("Objective", objective)]))
     output.say(_table(facts))
     output.say(
-        f"Best: {_words(facts['best'])}, by cross-validation on {facts['folds']} folds. Metrics "
-        "after training on all training and validation rows:\n"
+        f"Best by {facts['folds']}-fold cross-validation: {_words(facts['best'])}.\n"
+        "Trained on all training and validation rows:\n"
     )
     report_metrics(output, facts["metrics"])
     if facts["batches"] is not None:
