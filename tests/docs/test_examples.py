@@ -1,4 +1,4 @@
-"""The study that a newcomer runs first does what the README shows."""
+"""The first study of the README prints what the README shows."""
 
 import re
 import subprocess
@@ -29,6 +29,6 @@ def test_the_first_study_prints_what_the_readme_shows_in_80_columns(tmp_path: Pa
     (shown,) = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
     lines = [line for line in shown.splitlines() if line.strip(" .")]
     assert len(lines) >= 5
-    told = "\n".join(line.rstrip() for line in printed)
-    assert not [line for line in lines if line.removesuffix(" ...") not in told]
-    assert (tmp_path / printed[-1].removeprefix("Report: ")).is_file()
+    output = "\n".join(line.rstrip() for line in printed)
+    assert not [line for line in lines if line.removesuffix(" ...") not in output]
+    assert (tmp_path / printed[-1].removeprefix("Wrote ").removesuffix(".")).is_file()
