@@ -47,10 +47,10 @@ def _all(
 ) -> None:
     """Train, certify, compare and explain linear classifiers.
 
-    [b]separatrix fit iris[/b]                       train a first model
-    [b]separatrix fit mail.csv --out mail.sx[/b]     train a model from a file and save it
-    [b]separatrix predict mail.sx new.csv[/b]        predict the classes of new rows
-    [b]separatrix study iris[/b]                     compare learning rates and momenta
+    [b]separatrix fit iris[/b]                    train a first model
+    [b]separatrix fit mail.csv --out mail.sx[/b]  train a model on a file and save it
+    [b]separatrix predict mail.sx new.csv[/b]     predict the classes of new rows
+    [b]separatrix study iris[/b]                  compare learning rates and momenta
     """
 
 

@@ -71,7 +71,7 @@ class ReadingOptions:
         bool | None,
         typer.Option(
             "--zero-based/--one-based",
-            help="Index of the first feature in an svmlight file: 0 or 1.",
+            help="Index of the first feature in an svmlight file, 0 or 1 (default: detected).",
             rich_help_panel=_DATA,
         ),
     ] = None
@@ -79,7 +79,7 @@ class ReadingOptions:
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first line of a table is a header.",
+            help="Whether the first line of a table is a header (default: detected).",
             rich_help_panel=_DATA,
         ),
     ] = None

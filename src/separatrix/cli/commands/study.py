@@ -106,7 +106,7 @@ def study(
     """Train a grid of configurations together, store them, and compare them.
 
     [b]separatrix study iris[/b]
-    [b]separatrix study mail.csv --learning-rate 0.1,1 --momentum 0,0.9 --epochs 100,500[/b]
+    [b]separatrix study mail.csv --learning-rate 0.1,1 --epochs 100,500[/b]
     [b]separatrix study wine --learning-rate 1e-3..1/7 --l2 0,0.01 --seeds 5[/b]
     [b]separatrix study wine --learning-rate 1e-3..1 --l2 1e-4..1 --draws 50[/b]
     [b]separatrix study wine --model svm --C 0.01..100/5 --loss hinge,squared_hinge[/b]
