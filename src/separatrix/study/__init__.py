@@ -1,4 +1,4 @@
-"""A grid of configurations over the same data, trained together, kept, compared and judged."""
+"""Studies: train a grid of configurations on the same data, store the runs and compare them."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from separatrix.study.store.reader import read_facts
     from separatrix.study.study import Study
 
-# Where each name is: what only reads a store does not import what trains.
+# The modules of the names. Imports are lazy, so that reading a store does not import solvers.
 _PLACES = {
     "separatrix.study.logs.csv_log": ("CsvLog",),
     "separatrix.study.results.facts": (

@@ -1,4 +1,4 @@
-"""The study: one object for a grid, its runs, its store and its verdict."""
+"""The class `Study`: a grid of configurations, its runs, its store and its verdict."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ from separatrix.training.history import History
 
 @dataclass(eq=False)
 class Study:
-    """A grid of configurations over the same data, trained together, kept, compared and judged.
+    """A grid of configurations that are trained on the same data, stored and compared.
 
     Parameters
     ----------
-    name : of the study in its store; None for the name of its data, which `run` chooses
-    estimator : of separatrix, with the parameters that all configurations share
-    grid : for each parameter that varies a list of values (or an array, or a range), or several
-        such grids. A single value is the same for all; a tuple is refused, since it may be meant
-        either way; `log_range` makes a list; `Between` is for draws
-    seeds : how many repeats of every configuration, or their random states
-    draws : so many configurations are drawn from the grid at random, instead of all
-    store : the file; None for SEPARATRIX_STORE, or separatrix.db here
-    memory : bytes that the models of one batch may take together
-    seed : of the draws, and the first of the repeats
-    command : the command line by which it can be made again
-    notes : what was chosen for the user, in sentences
+    name : the name of the study in the store. With None, `run` chooses the name of the data
+    estimator : an estimator of separatrix, with the parameters that all configurations share
+    grid : a mapping from parameters to lists of values (or arrays, or ranges), or a list of such
+        mappings. A single value applies to all configurations. A tuple is refused, because it could
+        be one value or several. `log_range` makes a list; `Between` is a range for random draws
+    seeds : the number of repeats of every configuration, or a list of their random seeds
+    draws : the number of configurations to draw from the grid at random. None trains all of them
+    store : the file of the store. None uses SEPARATRIX_STORE, or separatrix.db in this folder
+    memory : the memory for the models of one batch, in bytes
+    seed : the random seed for the draws, and the seed of the first repeat
+    command : the command that repeats the study
+    notes : sentences about values that were chosen automatically
 
-    What can share a pass over the data is trained together, and configurations that differ only in
-    their epochs are one run. Whenever it ends, all that is done is kept, and `run` with
-    `resume=True` goes on where it stood, to the same bits.
+    Configurations that can share a pass over the data are trained together. Configurations that
+    differ only in their number of epochs are trained once. If a study is interrupted, all finished
+    runs are kept, and `run` with `resume=True` continues it to bit-identical results.
 
     >>> from separatrix import GradientDescentClassifier, Study
     >>> study = Study(
@@ -89,7 +89,7 @@ class Study:
             require_name(self.name)
         if self.memory < 1:
             raise ParameterError(
-                f"memory is a number of bytes, at least 1. Got {self.memory} instead.",
+                f"memory must be a number of bytes >= 1. Got {self.memory} instead.",
                 parameter="memory",
             )
         self.plan = StudyPlan.from_grid(
@@ -115,25 +115,25 @@ class Study:
         every: float = CHECKPOINT_INTERVAL,
         **settings: Any,
     ) -> Study:
-        """Train all configurations, and store what they find.
+        """Train all configurations and store the results.
 
         Parameters
         ----------
-        X, y, X_val, y_val : the rows; or X alone, a source: its name, its path or a `Source`, whose
-            training and validation rows are taken
-        resume : go on with the study of this name; without it such a study is an error. A finished
-            one is left alone, and one that is not there is begun
-        on_progress : called with a `StudyProgress` a few times a second; it may raise to end the
-            study, which can be resumed
-        on_epoch : called after every epoch of a batch with a list of `Epoch`, one for every run of
-            the batch that is still trained; it may raise, too. After a crash, a resumed study tells
-            the epochs since its last checkpoint again
-        logs : `CsvLog`, `MlflowLog` or others that keep every epoch; one that fails is left behind
-            with a warning
-        progress : show a bar, in a terminal or a notebook
+        X, y, X_val, y_val : training and validation rows. Or X alone as a source: a name, a path or
+            a `Source`, whose training and validation rows are used
+        resume : continue the study of this name, or start it if it does not exist. A finished study
+            is left unchanged. Without `resume`, an existing study is an error
+        on_progress : called a few times a second with a `StudyProgress`. It may raise an exception
+            to stop the study, which can then be resumed
+        on_epoch : called after every epoch of a batch with a list of `Epoch`, one for every run
+            that is still in training. It may raise an exception, too. After a crash, a resumed
+            study repeats the calls for the epochs since the last checkpoint
+        logs : `CsvLog`, `MlflowLog` or other logs, which record every epoch. A log that fails is
+            dropped with a warning
+        progress : whether to show a progress bar in the terminal or notebook
         every : seconds between two checkpoints
-        **settings : of a source, how it becomes a matrix: `standardise`, `missing` and the others
-            of `separatrix.features.settings.Settings`; by default what suits it
+        **settings : how to convert a source to a matrix: `standardise`, `missing` and the other
+            settings of `separatrix.features.settings.Settings`. The defaults depend on the source
         """
         data = read_data(X, y, X_val, y_val, settings)
         identity = self.plan.identity(data)
@@ -162,40 +162,40 @@ class Study:
         return self
 
     def facts(self, *, histories: bool | Literal["best"] | Collection[int] = True) -> StudyFacts:
-        """All that is known of the study, from its store alone.
+        """Read everything that is stored about the study.
 
-        `histories` says whether to read those of all configurations, of the best one ("best"), or
-        of which numbers.
+        `histories` selects the histories to read: True for all configurations, False for none,
+        "best" for the best configuration, or the numbers of configurations.
         """
         if self.name is None:
-            raise StoreError("This study has no name yet: run it, or give it one.")
+            raise StoreError("This study has no name yet. Run it, or give it a name.")
         with Store(self.store) as store:
             return read_facts(store, self.name, histories=histories)
 
     def table(self) -> list[dict[str, Any]]:
-        """One row for every configuration, of plain values."""
+        """Return one row of plain values for every configuration."""
         return self.facts(histories=False).table()
 
     def histories(self) -> Mapping[int, tuple[History, ...]]:
-        """For every configuration, by its number, the history of every seed."""
+        """Return the histories of all seeds, by the number of the configuration."""
         return self.facts().histories
 
     def verdict(self) -> StudyVerdict:
-        """What was found."""
+        """Return the verdict: the best configuration, and what the comparison shows."""
         return self.facts(histories=False).verdict
 
     @property
     def data(self) -> DataFacts:
-        """What it was trained on."""
+        """The data of the study."""
         return self.facts(histories=False).data
 
     @property
     def objective_words(self) -> list[str]:
-        """The formulas that were minimised, each once."""
+        """The formulas of the objectives that were minimised, without repetition."""
         return self.facts(histories=False).objective_words
 
     def _repr_html_(self) -> str:
-        """The verdict, the best rows of the table and the curves of the best, for a notebook."""
+        """Return the card for a notebook: verdict, best configurations, curves of the best one."""
         try:
             return study_card(self.facts(histories="best"))
         except StoreError as error:
@@ -223,7 +223,7 @@ class Study:
         data: StudyData,
         planned: StudyTasks,
     ) -> StudyWriter:
-        """Put this study into the store, with the batches of its runs."""
+        """Add this study to the store, with the batches of its runs."""
         description = describe_study(
             self.plan,
             data,
@@ -241,19 +241,20 @@ class Study:
 def _is_finished(
     store: Store, stored: StoredRow, identity: Mapping[str, Any], resume: bool
 ) -> bool:
-    """Whether nothing is left to train; a study that cannot be resumed is refused."""
+    """Whether the stored study is finished. Raise a StoreError if it cannot be resumed."""
     name = stored["name"]
     difference = describe_difference(store.values(stored["plan"], f"the plan of {name}"), identity)
     if difference is not None:
         raise StoreError(
-            f"{store.path} has a study {name!r} with {difference}. Choose another name, or "
-            f"delete that one: {shell_command('studies', 'delete', name)}"
+            f"{store.path} already has a study {name!r} with {difference}. Choose another name, or "
+            f"delete the stored study: {shell_command('studies', 'delete', name)}"
         )
     if not resume:
         state = "finished" if stored["finished"] else "not finished"
         raise StoreError(
-            f"{store.path} has this very study {name!r} already, {state}. Go on with it "
-            "by resume (--resume), which leaves a finished one alone, or choose another name."
+            f"{store.path} already has this study {name!r} ({state}). Continue it with --resume "
+            "(resume=True in Python), or choose another name. Resuming does not change a finished "
+            "study."
         )
     return bool(stored["finished"])
 
@@ -261,7 +262,7 @@ def _is_finished(
 def _info(
     name: str, identity: Mapping[str, Any], data: StudyData, parameters: list[str], resumed: bool
 ) -> StudyInfo:
-    """What logs are told about the study."""
+    """Return the description of the study for the logs."""
     return StudyInfo(
         name=name,
         resumed=resumed,

@@ -1,1 +1,1 @@
-"""Where a study writes its epochs while it runs: CSV files, MLflow."""
+"""Logs of the epochs of a study: CSV files and MLflow."""

@@ -1,4 +1,4 @@
-"""A log of every epoch as lines of a CSV file."""
+"""Log every epoch of a study to a CSV file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KEYS = ("study", "configuration", "seed", "epoch")
 
 
 class CsvLog:
-    """Appends a line to a CSV file for every epoch of every configuration of a study.
+    """Append a line to a CSV file for every epoch of every configuration of a study.
 
-    Its columns are study, configuration, seed, epoch, the parameters that vary and the measures. A
-    study that is resumed goes on below its last line, and says nothing twice. A file may hold
-    several studies that vary the same parameters.
+    The columns are study, configuration, seed, epoch, the parameters in the grid and the measures.
+    A resumed study continues after its last line and repeats none. A file can contain several
+    studies with the same parameters in their grids.
 
     >>> from pathlib import Path
     >>> from separatrix import GradientDescentClassifier, Study
@@ -39,25 +39,25 @@ class CsvLog:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.place = str(path)
-        self.last: dict[tuple[str, str], int] = {}  # the last epoch of each run in the file
+        self.last: dict[tuple[str, str], int] = {}  # last epoch of every run in the file
 
     def begin(self, about: StudyInfo) -> None:
-        """Find out what the file has of this study, and put a head on a new one."""
+        """Find the last epochs of this study in the file, and write the header of a new file."""
         self.name, self.names = about.name, list(about.names)
         head = _line([*KEYS, *self.names, *FIELDS])
         there = self.path.read_bytes() if self.path.exists() else b""
         if not (there.startswith(head) or head.startswith(there)):
             first = there[:1000].partition(b"\n")[0].decode(errors="replace").strip()
             raise ValueError(
-                f"{self.path} is not a log of this study's parameters: it begins with "
-                f"{quoted(first)}, and should with {head.decode().strip()!r}. Name another file; "
-                "this one was left as it is."
+                f"{self.path} is not a log of a study with these parameters: it begins with "
+                f"{quoted(first)} instead of {head.decode().strip()!r}. Choose another file; this "
+                "file was not changed."
             )
-        there = there[: there.rfind(b"\n") + 1]  # a line that a crash cut short is written again
+        there = there[: there.rfind(b"\n") + 1]  # drop a line that a crash cut off
         self.last = _last_epochs(there, about.name)
         if self.last and not about.resumed:
             raise ValueError(
-                f"{self.path} has lines of an earlier study {about.name!r} already. Name another "
+                f"{self.path} already has lines of an earlier study {about.name!r}. Choose another "
                 "file, or delete this one."
             )
         with self.path.open("ab") as file:
@@ -65,18 +65,18 @@ class CsvLog:
             file.write(b"" if there else head)
 
     def tell(self, epochs: Sequence[Epoch]) -> None:
-        """Write a line for every run, unless the file has it."""
+        """Write a line for every run, unless the file already has it."""
         new = [e for e in epochs if e.epoch > self.last.get((str(e.number), str(e.seed)), 0)]
         with self.path.open("ab") as file:
             file.write(b"".join(_line(self._cells(e)) for e in new))
 
     def flush(self) -> None:
-        """Wait until the lines have reached the disk."""
+        """Wait until the lines are on the disk."""
         with self.path.open("ab") as file:
             os.fsync(file.fileno())
 
     def end(self, finished: bool) -> None:
-        """Wait for the last lines."""
+        """Wait until the last lines are on the disk."""
         self.flush()
 
     def _cells(self, e: Epoch) -> list[Any]:
@@ -93,7 +93,7 @@ def _line(cells: Sequence[Any]) -> bytes:
 
 
 def _last_epochs(there: bytes, study: str) -> dict[tuple[str, str], int]:
-    """The last epoch that a file has of every configuration and seed of a study."""
+    """Return the last epoch in a file for every configuration and seed of a study."""
     rows = csv.DictReader(io.StringIO(there.decode(errors="replace")))
     return {
         (row["configuration"], row["seed"]): int(row["epoch"])

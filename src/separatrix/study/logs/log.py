@@ -1,4 +1,4 @@
-"""Logs of a study: what a log has to implement, and calling all logs of a study."""
+"""The interface of logs, and the calls to all logs of a study."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from separatrix.training import Epoch, OnEpoch
 
 
 class LogWarning(UserWarning):
-    """A log that ended before its study."""
+    """A log was dropped before the end of its study."""
 
 
 class LogError(Exception):
-    """Why a log cannot be written, in a sentence; the study goes on without it."""
+    """A log cannot be written. The study continues without it."""
 
 
 @dataclass(frozen=True)
 class StudyInfo:
-    """What a log is told about a study before it begins.
+    """The description of a study that logs get before it starts.
 
     Attributes
     ----------
-    name, resumed : of the study, and whether an earlier session has begun it
-    identity : a digest of all that makes the study this one
-    estimator, parameters : the class, and what all configurations share
-    names : the parameters that vary
-    data, fingerprint, versions : what it is trained on, and by what
+    name : the name of the study
+    resumed : whether the study is resumed
+    identity : a digest that identifies the study
+    estimator, parameters : the class, and the parameters that all configurations share
+    names : the parameters in the grid
+    data, fingerprint : the name and the fingerprint of the data
+    versions : the versions of Python and of the libraries
     """
 
     name: str
@@ -44,12 +46,12 @@ class StudyInfo:
 
 
 class Log(Protocol):
-    """Something that keeps every epoch of a study.
+    """The interface of a log, which records every epoch of a study.
 
-    `begin` may refuse the study by an error, since nothing is lost yet; after that a log that fails
-    is left behind. A study that is resumed goes on from its last checkpoint, so that a log sees
-    some epochs twice: it is asked to `flush` before every checkpoint, and sees none too seldom.
-    `place` is where it is kept, for people.
+    `begin` is called first, then `tell` after every epoch, `flush` before every checkpoint, and
+    `end` last. `place` names the file or server in messages. An error in `begin` stops the study,
+    except a `LogError`. Later errors drop the log. A resumed study continues from its last
+    checkpoint, so a log may get some epochs twice, but it misses none.
     """
 
     place: str
@@ -61,9 +63,9 @@ class Log(Protocol):
 
 
 class Logs:
-    """All logs of a study and its callback; a log that fails is left behind with a warning.
+    """All logs of a study, and its callback. A log that fails is dropped with a warning.
 
-    What the callback raises ends the study. Use it in a `with` statement.
+    An exception of the callback stops the study. Use this class in a `with` statement.
     """
 
     def __init__(self, study: StudyInfo, logs: Sequence[Log], on_epoch: OnEpoch | None) -> None:
@@ -72,8 +74,8 @@ class Logs:
         for log in self.logs:
             if not hasattr(log, "tell"):
                 raise TypeError(
-                    "logs is a list of logs, such as [CsvLog('log.csv')]. It holds "
-                    f"{log!r} of type {type(log).__name__}."
+                    "logs must be a list of logs, such as [CsvLog('log.csv')]. Got "
+                    f"{log!r} of type {type(log).__name__} in it."
                 )
 
     def __bool__(self) -> bool:
@@ -91,13 +93,13 @@ class Logs:
         self._call_each("end", kind is None)
 
     def tell(self, epochs: Sequence[Epoch]) -> None:
-        """Tell all of an epoch."""
+        """Pass an epoch to all logs and to the callback."""
         self._call_each("tell", epochs)
         if self.on_epoch is not None:
             self.on_epoch(epochs)
 
     def flush(self) -> None:
-        """Let all logs make durable what they were told."""
+        """Flush all logs."""
         self._call_each("flush")
 
     def _call_each(self, verb: str, *given: Any) -> None:
@@ -107,13 +109,13 @@ class Logs:
             except LogError as error:
                 self._drop(log, str(error))
             except Exception as error:
-                told = " ".join(str(error).split()) or type(error).__name__
-                self._drop(log, f"The log {log.place} failed: {told.rstrip('.')}.")
+                reason = " ".join(str(error).split()) or type(error).__name__
+                self._drop(log, f"The log {log.place} failed: {reason.rstrip('.')}.")
 
     def _drop(self, log: Log, sentence: str) -> None:
         self.logs.remove(log)
         warnings.warn(
-            f"{sentence} The study goes on without this log.",
+            f"{sentence} The study continues without this log.",
             LogWarning,
             stacklevel=user_stacklevel(),
         )

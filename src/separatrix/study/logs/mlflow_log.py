@@ -1,4 +1,4 @@
-"""A log of every epoch in MLflow: a run for the study, and below it one for each of its runs."""
+"""Log every epoch to MLflow: a run for the study, with a child run for every run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from separatrix.text import describe_configuration, value_cell
 from separatrix.training import Epoch
 
 EXPERIMENT, VARIABLE = "separatrix", "MLFLOW_EXPERIMENT_NAME"
-AT_ONCE, PARAMETERS = 1000, 100  # metrics and tags, and parameters, of one request at most
-LEFT_OUT = ("seconds",)  # every metric has a time of its own
-# A server that does not answer is to cost a study seconds; MLflow's own patience is minutes. And
-# standard output is not for the addresses of runs.
+AT_ONCE, PARAMETERS = 1000, 100  # limits of one request: metrics and tags; parameters
+LEFT_OUT = ("seconds",)  # every metric has a timestamp
+# Give up after seconds if a server does not answer; the defaults of MLflow wait for minutes. Do
+# not print the addresses of runs to standard output.
 SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
@@ -28,32 +28,35 @@ SETTINGS = {
 LAST, STUDY, IDENTITY = "separatrix.epochs", "separatrix.study", "separatrix.identity"
 CONFIGURATION, SEED = "separatrix.configuration", "separatrix.seed"
 PARENT = "mlflow.parentRunId"
-DATABASES = ("sqlite", "postgresql", "mysql", "mssql")  # for which MLflow needs SQLAlchemy, too
+DATABASES = ("sqlite", "postgresql", "mysql", "mssql")  # these need SQLAlchemy
 
 Key: TypeAlias = tuple[int, int]  # configuration and seed
 
 
 class MlflowLog:
-    """Keeps every epoch of a study in an MLflow tracking server (extra `mlflow`).
+    """Log every epoch of a study to an MLflow tracking server (extra `mlflow`).
 
-    The study is a run, and every configuration and seed a run below it, with its parameters as
-    parameters, its measures as metrics, and the fingerprint of the data and the versions as tags.
-    Metrics are sent in batches, about once a second. A study that is resumed goes on in the same
-    runs. Without the package or the server there is a warning, and the study goes on.
+    The study is a run, and every configuration with a seed is a child run. Parameters become
+    parameters, measures become metrics, and the fingerprint of the data and the versions become
+    tags. Metrics are sent in batches, about once a second. A resumed study continues its runs. If
+    the package or the server is missing, there is a warning, and the study continues.
 
-    `uri` is that of the server, or of a database ("sqlite:///mlflow.db", which takes the whole
-    package `mlflow`); `experiment` that of MLFLOW_EXPERIMENT_NAME, or "separatrix".
+    Parameters
+    ----------
+    uri : the address of the server, or of a database ("sqlite:///mlflow.db", which needs the full
+        package `mlflow`)
+    experiment : the name of the experiment, by default MLFLOW_EXPERIMENT_NAME or "separatrix"
     """
 
     def __init__(self, uri: str, experiment: str | None = None) -> None:
         self.place = uri
         self.experiment = experiment or os.environ.get(VARIABLE) or EXPERIMENT
         self.children: dict[Key, str] = {}
-        self.last: dict[Key, int] = {}  # epochs that each child has
+        self.last: dict[Key, int] = {}  # number of epochs of every child
         self.pending: dict[Key, list[Epoch]] = {}
 
     def begin(self, about: StudyInfo) -> None:
-        """Connect, and find or make the run of the study."""
+        """Connect, and find or create the run of the study."""
         needed = "mlflow-skinny" if urlsplit(self.place).scheme not in DATABASES else "mlflow"
         if find_spec("mlflow") is None or (needed == "mlflow" and find_spec("sqlalchemy") is None):
             raise LogError(
@@ -67,18 +70,18 @@ class MlflowLog:
                 self.client = MlflowClient(tracking_uri=self.place)
                 self._begin(about)
         except Exception as error:
-            told = " ".join(str(error).split()).rstrip(".")
-            raise LogError(f"MLflow cannot be used at {self.place}: {told}.") from error
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise LogError(f"MLflow cannot be used at {self.place}: {reason}.") from error
 
     def tell(self, epochs: Sequence[Epoch]) -> None:
-        """Remember an epoch, to be sent with others."""
+        """Keep an epoch until the next batch is sent."""
         for epoch in epochs:
             key = _key(epoch)
             if epoch.epoch > self.last.get(key, 0):
                 self.pending.setdefault(key, []).append(epoch)
 
     def flush(self) -> None:
-        """Send what was told."""
+        """Send the epochs that were kept."""
         now = int(time.time() * 1000)
         with _settled():
             for key, epochs in self.pending.items():
@@ -89,7 +92,7 @@ class MlflowLog:
         self.pending = {}
 
     def end(self, finished: bool) -> None:
-        """Close all runs; those of a study that did not end are opened again when it goes on."""
+        """Close all runs. If the study is resumed, they are opened again."""
         self.flush()
         with _settled():
             for run in (*self.children.values(), self.parent):
@@ -112,7 +115,7 @@ class MlflowLog:
         if not earlier:
             self.parent = self._create(about.name, self.shared, mark)
             return
-        self.parent = earlier[0].info.run_id  # the latest comes first
+        self.parent = earlier[0].info.run_id  # the latest is first
         for run in self._search({PARENT: self.parent}):
             tags = run.data.tags
             key = int(tags[CONFIGURATION]), int(tags[SEED])
@@ -149,7 +152,7 @@ class MlflowLog:
         )
 
     def _send(self, run: str, epochs: Sequence[Epoch], now: int) -> None:
-        """Whole epochs at a time, each time with the number of the last, to go on from."""
+        """Send epochs in batches, with the number of the last epoch for resuming."""
         from mlflow.entities import Metric, RunTag
 
         whole = (AT_ONCE - 1) // len(epochs[0].measures)
@@ -166,7 +169,7 @@ class MlflowLog:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """MLflow behaves as `SETTINGS` say, unless the user's environment says otherwise."""
+    """Apply `SETTINGS` to MLflow, unless the environment sets them."""
     ours = {name: value for name, value in SETTINGS.items() if name not in os.environ}
     os.environ.update(ours)
     try:
@@ -177,5 +180,5 @@ def _settled() -> Iterator[None]:
 
 
 def _key(epoch: Epoch) -> Key:
-    assert epoch.seed is not None  # a study's have one
+    assert epoch.seed is not None  # epochs of a study have a seed
     return epoch.number, epoch.seed

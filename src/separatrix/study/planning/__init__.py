@@ -1,1 +1,1 @@
-"""What a study trains: its data, its configurations and seeds, and the batches they make."""
+"""Plan a study: its data, its configurations and seeds, and the batches of its runs."""

@@ -1,4 +1,4 @@
-"""Cutting the runs of a study into batches: all that can share a pass and fits into memory."""
+"""Divide the runs of a study into batches that share passes and fit into memory."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from separatrix.study.planning.tasks import StudyTasks
 
-MEMORY = 1 << 30  # bytes that one batch may take
+MEMORY = 1 << 30  # bytes for one batch
 # Arrays shaped like the weights: the model, its start, its gradient, the state of its solver, the
 # best and the last finite weights, and copies of them in a checkpoint.
 WEIGHT_ARRAYS, SCORE_ARRAYS, EPOCH_ARRAYS = 16, 3, 20
 
 
 def split_into_batches(planned: StudyTasks, memory: int = MEMORY) -> list[list[int]]:
-    """The runs of every batch; those that differ only in their epochs stay together."""
+    """Return the runs of every batch. Runs that differ only in their epochs stay together."""
     batches: list[list[int]] = []
     for models in planned.sharing:
         batch: list[int] = []
@@ -30,7 +30,7 @@ def split_into_batches(planned: StudyTasks, memory: int = MEMORY) -> list[list[i
 
 
 def model_bytes(planned: StudyTasks, runs: Sequence[int]) -> int:
-    """About how much memory one model takes from which these runs are read off."""
+    """Estimate the memory of one model, whose history contains these runs."""
     tasks = [planned.tasks[run] for run in runs]
     n, d, K = planned.data.n_samples, planned.data.n_features + 1, tasks[0].n_outputs
     epochs = max(task.stop.epochs[0][0] for task in tasks)

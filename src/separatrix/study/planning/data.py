@@ -1,4 +1,4 @@
-"""The rows a study trains and validates on, from arrays or from a source."""
+"""The training and validation rows of a study, from arrays or from a source."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from separatrix.workflow.preparing import PreparedSource, choose_settings, prepa
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """The training and validation rows of a study, and what is reported of them.
+    """The training and validation rows of a study, and their description.
 
     Attributes
     ----------
-    X, y : the training rows as they were given
-    training, validation : the same as data sets; `validation` is None without such rows
+    X, y : the training rows as the user passed them
+    training, validation : the rows as datasets. `validation` is None if there are no such rows
     facts : name, size, classes and fingerprint
-    digest : sha256 of the matrices that are trained and validated on
-    call : the arguments by which `Study.run` gets the same rows, as Python reads them
+    digest : SHA-256 of the training and validation matrices
+    call : the arguments of `Study.run` for the same rows, as Python code
     """
 
     X: Any
@@ -54,8 +54,8 @@ class StudyData:
         notes: Sequence[str] = (),
         call: str = "X, y, X_val, y_val",
     ) -> StudyData:
-        """Check arrays or frames; `fingerprint` is that of the source they come from, if any."""
-        estimator = GradientDescentClassifier()  # all estimators ask the same of their rows
+        """Check arrays or frames. `fingerprint` is the fingerprint of their source, if any."""
+        estimator = GradientDescentClassifier()  # all estimators check rows in the same way
         training = make_dataset(estimator, X, y, None)
         validation = make_validation_set(estimator, X_val, y_val, training)
         if feature_names is None and hasattr(X, "columns"):
@@ -93,17 +93,17 @@ class StudyData:
 
 
 def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any]) -> StudyData:
-    """The rows that the arguments of `Study.run` mean: arrays, or a source and its settings."""
+    """Return the rows for the arguments of `Study.run`: arrays, or a source with settings."""
     known = [field.name for field in fields(Settings)]
     if unknown := [name for name in settings if name not in known]:
         raise TypeError(
-            f"Study.run has no option {unknown[0]!r}. How a source becomes a matrix is said by "
+            f"Study.run has no option {unknown[0]!r}. The options for preparing a source are "
             f"{', '.join(known)}."
         )
     if (isinstance(X, StudyData) or y is not None) and settings:
         raise ValueError(
-            f"{next(iter(settings))!r} is for a source, which is prepared; arrays are trained on "
-            "as they are. Prepare them first, or give a source."
+            f"The option {next(iter(settings))!r} is only for a source. Arrays are used without "
+            "preparation: prepare them first, or pass a source."
         )
     if isinstance(X, StudyData):
         return X
@@ -111,8 +111,8 @@ def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any
         return StudyData.from_arrays(X, y, X_val, y_val)
     if not isinstance(X, str | os.PathLike | Source):
         raise ValueError(
-            "A study needs labels: run(X, y), or a source alone, by its name, path or as a Source. "
-            f"Got {type(X).__name__} and no y."
+            "A study needs labels: run(X, y), or run(source) with a name, a path or a Source. "
+            f"Got {type(X).__name__} without y."
         )
     source = X if isinstance(X, Source) else load(X)
     call = run_arguments("source" if isinstance(X, Source) else repr(str(X)), settings)
@@ -122,7 +122,7 @@ def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any
 
 
 def run_arguments(source: str, settings: Mapping[str, Any]) -> str:
-    """The arguments by which `Study.run` gets the same rows.
+    """Return the arguments of `Study.run` for the same rows, as Python code.
 
     >>> run_arguments("'a.csv'", {"missing": "median", "standardise": None})
     "'a.csv', missing='median'"
@@ -132,7 +132,7 @@ def run_arguments(source: str, settings: Mapping[str, Any]) -> str:
 
 
 def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:
-    """One sha256 of all rows, training and validation."""
+    """Return the SHA-256 of all training and validation rows."""
     digest = hashlib.sha256()
     for table, labels in ((X, y), (X_val, y_val)):
         if table is None:

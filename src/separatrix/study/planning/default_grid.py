@@ -1,4 +1,4 @@
-"""The grid of a study for which none was given: that of a course, or one chosen from the data."""
+"""Choose the grid of a study if none is given: for the data of a course, or from the data."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.smoothness import smoothness
 from separatrix.workflow.searching import DEFAULT_CS
 
-# The grid of the homework that hands out these data, on raw features.
+# The grid of the homework for these data sets, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")
 HOMEWORK: dict[str, list[Any]] = {
     "learning_rate": [1e-1, 1e-2, 1e-4, 1e-6],
     "momentum": [0.0, 0.9],
     "epochs": [100, 250, 500, 1000],
 }
-RATES = (0.03, 0.3, 1.0, 3.0)  # times the stable rate
-PENALTIES = (1e-4, 1e-2)  # times the largest useful one, beside none at all
+RATES = (0.03, 0.3, 1.0, 3.0)  # multiples of the stable learning rate
+PENALTIES = (1e-4, 1e-2)  # multiples of the largest useful penalty; 0 is added
 MOMENTA = [0.0, 0.9]
 LENGTHS = (1000, 300, 100, 30, 10)
-BUDGET = 4e11  # multiplications that a chosen study may take, some minutes at most
-SHARES = (0.1, 0.3, 1.0)  # of the epochs, at which the runs are read off
+BUDGET = 4e11  # largest number of multiplications, a few minutes
+SHARES = (0.1, 0.3, 1.0)  # fractions of the largest number of epochs
 
 
 @dataclass(frozen=True)
 class ChosenGrid:
-    """A grid, and sentences that give the reasons for it."""
+    """A grid, and sentences with the reasons for its values."""
 
     grid: dict[str, Any]
     notes: list[str] = field(default_factory=list)
 
 
 def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, Any]) -> ChosenGrid:
-    """Add values of the parameters that matter most to the values that the user has given.
+    """Choose values for the most important parameters that the user has not given.
 
-    Gradient descent on the data of the course gets the grid of its homework. On other data the
-    rates lie around the stable one, the penalties below the largest useful one, and the epochs are
-    as many as a few minutes allow. For models trained to their optimum only the penalty matters.
+    For gradient descent on the data of the course, this is the grid of its homework. On other data,
+    the learning rates are around the stable one, the penalties below the largest useful one, and
+    the epochs are limited to a few minutes. Models trained to their optimum vary the penalty only.
 
     >>> from separatrix import GradientDescentClassifier, load
     >>> from separatrix.workflow.preparing import prepare_source
     >>> data = StudyData.from_prepared(prepare_source(load("wine")), "'wine'")
     >>> chosen = choose_grid(GradientDescentClassifier(), data, {"momentum": [0.9]})
     >>> list(chosen.grid), chosen.notes[0]
-    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Rates from 0.024 to 2.4 were chosen: ...')
+    (['learning_rate', 'momentum', 'l2', 'epochs'], 'Chose learning rates from 0.024 to 2.4: ...')
     """
     if not isinstance(estimator, GradientDescentClassifier):
         return _inverse_strengths(estimator, given)
@@ -82,7 +82,7 @@ def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> Ch
     if "C" in given or "C" not in estimator.get_params(deep=False):
         return ChosenGrid(given)
     low, high = DEFAULT_CS[0], DEFAULT_CS[-1]
-    note = f"C from {low:g} to {high:g} was chosen, the inverse strength of the penalty."
+    note = f"Chose C, the inverse strength of the penalty, from {low:g} to {high:g}."
     return ChosenGrid({"C": list(DEFAULT_CS), **given}, [note])
 
 
@@ -90,14 +90,16 @@ def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
     objective = Objective(data, task.loss, ElasticNet(0.0, 0.0), bias=task.bias)
     L = smoothness(objective, Model.zeros(data.n_features, 1, task.n_outputs))
     if L is not None and L[0] > 0.0:
-        stable, why = 2.0 / float(L[0]), "the stable rate 2/L"
+        stable = 2.0 / float(L[0])
+        why = "the largest stable rate (2/L, where L bounds the curvature of the loss)"
     else:
         squares = sum(squared_norm(block.X) for block in data.blocks()) / data.n_samples
-        stable, why = 2.0 / (1.0 + float(squares)), "2 over the mean squared length of a row"
+        stable = 2.0 / (1.0 + float(squares))
+        why = "2 divided by the mean squared length of a row"
     rates = [float(rounded_down(times * stable)) for times in RATES]
     notes.append(
-        f"Rates from {rates[0]:g} to {rates[-1]:g} were chosen: {RATES[0]:g} to {RATES[-1]:g} "
-        f"times {why} = {rounded_down(stable)}."
+        f"Chose learning rates from {rates[0]:g} to {rates[-1]:g}: {RATES[0]:g} to {RATES[-1]:g} "
+        f"times {rounded_down(stable)}, {why}."
     )
     return rates
 
@@ -111,8 +113,8 @@ def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
         return [0.0]
     strengths = [0.0, *(float(rounded_down(times * largest)) for times in PENALTIES)]
     notes.append(
-        f"Penalties l2 of {', '.join(f'{l2:g}' for l2 in strengths)} were chosen: from l2 = "
-        f"{largest:.2g} on, no model can be more than 1 % better than a constant one."
+        f"Chose L2 penalties (l2) of {', '.join(f'{l2:g}' for l2 in strengths)}: from l2 = "
+        f"{largest:.2g} on, no model is more than 1 % better than a constant one."
     )
     return strengths
 
@@ -125,8 +127,8 @@ def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
     epochs = sorted({max(round(share * longest), 1) for share in SHARES})
     if longest < LENGTHS[0]:
         notes.append(
-            f"Runs are at most {longest} epochs long: the data are large, and a few minutes are "
-            "enough for a first look. Say --epochs for more."
+            f"Limited the runs to {longest} epochs, because the data set is large and the study "
+            "should take a few minutes at most. Use --epochs to train longer."
         )
     return epochs
 

@@ -1,4 +1,4 @@
-"""What is stored with a study: how to make it again, its data, and the versions used."""
+"""The description that is stored with a study: its command, its data, and the versions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import sklearn
 from separatrix import __version__
 from separatrix.study.planning.data import StudyData
 from separatrix.study.planning.plan import StudyPlan
+from separatrix.text import counted
 
 
 def describe_study(
@@ -26,7 +27,7 @@ def describe_study(
     command: str,
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """The description as plain values; `one_grid` says that all combinations were taken."""
+    """Return the description as plain values. `one_grid`: all combinations of one grid."""
     return {
         "command": command,
         "python": python_lines(plan, data, name, one_grid),
@@ -37,7 +38,7 @@ def describe_study(
 
 
 def library_versions() -> dict[str, str]:
-    """The versions of Python and of the libraries that train."""
+    """Return the versions of Python and of the libraries."""
     return {
         "separatrix": __version__,
         "python": platform.python_version(),
@@ -48,7 +49,7 @@ def library_versions() -> dict[str, str]:
 
 
 def python_lines(plan: StudyPlan, data: StudyData, name: str, one_grid: bool) -> str:
-    """The lines of Python that make this study again; draws are listed as they were drawn."""
+    """Return Python code that repeats this study. Drawn configurations are listed."""
     estimator = type(plan.estimator).__name__
     given = ", ".join(f"{k}={v!r}" for k, v in plan.shared_parameters().items())
     grid: Mapping[str, Any] | list[Mapping[str, Any]] = plan.values
@@ -68,6 +69,6 @@ def _draw_notes(plan: StudyPlan, draws: int | None) -> list[str]:
     if draws is None or drawn >= draws:
         return []
     return [
-        f"The grid has fewer than {draws} different configurations: "
-        f"{drawn} {'was' if drawn == 1 else 'were'} drawn."
+        f"Drew {counted(drawn, 'configuration')} instead of {draws}: the grid has no more "
+        "different ones."
     ]

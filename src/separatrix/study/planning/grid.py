@@ -1,4 +1,4 @@
-"""From a grid to configurations: all combinations of its values, or random draws from it."""
+"""Make configurations from a grid: all combinations of its values, or random draws."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from separatrix.errors import ParameterError
 from separatrix.text import quoted
 
-LARGEST = 100_000  # configurations
+LARGEST = 100_000  # largest number of configurations
 
 
 @dataclass(frozen=True)
 class Between:
-    """Any number between two, drawn at random; with `log`, every power of ten as likely."""
+    """A range to draw numbers from, uniformly in the logarithm (`log`) or in the number."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Between:
             raise ValueError(f"A range needs {sign}. Got low={self.low:g}, high={self.high:g}.")
 
     def draw(self, rng: np.random.Generator) -> float:
-        """One number, of three digits: enough for a parameter, and short enough for a table."""
+        """Draw a number with three significant digits, which are enough for a parameter."""
         if self.log:
             number = np.exp(rng.uniform(np.log(self.low), np.log(self.high)))
         else:
@@ -42,7 +42,7 @@ Configuration: TypeAlias = dict[str, Any]
 
 
 def log_range(low: float, high: float, count: int) -> list[float]:
-    """`count` numbers from low to high, evenly spaced in powers of ten.
+    """Return `count` numbers from low to high, evenly spaced in powers of ten.
 
     >>> log_range(1e-4, 1e-1, 4)
     [0.0001, 0.001, 0.01, 0.1]
@@ -55,11 +55,11 @@ def log_range(low: float, high: float, count: int) -> list[float]:
 
 
 def list_configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
-    """List all combinations of the values, the last parameter varying fastest.
+    """Return all combinations of the values. The last parameter varies fastest.
 
-    Several values are a list, an array or a range; a word, a number or a mapping stands for itself,
-    and a tuple is refused, since it may be meant either way. Several grids follow
-    each other, and what occurs twice is taken once.
+    Several values are given as a list, an array or a range. A string, a number or a mapping is one
+    value. A tuple is refused, because it could be one value or several. Several grids are listed
+    one after the other, without duplicates.
 
     >>> list_configurations({"learning_rate": [0.1, 0.01], "momentum": 0.9})
     [{'learning_rate': 0.1, 'momentum': 0.9}, {'learning_rate': 0.01, 'momentum': 0.9}]
@@ -70,7 +70,9 @@ def list_configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
         values = {name: _values(name, given) for name, given in each.items()}
         count = int(np.prod([len(v) for v in values.values()], dtype=float))
         if count > LARGEST:
-            raise ValueError(f"The grid has {count:,} configurations: {LARGEST:,} are allowed.")
+            raise ValueError(
+                f"The grid has {count:,} configurations. At most {LARGEST:,} are allowed."
+            )
         for combination in product(*values.values()):
             configuration = dict(zip(values, combination))
             out.setdefault(repr(sorted(configuration.items())), configuration)
@@ -80,7 +82,7 @@ def list_configurations(grid: Grid | Sequence[Grid]) -> list[Configuration]:
 
 
 def draw_configurations(grid: Grid, count: int, seed: int = 0) -> list[Configuration]:
-    """Draw `count` configurations at random: a value of each list, a number of each range.
+    """Draw `count` configurations at random: a value of every list, a number of every range.
 
     >>> grid = {"learning_rate": Between(1e-4, 1.0), "momentum": [0.0, 0.9]}
     >>> chosen = draw_configurations(grid, 3)
@@ -89,11 +91,12 @@ def draw_configurations(grid: Grid, count: int, seed: int = 0) -> list[Configura
     """
     if count < 1:
         raise ParameterError(
-            f"At least 1 configuration must be drawn. Got {count} instead.", parameter="draws"
+            f"The 'draws' parameter must be a whole number >= 1. Got {count} instead.",
+            parameter="draws",
         )
     rng = np.random.default_rng(seed)
     out: dict[str, Configuration] = {}
-    for _ in range(100 * count):  # a small grid has fewer than were asked for
+    for _ in range(100 * count):  # a small grid can have too few different ones
         configuration = {name: _draw(name, given, rng) for name, given in grid.items()}
         out.setdefault(repr(sorted(configuration.items())), configuration)
         if len(out) == count:
@@ -102,7 +105,7 @@ def draw_configurations(grid: Grid, count: int, seed: int = 0) -> list[Configura
 
 
 def values_by_name(configurations: Sequence[Configuration]) -> dict[str, list[Any]]:
-    """The values that each parameter takes, in the order in which they appear."""
+    """Return the values of every parameter, in the order in which they appear."""
     names = list(dict.fromkeys(name for one in configurations for name in one))
     return {
         name: list({repr(one[name]): one[name] for one in configurations if name in one}.values())
@@ -113,20 +116,20 @@ def values_by_name(configurations: Sequence[Configuration]) -> dict[str, list[An
 def _values(name: str, given: Any) -> list[Any]:
     if isinstance(given, Between):
         raise ParameterError(
-            f"The grid's {name!r} is a range without a number of values. Use log_range, which has "
-            "one, or draw configurations at random with draws=N.",
+            f"The range of {name!r} in the grid has no number of values. Use log_range, or draw "
+            "configurations at random with draws=N.",
             parameter=name,
         )
     if isinstance(given, tuple | set | frozenset):
         raise ParameterError(
-            f"The grid's {name!r} is a {type(given).__name__}, {quoted(given)}. Several values "
-            f"are a list, {quoted(list(given))}; one value that is a tuple stands in a list of its "
-            "own.",
+            f"The values of {name!r} in the grid are a {type(given).__name__}, {quoted(given)}. "
+            f"Use a list for several values, {quoted(list(given))}, or a list with the tuple for "
+            "one value.",
             parameter=name,
         )
     listed = _listed(given)
     if not listed:
-        raise ParameterError(f"The grid's {name!r} has no values. Give at least one.", name)
+        raise ParameterError(f"The grid has no values for {name!r}. Give at least one.", name)
     return [_to_builtin(value) for value in listed]
 
 

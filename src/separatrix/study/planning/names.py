@@ -1,4 +1,4 @@
-"""The name of a study, and whether a stored study of that name is the same one."""
+"""Choose the name of a study, and compare a study with a stored one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LONGEST_NAME = 100  # bytes
 
 
 def require_name(name: str) -> None:
-    """Raise unless a study may have this name: reports are files of the same name."""
+    """Raise a ParameterError unless the name is valid. Reports are files with the same name."""
     if not (NAME.fullmatch(name) and len(name.encode()) <= LONGEST_NAME):
         raise ParameterError(
-            "The name of a study is made of letters, digits, dots, dashes, underscores and spaces, "
-            f"begins with a letter or digit, and has at most {LONGEST_NAME} bytes. Got {name!r} "
-            "instead.",
+            "The name of a study must consist of letters, digits, dots, dashes, underscores and "
+            f"spaces, begin with a letter or digit, and have at most {LONGEST_NAME} bytes. Got "
+            f"{name!r} instead.",
             parameter="name",
         )
 
@@ -31,10 +31,10 @@ def require_name(name: str) -> None:
 def choose_name(
     store: Store, data: str, identity: Mapping[str, Any], resume: bool
 ) -> tuple[str, str | None]:
-    """A name for a study that was given none: that of its data, with a number if that is taken.
+    """Choose a name for a study without one: the name of its data, with a number if needed.
 
-    To resume, it is the name of the latest study that is the same, whatever its name. If there is
-    none, the second value says in what the latest study of these data differs, if there is one.
+    With `resume`, this is the name of the latest stored study that equals this one. If there is
+    none, the second value describes how the latest study of the same data differs, if any.
     """
     base = re.sub(r"[^\w.-]+", "-", Path(data).with_suffix("").as_posix())
     base = base.encode()[:80].decode(errors="ignore").strip("-._") or "study"
@@ -53,27 +53,27 @@ def choose_name(
 
 
 def describe_difference(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> str | None:
-    """What tells a stored study from this one, in words; None if they are the same."""
+    """Describe how a stored study differs from this one. Return None if they are equal."""
     for part, words in {
-        "data": "other data",
-        "estimator": "another estimator",
-        "parameters": "other parameters",
-        "seeds": "other seeds",
-        "grid": "another grid",
+        "data": "different data",
+        "estimator": "a different estimator",
+        "parameters": "different parameters",
+        "seeds": "different seeds",
+        "grid": "a different grid",
     }.items():
         there, here = stored[part], identity[part]
         if to_text(there) == to_text(here):
             continue
         if part == "data":
-            return f"{words} (fingerprint {there[:12]} there, {here[:12]} here)"
+            return f"{words} (stored fingerprint: {there[:12]}, new fingerprint: {here[:12]})"
         if part == "grid":
-            return f"{words} ({_grid_words(there)} there, {_grid_words(here)} here)"
-        return f"{words} ({there} there, {here} here)"
+            return f"{words} (stored: {_grid_words(there)}; new: {_grid_words(here)})"
+        return f"{words} (stored: {there}; new: {here})"
     return None
 
 
 def _grid_words(configurations: list[Configuration]) -> str:
-    return f"{counted(len(configurations), 'configuration')} of " + "; ".join(
+    return f"{counted(len(configurations), 'configuration')} of " + " and ".join(
         f"{name} {', '.join(value_words(name, value) for value in each)}"
         for name, each in values_by_name(configurations).items()
     )

@@ -1,4 +1,4 @@
-"""The configurations and seeds of a study, and the runs they make."""
+"""The configurations, seeds and runs of a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from separatrix.study.store.encoding import to_text
 
 
 class Run(NamedTuple):
-    """One training of a configuration (its number, from 0) with one seed."""
+    """One training of a configuration (numbered from 0) with one seed."""
 
     configuration: int
     seed: int
@@ -51,16 +51,16 @@ class StudyPlan:
         """Check the estimator, the grid and the seeds, and list or draw the configurations."""
         if not isinstance(estimator, LinearClassifier):
             raise TypeError(
-                "A study takes an estimator of separatrix, such as GradientDescentClassifier(). "
+                "A study needs an estimator of separatrix, such as GradientDescentClassifier(). "
                 f"Got {type(estimator).__name__} instead."
             )
         if estimator._feature_map_key() is not None:
             raise TypeError(
-                "A study trains all configurations on the rows as they are, which a "
-                f"{type(estimator).__name__} changes. Search its parameters by GridSearchCV."
+                "A study trains all configurations on the same features, but a "
+                f"{type(estimator).__name__} computes its own. Use GridSearchCV instead."
             )
         if draws is not None and not isinstance(grid, Mapping):
-            raise ValueError("Random draws are made from one grid. Got a list of grids instead.")
+            raise ValueError("Random draws need a single grid. Got a list of grids instead.")
         if draws is None or not isinstance(grid, Mapping):
             configurations = list_configurations(grid)
         else:
@@ -75,7 +75,7 @@ class StudyPlan:
                 )
             if name == "random_state":
                 raise ParameterError(
-                    "A grid does not vary 'random_state': say seeds=N instead.",
+                    "A grid cannot vary 'random_state'. Use seeds=N instead.",
                     parameter="random_state",
                 )
         plan = cls(estimator, configurations, _seeds(seeds, seed))
@@ -88,21 +88,21 @@ class StudyPlan:
 
     @cached_property
     def runs(self) -> list[Run]:
-        """All runs; everywhere else in a study, a run is a position in this list."""
+        """All runs. Everywhere else in a study, a run is a position in this list."""
         return [Run(c, seed) for c in range(len(self.configurations)) for seed in self.seeds]
 
     @cached_property
     def values(self) -> dict[str, list[Any]]:
-        """The values of each parameter of the grid."""
+        """The values of every parameter in the grid."""
         return values_by_name(self.configurations)
 
     def estimator_of(self, run: Run) -> LinearClassifier:
-        """The estimator with the parameters and the seed of a run."""
+        """Return the estimator with the parameters and the seed of a run."""
         estimator: LinearClassifier = clone(self.estimator)
         return estimator.set_params(**self.configurations[run.configuration], random_state=run.seed)
 
     def shared_parameters(self) -> dict[str, Any]:
-        """The parameters of all configurations that are not the estimator's defaults."""
+        """Return the shared parameters that differ from the defaults of the estimator."""
         defaults = type(self.estimator)().get_params(deep=False)
         given = self.estimator.get_params(deep=False)
         varied = {*self.values, "random_state"}
@@ -113,7 +113,7 @@ class StudyPlan:
         }
 
     def identity(self, data: StudyData) -> dict[str, Any]:
-        """What makes a study this one, as plain values: it can be resumed only if all are equal."""
+        """Return plain values that identify the study. It can be resumed only if they are equal."""
         return {
             "estimator": type(self.estimator).__name__,
             "parameters": self.shared_parameters(),
@@ -124,14 +124,14 @@ class StudyPlan:
 
 
 def _require_plain(parameters: Mapping[str, Any]) -> None:
-    """Raise unless all values can be stored, and compared when the study is resumed."""
+    """Raise a ParameterError unless all values can be stored and compared on resuming."""
     for name, value in parameters.items():
         try:
             to_text(value)
         except ValueError:
             raise ParameterError(
-                f"A study keeps its parameters as numbers and words. Got {type(value).__name__} "
-                f"for {name!r}: give the name of a loss, or train such models by fit_many.",
+                f"Parameters of a study must be numbers or strings. Got {type(value).__name__} for "
+                f"{name!r}. Use the name of a loss, or train such models with fit_many.",
                 parameter=name,
             ) from None
 
@@ -143,7 +143,7 @@ def _seeds(given: int | Sequence[int], first: int) -> list[int]:
         numbers = list(range(first, first + int(given)))
     if not whole or not numbers or len(set(numbers)) != len(numbers):
         raise ParameterError(
-            "seeds is a whole number of at least 1, or a list of different whole numbers. Got "
+            "seeds must be a whole number >= 1, or a list of different whole numbers. Got "
             f"{given!r} instead.",
             parameter="seeds",
         )

@@ -1,4 +1,4 @@
-"""The runs of a study as tasks over one data set."""
+"""The runs of a study as training tasks on one data set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from separatrix.training.task import Task
 
 @dataclass(frozen=True, eq=False)
 class StudyTasks:
-    """One task and one estimator for every run of a plan, and the data sets they share."""
+    """One task and one estimator for every run of a plan, and the datasets they share."""
 
     plan: StudyPlan
     estimators: list[LinearClassifier]
@@ -32,7 +32,7 @@ class StudyTasks:
 
     @classmethod
     def from_plan(cls, plan: StudyPlan, data: StudyData) -> StudyTasks:
-        """Check every run before any is trained; an error names the configuration."""
+        """Check every run before training starts. Errors name the configuration."""
         estimators = [plan.estimator_of(run) for run in plan.runs]
         weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
         training = data.training
@@ -51,8 +51,8 @@ class StudyTasks:
             if data.validation is None and (task.stop.patience >= 0).any():
                 raise ParameterError(
                     Message(
-                        "{patience} watches validation rows, and this study has none. Give it some "
-                        "(X_val and y_val, or {split}), or leave {patience} out.",
+                        "{patience} needs validation rows, and this study has none. Pass X_val "
+                        "and y_val, use {split}, or leave out {patience}.",
                         patience=Parameter("patience"),
                         split=Parameter("split", (0.8, 0.2, 0.0)),
                     )
@@ -62,18 +62,18 @@ class StudyTasks:
 
     @cached_property
     def own_weights(self) -> bool:
-        """Whether runs weigh the rows differently."""
+        """Whether the runs have different sample weights."""
         return any("weights" in block.own() for block in self.data.blocks())
 
     @cached_property
     def sharing(self) -> list[list[list[int]]]:
-        """Which runs can share a pass: batches without a limit of memory, their models, their runs.
+        """The batches without a memory limit: for every batch its models, for a model its runs.
 
-        Runs that differ only in their number of epochs are one model.
+        Runs that differ only in their number of epochs are the same model.
         """
         return share_passes(self.tasks, self.own_weights)
 
     @cached_property
     def model_of(self) -> dict[int, int]:
-        """For every run the first run that is trained as the same model."""
+        """For every run, the first run that is the same model."""
         return {run: same[0] for models in self.sharing for same in models for run in same}

@@ -1,1 +1,1 @@
-"""What a study found: a record of every run, the table, the verdict, and the forms they take."""
+"""The results of a study: a record of every run, the table, the verdict and their formats."""

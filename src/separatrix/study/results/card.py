@@ -1,4 +1,4 @@
-"""The HTML by which a study shows itself in a notebook."""
+"""The HTML of a study in a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_ROWS = 12
 
 
 def study_card(facts: StudyFacts) -> str:
-    """The verdict, the best rows of the table, and the curves of the best configuration."""
+    """Return the verdict, the best rows of the table, and the curves of the best one as HTML."""
     first, *sentences = facts.verdict.sentences
     rows = best_rows(facts.rows, MOST_ROWS)
     named = [

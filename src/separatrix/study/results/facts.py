@@ -1,4 +1,4 @@
-"""The facts of a study that tables, charts and reports show: plain values from its store."""
+"""The facts of a study for tables, charts and reports: plain values from its store."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What a study was trained on.
+    """The data of a study.
 
     Attributes
     ----------
-    name : of the source; "data" for arrays
-    rows : number of rows of each part, "train" and, where there are some, "validation"
+    name : the name of the source, or "data" for arrays
+    rows : the number of rows by part, "train" and, if there are any, "validation"
+    features : the number of features
     classes : the labels, as plain values
-    feature_names : d names, or None where there are none
-    fingerprint : sha256 of the rows as they came in
-    notes : what was decided when they were read and prepared, in sentences
+    feature_names : the d names of the features, or None if they have no names
+    fingerprint : SHA-256 of the rows before preparation
+    notes : sentences about the decisions in reading and preparing the rows
     """
 
     name: str
@@ -36,47 +37,50 @@ class DataFacts:
     notes: list[str] = field(default_factory=list)
 
     def in_words(self) -> str:
-        """Name and size.
+        """Describe name and size.
 
         >>> DataFacts("iris", {"train": 100, "validation": 25}, 4, [0, 1, 2], None, "").in_words()
-        'iris: 100 train, 25 validation rows, 4 features, 3 classes'
+        'iris: 100 training and 25 validation rows, 4 features, 3 classes'
         """
-        *parts, (last, count) = self.rows.items()
-        rows = [*(f"{n:,} {part}" for part, n in parts), counted(count, f"{last} row")]
-        size = counted(self.features, "feature"), counted(len(self.classes), "class", "classes")
-        return f"{self.name}: {', '.join([*rows, *size])}"
+        rows = counted(self.rows["train"], "training row")
+        if "validation" in self.rows:
+            validation = counted(self.rows["validation"], "validation row")
+            rows = f"{self.rows['train']:,} training and {validation}"
+        features = counted(self.features, "feature")
+        return f"{self.name}: {rows}, {features}, {counted(len(self.classes), 'class', 'classes')}"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One configuration of the grid: a line of the table.
+    """One configuration of the grid: a row of the table.
 
-    Measures are means over the seeds that are done; `deviation` has the standard deviations over
-    them, empty for one seed. Epochs are medians over the seeds (of an even number the lower of the
-    two in the middle, so that it is some seed's); those of each are in its history. What is not
-    known is None: nothing is while `state` is "waiting", and validation measures are not without
-    validation rows. Numbers beyond what a float holds are inf.
+    Measures are means over the seeds, and epochs are medians (of an even number of seeds, the lower
+    of the two middle epochs). Unknown values are None: all of them while `state` is "waiting", and
+    validation measures if there are no validation rows. Numbers too large for a float are inf.
 
     Attributes
     ----------
-    number : of the configuration, from 0; the key of `StudyFacts.histories`
-    parameters : what varies, by name, in the order of the grid
+    number : the number of the configuration, from 0; the key in `StudyFacts.histories`
+    parameters : the values of the varied parameters, in the order of the grid
     state : "waiting" or "done"
-    last, best : measures by the names in MEASURES, at the last epoch and at that of the lowest
-        validation loss, of every seed its own
-    best_epoch : the latter
+    last, best : the measures (names in MEASURES) at the last epoch, and at the epoch with the
+        lowest validation loss of every seed
+    deviation : the standard deviations of `last` over the seeds. Empty for one seed
+    best_epoch : the epoch with the lowest validation loss
     kept_epoch : the epoch whose weights were kept
-    epochs : epochs made
-    stopped : why training ended, in words: "epochs", "diverged at epoch 3"
-    diverged : number of seeds that diverged
-    smoothness : L, from the data: a rate of 2/L is stable; None where the loss has kinks
-    stable_rate : the rate up to which descent with its rule and momentum mu is stable by L alone,
-        2/L or, say, 2(1 + mu)/L; None where there is no such limit
-    relative_gap : the relative duality gap proven at the kept weights, where there is one
-    objective : the formula that was minimised
-    observations : what was seen, in sentences
-    mark : "best", "same" (cannot be told apart from the best), "worse", or "" if not judged
-    seconds : when its training was over, after that of its batch began
+    epochs : the number of epochs
+    stopped : the reason why training stopped, such as "epochs" or "diverged at epoch 3"
+    diverged : the number of seeds that diverged
+    smoothness : L, a bound on the curvature of the objective. A learning rate of 2/L is stable.
+        None if the loss has kinks
+    stable_rate : the largest learning rate that is stable for the step rule according to L: 2/L,
+        or 2 (1 + momentum) / L with momentum. None if there is no such limit
+    relative_gap : the relative duality gap of the kept weights, or None if there is none
+    objective : the formula of the objective
+    observations : sentences about the training
+    mark : "best", "same" (not significantly different from the best), "worse", or "" if not
+        compared
+    seconds : the time from the start of the batch to the end of this training
     """
 
     number: int
@@ -101,11 +105,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The best configuration against another one.
+    """A comparison of the best configuration with another one.
 
-    `by` says what tells them apart, "accuracy" or "loss", "" if nothing does. `p_accuracy` is of an
-    exact sign test (McNemar's) on rows that one predicts right and the other wrong, `p_loss` of a
-    paired t-test on the rows' losses; None where it was not made.
+    Attributes
+    ----------
+    number : the number of the other configuration
+    by : the measure with a significant difference, "accuracy" or "loss", or "" if there is none
+    p_accuracy : the p-value of McNemar's exact test on the rows that exactly one of them classifies
+        correctly
+    p_loss : the p-value of a paired t-test on the losses of the rows. A test that was not made has
+        the p-value None
     """
 
     number: int
@@ -116,16 +125,16 @@ class Comparison:
 
 @dataclass(frozen=True)
 class StudyVerdict:
-    """What a study found.
+    """The verdict on a study.
 
     Attributes
     ----------
-    best : number of the best configuration, None if there is none yet
-    score : "val_accuracy", or "train_loss" where there are no validation rows
-    sentences : the verdict in words, each computed, the best first
-    comparisons : the best against every other one that is done and did not diverge
-    edges : parameters whose best value is at the edge of the grid: "low" or "high"
-    diverged, runs : configurations and seeds that diverged, and all that are done
+    best : the number of the best configuration, or None if there is none yet
+    score : the measure to choose it, "val_accuracy", or "train_loss" without validation rows
+    sentences : the verdict in sentences, with the best configuration first
+    comparisons : of the best with every other configuration that is finished and did not diverge
+    edges : the parameters whose best value is at the edge of the grid: "low" or "high"
+    diverged, runs : the numbers of diverged and of finished runs
     """
 
     best: int | None
@@ -139,7 +148,7 @@ class StudyVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights kept of the best configuration's first seed: coef (K, d), intercept (K,)."""
+    """The weights of the first seed of the best configuration: coef (K, d), intercept (K,)."""
 
     coef: Array
     intercept: Array
@@ -147,24 +156,27 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class StudyFacts:
-    """A study as its store has it, whether it is finished or not.
+    """A stored study, which may be unfinished.
 
     Attributes
     ----------
-    name, created, seconds : created in UTC, ISO 8601; seconds of training, over all sessions
-    finished : whether all runs are done
-    estimator, parameters : the class, and the parameters that were given for all configurations
-    grid : the values of each parameter that varies, in order
-    seeds : the random states of the repeats
-    data : what it was trained on
-    command, python : how to do it again, in a terminal ("" if it was not made there) and in Python
-    versions : of Python and the libraries that trained it
-    objective_words : the formulas that were minimised, each once
-    notes : what was chosen for the user, in sentences
-    rows : the table, one row for each configuration, in the order of the grid
-    histories : for every configuration that is done, by number, a history for every seed
-    verdict : what was found
-    weights : of the best configuration
+    name : the name of the study
+    created : the time of creation in UTC, ISO 8601
+    finished : whether all runs are finished
+    seconds : the training time of all sessions
+    estimator, parameters : the class, and the parameters that all configurations share
+    grid : the values of every parameter in the grid, in order
+    seeds : the random seeds of the repeats
+    data : the data of the study
+    command, python : how to repeat the study in a terminal ("" if it was run in Python), and in
+        Python
+    versions : the versions of Python and of the libraries
+    objective_words : the formulas of the objectives, without repetition
+    notes : sentences about values that were chosen automatically
+    rows : the table, one row for every configuration, in the order of the grid
+    histories : the histories of all seeds, by the number of a finished configuration
+    verdict : the verdict on the study
+    weights : the weights of the best configuration
     """
 
     name: str
@@ -192,9 +204,10 @@ class StudyFacts:
         return [name for name, values in self.grid.items() if len(values) > 1]
 
     def table(self) -> list[dict[str, Any]]:
-        """The rows as flat dictionaries of plain values; two equal studies differ in seconds only.
+        """Return the rows as flat dictionaries of plain values.
 
-        The names of parameters come first; those of the best epoch begin with "best_".
+        Parameters come first. Names of measures at the best epoch begin with "best_". The tables of
+        two equal studies differ only in "seconds".
         """
         return [_flat(row) for row in self.rows]
 

@@ -1,4 +1,4 @@
-"""What is stored of the runs of a trained batch: measures, history, weights and observations."""
+"""Make the records of trained runs: measures, history, weights and observations."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from separatrix.training import History, Result
 from separatrix.training.task import Task
 from separatrix.verdict.smoothness import smoothness
 
-TINY = float(np.finfo(np.float64).tiny)  # a probability of 0 has no logarithm
+TINY = float(np.finfo(np.float64).tiny)  # avoids the logarithm of 0
 
 
 def record_runs(
     planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
 ) -> list[RunRecord]:
-    """The records of the runs of a batch."""
+    """Return the records of the runs of a batch."""
     constants = _SmoothnessConstants(planned)
     longest = _longest_histories(planned, runs, results)
     out = []
@@ -62,7 +62,7 @@ def record_runs(
 def _longest_histories(
     planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
 ) -> dict[int, History]:
-    """The longest history of every model: those of its other runs are its beginnings."""
+    """Return the longest history of every model, which contains those of its other runs."""
     longest: dict[int, History] = {}
     for run, result in zip(runs, results):
         model = planned.model_of[run]
@@ -122,7 +122,7 @@ def _stable_rate(task: Task, L: float | None) -> float | None:
 
 
 def _lowest(val_loss: Array) -> int | None:
-    """The epoch, from 1, of the lowest validation loss; None if none was measured."""
+    """Return the epoch (from 1) with the lowest validation loss, or None without such a loss."""
     measured = np.flatnonzero(np.isfinite(val_loss))
     return int(measured[np.argmin(val_loss[measured])]) + 1 if len(measured) else None
 
@@ -135,7 +135,7 @@ def _at(history: History, epoch: int) -> dict[str, float | None]:
 def _kept(
     history: History, epoch: int, right: Array | None, losses: Array | None
 ) -> dict[str, float | None]:
-    """The measures of the weights that were kept; epoch 0 is a start that nothing improved on."""
+    """Return the measures of the kept weights. Epoch 0 means the starting weights."""
     kept = _at(history, epoch) if epoch else dict.fromkeys(MEASURES)
     if right is not None and losses is not None:
         kept |= {"val_accuracy": float(right.mean()), "val_loss": float(losses.mean())}
@@ -163,7 +163,7 @@ def _validate_rows(
 
 
 class _SmoothnessConstants:
-    """L of every run: that of its loss, computed once for all runs, plus its l2."""
+    """The bound L on the curvature for every run: of the loss, computed once, plus its l2."""
 
     def __init__(self, planned: StudyTasks) -> None:
         self.planned = planned

@@ -1,4 +1,4 @@
-"""One line of the table: what the seeds of a configuration found, as means, medians and counts."""
+"""Summarise the seeds of a configuration in a row: means, medians and counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table_row(
     runs: Sequence[Mapping[str, Any]],
     seeds: Sequence[int],
 ) -> Row:
-    """The row of a configuration from the stored facts of its runs, one for every seed."""
+    """Return the row of a configuration. `runs` are the stored facts of its seeds."""
     first = runs[0]
     return Row(
         number=number,
@@ -74,7 +74,7 @@ def _stopped(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def means(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
-    """The means over the seeds; None where a seed lacks a measure."""
+    """Return the means over the seeds. A measure that a seed lacks is None."""
     out: dict[str, float | None] = {}
     for name in MEASURES:
         values = [one.get(name) for one in measures]
@@ -84,7 +84,7 @@ def means(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float | N
 
 
 def deviations(measures: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
-    """The standard deviations over the seeds, with one seed less in the divisor."""
+    """Return the sample standard deviations over the seeds."""
     if len(measures) < 2:
         return {}
     out = {}
@@ -97,7 +97,7 @@ def deviations(measures: Sequence[Mapping[str, float | None]]) -> dict[str, floa
 
 
 def _median(epochs: Sequence[int | None]) -> int | None:
-    """One of the epochs: the middle one, or the lower of the two in the middle."""
+    """Return the median, or the lower of the two middle epochs."""
     known = [epoch for epoch in epochs if epoch is not None]
     return median_low(known) if len(known) == len(epochs) else None
 

@@ -1,1 +1,1 @@
-"""Training the runs of a study batch by batch, and showing how far along it is."""
+"""Train the runs of a study batch by batch, and show the progress."""

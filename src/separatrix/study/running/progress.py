@@ -1,4 +1,4 @@
-"""How far along a study is, for bars and callbacks."""
+"""The progress of a study, for progress bars and callbacks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ INTERVAL = 0.1  # seconds between two calls
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far along a study is.
+    """The progress of a study.
 
     Attributes
     ----------
-    share : of the epochs that are done, 0 to 1
-    runs, running, done, diverged : how many there are, are being trained, are over, have diverged;
-        `done` and `diverged` count those of earlier sessions too
-    best : the varied parameters of the best configuration so far, its validation accuracy and loss
-        (training, if there are no validation rows); None before there is one
-    seconds : since this session began
+    share : the fraction of the epochs that are done, from 0 to 1
+    runs, running, done, diverged : the numbers of all runs, and of runs that are in training, are
+        finished, and have diverged. `done` and `diverged` include earlier sessions
+    best : the varied parameters of the best configuration so far, its validation accuracy and its
+        validation loss (without validation rows, of the training). None if there is none yet
+    seconds : the time since this session started
     """
 
     share: float
@@ -44,7 +44,7 @@ OnStudyProgress: TypeAlias = Callable[[StudyProgress], None]
 
 
 class ProgressTracker:
-    """Counts the runs of a study, and calls `on_progress` a few times a second."""
+    """Count the runs of a study, and call `on_progress` a few times a second."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class ProgressTracker:
         self.diverged = np.zeros(len(self.lengths), bool)
         self.diverged[list(diverged)] = True
         self.best: tuple[Configuration, float, float] | None = None
-        # Runs that differ in their epochs alone are one until they end.
+        # Runs that differ only in their epochs are the same until they end.
         values = planned.plan.values
         self.varied = [name for name in values if len(values[name]) > 1 and name != "epochs"]
 
     def after_epoch(self, progress: Progress, runs: Sequence[int]) -> None:
-        """Report an epoch of a batch of these runs, unless the last call was a moment ago."""
+        """Report an epoch of a batch, unless the last call was less than INTERVAL ago."""
         if self.on_progress is None or time.perf_counter() < self.next_call:
             return
         self.next_call = time.perf_counter() + INTERVAL
@@ -81,7 +81,7 @@ class ProgressTracker:
         self._report(runs, running, progress.epoch)
 
     def after_batch(self, runs: Sequence[int], diverged: Sequence[bool]) -> None:
-        """Report that all runs of a batch are done: some ended since the last call."""
+        """Report that all runs of a batch are finished."""
         self.done[runs] = True
         self.diverged[runs] = diverged
         self._report(runs, np.zeros(len(self.done), bool), 0)

@@ -15,21 +15,21 @@ from separatrix.text import counted, describe_configuration, percent, printable
 
 
 class ProgressBar(Protocol):
-    """Shows how far along a study is; `end` is called when it is over, however it ended."""
+    """The interface of a progress bar. `end` is called when the study stops for any reason."""
 
     def show(self, progress: StudyProgress) -> None: ...
     def end(self, done: bool) -> None: ...
 
 
 class TerminalBar:
-    """A line at the bottom of a terminal, which is gone afterwards."""
+    """A line at the bottom of a terminal that disappears at the end."""
 
     def __init__(self, console: Any = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
         from rich.table import Column
 
-        # The line is never broken into two: the end of the best configuration gives way.
+        # The line is never wrapped: if it is too long, the best configuration is cut.
         where = TextColumn(
             "{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)
         )
@@ -40,25 +40,25 @@ class TerminalBar:
         self.bar.start()
 
     def show(self, progress: StudyProgress) -> None:
-        """Draw the line again."""
+        """Update the line."""
         where = printable(describe_progress(progress))
         self.bar.update(self.task, completed=progress.share, description=where)
 
     def end(self, done: bool) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self.bar.stop()
 
 
 class NotebookBar:
-    """A bar below a cell, which stays and says how many runs were made."""
+    """A progress bar below a cell. It stays, and shows the number of runs at the end."""
 
     def __init__(self) -> None:
-        self.ipython: Any = import_module("IPython.display")  # it is there, with a notebook
+        self.ipython: Any = import_module("IPython.display")  # installed with every notebook
         self.handle = self.ipython.display(self.ipython.HTML(""), display_id=True)
         self.last: StudyProgress | None = None
 
     def show(self, progress: StudyProgress) -> None:
-        """Draw the bar again."""
+        """Update the bar."""
         self.last = progress
         self.handle.update(
             self.ipython.HTML(
@@ -69,21 +69,21 @@ class NotebookBar:
         )
 
     def end(self, done: bool) -> None:
-        """Fill it; the best is left to the verdict, which has seen the last epochs too."""
+        """Fill the bar. The best configuration is removed: the verdict reports the final one."""
         if done and self.last is not None:
             self.show(replace(self.last, share=1.0, done=self.last.runs, running=0, best=None))
 
 
 def describe_progress(progress: StudyProgress) -> str:
-    """How far along a study is, in a few words.
+    """Describe the progress of a study in a few words.
 
     >>> best = {"learning_rate": 0.1, "l2": 0.0}, 0.96, 0.1
     >>> describe_progress(StudyProgress(0.5, 8, 4, 4, 2, best, 3.0))
-    '4 of 8 runs, 25% diverged, best 96.0 %: rate 0.1, l2 0'
+    '4 of 8 runs, 25 % diverged, best 96.0 %: rate 0.1, l2 0'
     """
     parts = [f"{progress.done:,} of {counted(progress.runs, 'run')}"]
     if progress.diverged:
-        parts.append(f"{progress.diverged / progress.runs:.0%} diverged")
+        parts.append(f"{percent(progress.diverged / progress.runs, 0)} diverged")
     if progress.best is not None:
         configuration, accuracy, _ = progress.best
         words = describe_configuration(configuration, short=True)
@@ -95,7 +95,7 @@ def describe_progress(progress: StudyProgress) -> str:
 def show_progress(
     shown: bool, on_progress: OnStudyProgress | None
 ) -> Iterator[OnStudyProgress | None]:
-    """A callback that updates a progress bar, if one is wanted, and calls `on_progress`."""
+    """Yield a callback that updates a progress bar (if `shown`) and calls `on_progress`."""
     if not shown:
         yield on_progress
         return

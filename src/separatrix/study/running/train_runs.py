@@ -1,8 +1,8 @@
-"""Training the runs of a study batch by batch, so that nothing is lost whenever it ends.
+"""Train the runs of a study batch by batch, so that nothing is lost if it is interrupted.
 
-A batch that is done is stored as a whole. Of the batch in training, a checkpoint is stored about
-every second, and less often where checkpoints would cost more than a tenth of the time. When they
-are stored changes no bit of the results.
+A finished batch is stored as a whole. During training, a checkpoint is stored about every second,
+or less often if checkpoints would take more than a tenth of the time. The times of the checkpoints
+do not change the results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from separatrix.training.callbacks import RunLabel, epochs_of
 from separatrix.training.checkpoint import if_readable
 
 CHECKPOINT_INTERVAL = 1.0  # seconds between checkpoints
-CHECKPOINT_SHARE = 0.1  # of the time, that checkpoints may take
+CHECKPOINT_SHARE = 0.1  # largest fraction of the time for checkpoints
 
 
 def train_runs(
@@ -32,7 +32,7 @@ def train_runs(
     on_progress: OnStudyProgress | None = None,
     every: float = CHECKPOINT_INTERVAL,
 ) -> None:
-    """Train all runs of a study that its store lacks, and store what they find."""
+    """Train all runs of a study that are not stored yet, and store the results."""
     number: dict[tuple[int, int], int] = {run: k for k, run in enumerate(planned.plan.runs)}
     batches = {
         batch: sorted(number[run] for run in runs)
@@ -53,8 +53,8 @@ def train_runs(
     writer.finish()
 
 
-class _StudyInterrupted(Exception):  # noqa: N818 (nothing is wrong)
-    """A callback ends the study: its runs are not done, unlike those of a fit."""
+class _StudyInterrupted(Exception):  # noqa: N818 (not an error)
+    """A callback stopped the study. Unlike in a fit, its runs are not finished."""
 
     def __init__(self, by: Interrupted) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _StudyInterrupted(Exception):  # noqa: N818 (nothing is wrong)
 
 @dataclass(eq=False)
 class _Session:
-    """One call of `Study.run`: trains and stores batches, and counts the time."""
+    """One call of `Study.run`: trains and stores batches, and measures the time."""
 
     planned: StudyTasks
     writer: StudyWriter
@@ -72,11 +72,11 @@ class _Session:
     every: float
 
     def __post_init__(self) -> None:
-        self.stored_until = time.perf_counter()  # the time up to here is in the store
+        self.stored_until = time.perf_counter()  # the store includes the time up to here
         self.next_checkpoint = self.stored_until + self.every
 
     def train_batch(self, batch: int, runs: list[int]) -> None:
-        """Train one batch, from its checkpoint if there is one, and store what it finds."""
+        """Train one batch, from its checkpoint if there is one, and store the results."""
         planned = self.planned
         labels = [self._label(run) for run in runs]
 
@@ -85,9 +85,9 @@ class _Session:
                 if self.logs:
                     self.logs.tell(epochs_of(progress, labels))
                 self.tracker.after_epoch(progress, runs)
-            except BaseException as error:  # a callback ends the study: nothing may be lost
+            except BaseException as error:  # save the progress before the study stops
                 self._checkpoint(batch, progress)
-                if isinstance(error, Interrupted):  # a fit would keep its model and go on
+                if isinstance(error, Interrupted):  # `train` would treat it as the end of a fit
                     raise _StudyInterrupted(error) from None
                 raise
             if time.perf_counter() >= self.next_checkpoint:
@@ -118,7 +118,7 @@ class _Session:
         self.next_checkpoint = ended + max(self.every, (ended - began) / CHECKPOINT_SHARE)
 
     def _time_spent(self) -> float:
-        """The seconds since this was last asked."""
+        """Return the seconds since the last call."""
         now = time.perf_counter()
         spent, self.stored_until = now - self.stored_until, now
         return spent

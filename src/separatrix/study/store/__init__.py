@@ -1,1 +1,1 @@
-"""The file in which studies are kept."""
+"""The file that stores studies."""

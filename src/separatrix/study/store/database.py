@@ -1,6 +1,6 @@
-"""The store: one SQLite file that holds studies and can be read while it is written.
+"""The store: an SQLite file with studies that can be read while it is written.
 
-A write returns only after its commit has reached the disk.
+A write returns only after the commit is on the disk.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from separatrix.study.store.errors import (
 )
 
 DEFAULT = "separatrix.db"
-APPLICATION = 0x53505458  # "SPTX", by which a file is known to be a store
-PATIENCE = 20.0  # seconds to wait for another process that is writing
-RETRY = 0.01  # seconds between tries
+APPLICATION = 0x53505458  # "SPTX", which identifies a file as a store
+PATIENCE = 20.0  # seconds to wait while another process is writing
+RETRY = 0.01  # seconds between attempts
 _WRITER = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
-# Entry k takes a store from version k to k + 1; the first makes a new one.
+# Entry k migrates a store from version k to k + 1. The first creates a store.
 MIGRATIONS = tuple(
     Path(__file__).with_name(name).read_text(encoding="utf-8")
     for name in ("schema.sql", "schema_2.sql")
@@ -42,8 +42,8 @@ MIGRATIONS = tuple(
 class Store:
     """An open store.
 
-    `write` opens it for writing too, and makes the file if there is none. Close it, or use it in a
-    `with` statement.
+    With `write`, the store can be written, and the file is created if it does not exist. Close the
+    store, or use it in a `with` statement.
 
     >>> with Store("studies.db", write=True) as store:
     ...     store.names()
@@ -80,59 +80,59 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was not committed is not kept."""
+        """Close the file. Changes that were not committed are lost."""
         with sqlite_errors_in_words(self.path):
             self.connection.close()
 
     def _check_version(self) -> bool:
-        """Whether it is of an older version; what is no store, or a newer one, is refused."""
-        # In one transaction: another process may be making the store at this moment.
+        """Whether the store has an older version. Raise a StoreError for other files."""
+        # In one transaction, because another process may be creating the store.
         with _transaction(self.connection, "DEFERRED"):
             (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             (version,) = self.connection.execute("PRAGMA user_version").fetchone()
             (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION and (tables or not self.write):
             raise StoreError(
-                f"{self.path} is a database of another program, not a store of studies. Name "
-                f"another file (--store, or {VARIABLE}); this one was left as it is."
+                f"{self.path} is a database of another program, not a store of studies. It was not "
+                f"changed. Choose another file (--store, or {VARIABLE})."
             )
         if version > len(MIGRATIONS):
             raise StoreError(
-                f"{self.path} is a store of version {version}, and this separatrix knows versions "
-                f"up to {len(MIGRATIONS)}. Use the newer separatrix that wrote it."
+                f"{self.path} is a store of version {version}. This version of separatrix reads "
+                f"versions up to {len(MIGRATIONS)}. Update separatrix."
             )
         return bool(version < len(MIGRATIONS))
 
     # reading
 
     def names(self) -> list[str]:
-        """The names of all studies, the oldest first."""
+        """Return the names of all studies, the oldest first."""
         return [row["name"] for row in self.rows("SELECT name FROM studies ORDER BY id")]
 
     def study(self, name: str | None = None) -> sqlite3.Row:
-        """The row of a study; of the latest without a name."""
+        """Return the row of a study, or of the latest study if no name is given."""
         where = "WHERE name = ?" if name is not None else "ORDER BY id DESC LIMIT 1"
         found = self.rows(f"SELECT * FROM studies {where}", () if name is None else (name,))
         if found:
             return found[0]
         if name is None:
-            raise StoreError(f"{self.path} has no studies yet. Make one: separatrix study iris")
+            raise StoreError(f"{self.path} has no studies yet. To run one: separatrix study iris")
         known = ", ".join(self.names()) or "none"
-        raise StoreError(f"{self.path} has no study {name!r}. Studies there: {known}.")
+        raise StoreError(f"{self.path} has no study {name!r}. Its studies: {known}.")
 
     def find(self, name: str) -> sqlite3.Row | None:
-        """The row of a study, or None."""
+        """Return the row of a study, or None if there is none."""
         found = self.rows("SELECT * FROM studies WHERE name = ?", (name,))
         return found[0] if found else None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        """All rows that a query finds."""
+        """Return all rows of a query."""
         with sqlite_errors_in_words(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Several queries that see the store at one moment."""
+        """Run several queries on one snapshot of the store."""
         with sqlite_errors_in_words(self.path):
             self.connection.execute("BEGIN")
         try:
@@ -143,14 +143,14 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it, or nothing; on the disk when this ends."""
+        """Run one atomic transaction. It is on the disk when this ends."""
         with sqlite_errors_in_words(self.path), _transaction(self.connection):
             yield self.connection
 
     # arrays
 
     def array(self, blob: bytes | None, what: str) -> Array:
-        """The array of .npy bytes."""
+        """Decode an array from .npy bytes."""
         try:
             return from_bytes(blob or b"")
         except (ValueError, EOFError, OSError) as error:
@@ -159,7 +159,7 @@ class Store:
             ) from None
 
     def arrays(self, blob: bytes, what: str) -> dict[str, Array]:
-        """The arrays of .npz bytes."""
+        """Decode arrays from .npz bytes."""
         from separatrix.readers.compression.size_limits import UnpackLimitError, require_room
 
         try:
@@ -175,7 +175,7 @@ class Store:
             ) from None
 
     def values(self, text: str, what: str) -> Any:
-        """The values of a text."""
+        """Decode values from JSON text."""
         try:
             return from_text(text)
         except ValueError as error:
@@ -185,12 +185,12 @@ class Store:
 
 
 def store_path(path: str | os.PathLike[str] | None) -> Path:
-    """The file that is meant: the one given, that of SEPARATRIX_STORE, or separatrix.db here."""
+    """Return the path of the store: the given one, SEPARATRIX_STORE, or separatrix.db."""
     return Path(path or os.environ.get(VARIABLE) or DEFAULT).expanduser()
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
-    """Bring a store to the newest version, in one transaction; a second process finds it done."""
+    """Migrate a store to the newest version in one transaction, if another process has not."""
     with _transaction(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         for script in migrations[version:]:
@@ -204,18 +204,17 @@ def _connect(path: Path, write: bool, patience: float) -> sqlite3.Connection:
     if write:
         if not path.absolute().parent.is_dir():
             raise StoreError(
-                f"There is no folder {str(path.absolute().parent)!r} to keep {path.name} in. Make "
-                f"it, or name another file (--store, or {VARIABLE})."
+                f"The folder {str(path.absolute().parent)!r} of {path.name} does not exist. Create "
+                f"it, or choose another file (--store, or {VARIABLE})."
             )
         return _opened(path, "rwc", patience, *_WRITER)
     if not path.exists():
         raise StoreError(
-            f"There is no store {str(path)!r}. Make a study first (separatrix study iris), or name "
-            f"the file (--store, or {VARIABLE})."
+            f"There is no store {str(path)!r}. Run a study first (separatrix study iris), or "
+            f"choose another file (--store, or {VARIABLE})."
         )
-    # Where the folder can be written, the last to close the file takes its log away. Where it
-    # cannot, there is no room for the index of a log: but without a log nobody writes, and the file
-    # alone is all there is.
+    # SQLite needs to write beside the file to read a write-ahead log. In a read-only folder, open
+    # the file as immutable if there is no log, because then no other process is writing.
     try:
         return _opened(path, "rw", patience, *_READER)
     except sqlite3.OperationalError:
@@ -237,7 +236,7 @@ def _opened(path: Path, mode: str, patience: float, *first: str) -> sqlite3.Conn
 
 
 def _execute_patiently(connection: sqlite3.Connection, statement: str, until: float) -> None:
-    """Try again while the file is locked: to begin a log, SQLite does not wait by itself."""
+    """Retry while the file is locked: SQLite does not wait when it switches to a log."""
     while True:
         try:
             connection.execute(statement).fetchall()

@@ -1,4 +1,4 @@
-"""Arrays as .npy bytes and plain values as JSON: the two forms in which a store keeps them."""
+"""Encode arrays as .npy bytes and plain values as JSON for the store."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.packing import pack, unpack
 
-_NPY = b"\x93NUMPY\x01\x00"  # how .npy bytes of version 1 begin
+_NPY = b"\x93NUMPY\x01\x00"  # the start of .npy bytes of version 1
 
 
 def to_bytes(a: Array) -> bytes:
-    """An array as .npy bytes.
+    """Encode an array as .npy bytes.
 
     >>> from_bytes(to_bytes(np.arange(3)))
     array([0, 1, 2])
@@ -29,9 +29,9 @@ def to_bytes(a: Array) -> bytes:
 
 
 def from_bytes(blob: bytes) -> Array:
-    """The array that `to_bytes` was given."""
+    """Decode the array from `to_bytes`."""
     if not blob.startswith(_NPY):
-        raise ValueError("these are no bytes of an array")
+        raise ValueError("not the bytes of an array")
     start = len(_NPY) + 2 + int.from_bytes(blob[len(_NPY) : len(_NPY) + 2], "little")
     shape, dtype = _header(blob[:start])
     return np.frombuffer(blob, dtype, math.prod(shape), start).reshape(shape).copy()
@@ -39,7 +39,7 @@ def from_bytes(blob: bytes) -> Array:
 
 @lru_cache(maxsize=1024)
 def _header(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type: parsing them takes longer than all else, and runs have them in common."""
+    """Parse shape and type. Parsing is slow, and many arrays share a header."""
     file = io.BytesIO(head)
     np.lib.format.read_magic(file)
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
@@ -47,7 +47,7 @@ def _header(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def to_text(value: Any) -> str:
-    """Plain values as JSON, numbers that are not finite included.
+    """Encode plain values as JSON, including NaN and infinity.
 
     >>> to_text({"loss": float("inf")})
     '{"loss": {"$float": "inf"}}'
@@ -56,19 +56,19 @@ def to_text(value: Any) -> str:
     text = json.dumps(pack(value, "values", arrays), ensure_ascii=False, allow_nan=False)
     if arrays:
         raise ValueError(
-            f"A study keeps parameters as numbers and words. Got an array ({next(iter(arrays))}) "
-            "instead: arrays are for fit_many."
+            "Parameters of a study must be numbers or strings. Got an array "
+            f"({next(iter(arrays))}) instead. Use fit_many for arrays."
         )
     return text
 
 
 def from_text(text: str) -> Any:
-    """The values that `to_text` was given."""
+    """Decode the values from `to_text`."""
     return unpack(json.loads(text), "values", {})
 
 
 def to_archive(arrays: Mapping[str, Array]) -> bytes:
-    """Arrays by name as .npz bytes, which carry checksums."""
+    """Encode named arrays as .npz bytes, which include checksums."""
     out = io.BytesIO()
     np.savez(out, **arrays)  # type: ignore[arg-type]
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Which process writes a study: at most one at a time, and none that has died."""
+"""Make sure that at most one process writes a study, and detect writers that have died."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError
 from separatrix.text import shell_command
 
-HELD: set[str] = set()  # tokens of the writers of this process
-STALE = 120.0  # seconds without a heartbeat, after which a writer elsewhere is taken for dead
+HELD: set[str] = set()  # tokens of the writers in this process
+STALE = 120.0  # a writer on another host is dead after so many seconds without a heartbeat
 
 
 def claim(connection: sqlite3.Connection, study: int, token: str) -> None:
-    """Make this process the one that writes a study."""
+    """Make this process the writer of a study."""
     connection.execute(
         "INSERT OR REPLACE INTO writers (study, token, host, process, born, heartbeat) "
         "VALUES (?, ?, ?, ?, ?, ?)",
@@ -26,19 +26,19 @@ def claim(connection: sqlite3.Connection, study: int, token: str) -> None:
 
 
 def refuse_claimed(store: Store, connection: sqlite3.Connection, row: sqlite3.Row) -> None:
-    """Raise if a process that is alive writes this study."""
+    """Raise a StoreError if another live process is writing this study."""
     owner = connection.execute("SELECT * FROM writers WHERE study = ?", (row["id"],)).fetchone()
     if owner is None or not _is_alive(owner):
         return
     raise StoreError(
         f"The study {row['name']!r} in {store.path} is being written by process "
-        f"{owner['process']} on {owner['host']}. Wait for it or end it; its progress can be read "
-        f"meanwhile: {shell_command('studies', 'show', row['name'])}"
+        f"{owner['process']} on {owner['host']}. Wait for the process or stop it. To see the "
+        f"progress: {shell_command('studies', 'show', row['name'])}"
     )
 
 
 def _is_alive(owner: sqlite3.Row) -> bool:
-    """Whether a writer may still write: here by its process, elsewhere by its last heartbeat."""
+    """Whether a writer is alive: by its process on this host, else by its last heartbeat."""
     recent = abs(time.time() - owner["heartbeat"]) < STALE
     if owner["host"] != socket.gethostname():
         return recent
@@ -48,16 +48,16 @@ def _is_alive(owner: sqlite3.Row) -> bool:
         os.kill(owner["process"], 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is there, and another user's
+    except OSError:  # the process exists, but belongs to another user
         pass
     born = process_start(owner["process"])
     return born == owner["born"] if born and owner["born"] else recent
 
 
 def process_start(process: int) -> str:
-    """When a process began, in clock ticks since boot; "" where that is not known."""
+    """Return the start time of a process in clock ticks since boot, or "" if not known."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return text.rpartition(")")[2].split()[19]  # the name before it may hold spaces
+    return text.rpartition(")")[2].split()[19]  # the process name before ")" may contain spaces

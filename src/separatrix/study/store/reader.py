@@ -1,4 +1,4 @@
-"""Reading a study from its store, and judging it: no training data is needed."""
+"""Read a study from its store and compute the verdict, without the training data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def read_facts(
     *,
     histories: bool | Literal["best"] | Collection[int] = True,
 ) -> StudyFacts:
-    """Read and judge a study, the latest without a name.
+    """Read a study and compute its verdict. Without a name, read the latest study.
 
-    `histories` says whether to read those of all configurations, of the best one, or which numbers.
+    `histories` selects the histories to read: True for all configurations, False for none, "best"
+    for the best configuration, or the numbers of configurations.
     """
     with store.reading():
         study = store.study(name)
@@ -57,7 +58,7 @@ def read_facts(
 
 @contextmanager
 def _errors_as_damage(store: Store, study: sqlite3.Row) -> Iterator[None]:
-    """Report errors of reading as damage of the store; errors of judging are not."""
+    """Report errors in reading as damage of the store. Other errors are not caught."""
     try:
         yield
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -67,9 +68,9 @@ def _errors_as_damage(store: Store, study: sqlite3.Row) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class _StoredStudy:
-    """A study as it was read, before it is judged.
+    """A study as it was read, without a verdict.
 
-    `facts` are arguments of `StudyFacts`, `data_sentences` what its runs say of the data.
+    `facts` are arguments of `StudyFacts`. `data_sentences` are the diagnoses of the data.
     """
 
     rows: list[Row]
@@ -118,7 +119,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
 
 
 def read_summaries(store: Store) -> list[dict[str, Any]]:
-    """One line for every study, the oldest first."""
+    """Return a summary of every study, the oldest first."""
     out = []
     for row in store.rows(
         "SELECT s.*, count(r.id) AS runs, count(r.found) AS done FROM studies s "
@@ -142,7 +143,7 @@ def read_summaries(store: Store) -> list[dict[str, Any]]:
 def _with_history(
     runs: Sequence[sqlite3.Row], histories: bool | Collection[int]
 ) -> list[sqlite3.Row]:
-    """The runs whose histories are to be read."""
+    """Return the runs whose histories are read."""
     return [
         run
         for run in runs
@@ -186,7 +187,7 @@ def _finished(
 
 
 def _unconverged_kind(found: Mapping[str, Any]) -> str:
-    """Why a run has not converged; older stores have its diagnoses alone."""
+    """Return why a run did not converge. Older stores have only its diagnoses."""
     slow = "not_converged" if "not_converged" in found["kinds"] else ""
     return str(found.get("unsettled", slow))
 

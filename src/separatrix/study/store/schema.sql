@@ -1,16 +1,16 @@
--- Version 1. Arrays are .npy bytes (checkpoints: .npz), texts in JSON; nothing is ever pickled.
+-- Version 1. Arrays are stored as .npy bytes (checkpoints as .npz), other values as JSON.
 
 CREATE TABLE studies (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE CHECK (length(name) > 0),
     created TEXT NOT NULL,               -- UTC, ISO 8601
     finished INTEGER NOT NULL DEFAULT 0,
-    seconds REAL NOT NULL DEFAULT 0,     -- of training, over all sessions
-    plan TEXT NOT NULL,                  -- what makes it this study: estimator, grid, seeds, data
-    about TEXT NOT NULL                  -- what is told of it: command, versions, notes, data
+    seconds REAL NOT NULL DEFAULT 0,     -- training time of all sessions
+    plan TEXT NOT NULL,                  -- JSON: what identifies it: estimator, grid, seeds, data
+    about TEXT NOT NULL                  -- JSON: description: command, versions, notes, data
 );
 
--- One configuration with one seed. What differs only in its number of epochs shares a history.
+-- A run is a configuration with a seed. Runs that differ only in their epochs share a history.
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
     study INTEGER NOT NULL REFERENCES studies ON DELETE CASCADE,
@@ -18,10 +18,10 @@ CREATE TABLE runs (
     seed INTEGER NOT NULL,
     batch INTEGER NOT NULL,
     history INTEGER REFERENCES histories ON DELETE SET NULL,
-    found TEXT,                          -- JSON; NULL until it is done
+    found TEXT,                          -- JSON: facts; NULL until the run is finished
     coef BLOB,
     intercept BLOB,
-    val_right BLOB,                      -- for every validation row, whether it is predicted right
+    val_right BLOB,                      -- of every validation row: correctly classified?
     val_loss BLOB,                       -- and its loss
     UNIQUE (study, configuration, seed)
 );
@@ -35,7 +35,7 @@ CREATE TABLE histories (
 );
 CREATE INDEX histories_by_study ON histories (study);
 
--- Where the batch that is being trained stands: .npz bytes in pieces, since a value has a limit.
+-- The state of a batch in training: .npz bytes in pieces, because SQLite limits a value.
 CREATE TABLE checkpoints (
     study INTEGER NOT NULL REFERENCES studies ON DELETE CASCADE,
     batch INTEGER NOT NULL,
@@ -45,12 +45,12 @@ CREATE TABLE checkpoints (
     PRIMARY KEY (study, batch, piece)
 );
 
--- Who is writing a study. A process that is gone has let go.
+-- The process that is writing a study. The entry of a dead process is ignored.
 CREATE TABLE writers (
     study INTEGER PRIMARY KEY REFERENCES studies ON DELETE CASCADE,
     token TEXT NOT NULL,
     host TEXT NOT NULL,
     process INTEGER NOT NULL,
-    born TEXT NOT NULL,                  -- tells the process from a later one of the same number
+    born TEXT NOT NULL,                  -- start time, because process numbers are reused
     heartbeat REAL NOT NULL              -- seconds since 1970
 );

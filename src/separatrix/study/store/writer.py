@@ -1,4 +1,4 @@
-"""Writing a study: its runs, the checkpoints of a batch, and the records of finished runs."""
+"""Write a study: its runs, the checkpoints of a batch, and the records of finished runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from separatrix.study.store.errors import StoreError
 from separatrix.study.store.ownership import HELD, claim, refuse_claimed
 from separatrix.training.history import History
 
-PIECE = 1 << 26  # bytes; SQLite takes values of up to 10^9
+PIECE = 1 << 26  # bytes; the limit of SQLite is 10^9
 
 
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """What is stored of a finished run; runs with the same `history` object share it.
+    """The stored record of a finished run. Runs with the same `history` object share it.
 
-    `facts` are plain values; `history` has the epochs of the longest run that shares it, of which
-    the first `facts["epochs"]` are this run's.
+    `facts` are plain values. `history` has the epochs of the longest run that shares it. The first
+    `facts["epochs"]` of them belong to this run.
     """
 
     configuration: int
@@ -49,16 +49,16 @@ def create_study(
     description: Mapping[str, Any],
     batches: Sequence[Sequence[tuple[int, int]]],
 ) -> StudyWriter:
-    """Put a new study into the store, and write it.
+    """Add a new study to the store, and return its writer.
 
-    `batches` holds the configuration and the seed of every run of every batch.
+    `batches` has the configuration and the seed of every run in every batch.
     """
     token = uuid.uuid4().hex
     with store.writing() as connection:
         if connection.execute("SELECT 1 FROM studies WHERE name = ?", (name,)).fetchone():
             raise StoreError(
-                f"{store.path} got a study {name!r} from another process just now. Choose another "
-                "name, or go on with it by --resume."
+                f"Another process has just created a study {name!r} in {store.path}. Choose "
+                "another name, or continue that study with --resume."
             )
         created = datetime.now(UTC).isoformat(timespec="seconds")
         cursor = connection.execute(
@@ -75,7 +75,7 @@ def create_study(
 
 
 def claim_study(store: Store, row: sqlite3.Row) -> StudyWriter:
-    """Write a stored study; refused while another process that is alive writes it."""
+    """Return the writer of a stored study. Raise a StoreError if another process writes it."""
     token = uuid.uuid4().hex
     with store.writing() as connection:
         refuse_claimed(store, connection, row)
@@ -84,7 +84,7 @@ def claim_study(store: Store, row: sqlite3.Row) -> StudyWriter:
 
 
 def delete_study(store: Store, name: str) -> None:
-    """Remove a study and all that belongs to it."""
+    """Delete a study with all its runs."""
     row = store.study(name)
     with store.writing() as connection:
         refuse_claimed(store, connection, row)
@@ -93,9 +93,10 @@ def delete_study(store: Store, name: str) -> None:
 
 @dataclass(eq=False)
 class StudyWriter:
-    """Writes a study. Every call is one transaction, refused once another process has claimed it.
+    """The writer of a study. Every call is one transaction.
 
-    Use it in a `with` statement: at the end it gives up its claim.
+    A call fails if another process has claimed the study. Use the writer in a `with` statement,
+    which releases the claim at the end.
     """
 
     store: Store
@@ -109,11 +110,11 @@ class StudyWriter:
 
     def __exit__(self, kind: object, *_: object) -> None:
         HELD.discard(self.token)
-        with suppress(StoreError) if kind else nullcontext():  # the first error is the one to tell
+        with suppress(StoreError) if kind else nullcontext():  # keep the first error
             self.release()
 
     def pending_batches(self) -> dict[int, list[tuple[int, int]]]:
-        """The batches that are not done: configuration and seed of their runs."""
+        """Return the unfinished batches, with configuration and seed of their runs."""
         batches: dict[int, list[tuple[int, int]]] = {}
         for row in self.store.rows(
             "SELECT configuration, seed, batch FROM runs WHERE study = ? AND found IS NULL "
@@ -124,7 +125,7 @@ class StudyWriter:
         return batches
 
     def diverged_runs(self) -> list[tuple[int, int]]:
-        """Configuration and seed of the runs that are stored as diverged."""
+        """Return configuration and seed of the stored runs that diverged."""
         rows = self.store.rows(
             "SELECT id, configuration, seed, found FROM runs WHERE study = ? AND found IS NOT NULL",
             (self.study,),
@@ -138,7 +139,7 @@ class StudyWriter:
     def checkpoint(
         self, batch: int, epoch: int, arrays: Mapping[str, Array], seconds: float
     ) -> None:
-        """Store where the training of a batch stands; `seconds` were spent since the last call."""
+        """Store the state of the training of a batch. `seconds` is the time since the last call."""
         blob = to_archive(arrays)
         with self.store.writing() as connection:
             self._keep_claim(connection, seconds)
@@ -153,7 +154,7 @@ class StudyWriter:
             )
 
     def last_checkpoint(self, batch: int) -> dict[str, Array] | None:
-        """The arrays of the last checkpoint of a batch, None if there is none."""
+        """Return the arrays of the last checkpoint of a batch, or None if there is none."""
         rows = self.store.rows(
             "SELECT arrays FROM checkpoints WHERE study = ? AND batch = ? ORDER BY piece",
             (self.study, batch),
@@ -164,7 +165,7 @@ class StudyWriter:
         return self.store.arrays(blob, f"the checkpoint of batch {batch}")
 
     def finish_batch(self, batch: int, records: Iterable[RunRecord], seconds: float) -> None:
-        """Store the records of a batch in place of its checkpoint."""
+        """Store the records of a batch, and delete its checkpoint."""
         histories: dict[int, int] = {}
         with self.store.writing() as connection:
             self._keep_claim(connection, seconds)
@@ -176,19 +177,19 @@ class StudyWriter:
             self._delete_checkpoint(connection, batch)
 
     def finish(self) -> None:
-        """Mark the study as finished: all runs are done."""
+        """Mark the study as finished."""
         with self.store.writing() as connection:
             self._keep_claim(connection, 0.0)
             connection.execute("UPDATE studies SET finished = 1 WHERE id = ?", (self.study,))
 
     def remove(self) -> None:
-        """Remove the study, of which nothing has been trained."""
+        """Remove a study that has no trained runs yet."""
         with self.store.writing() as connection:
             self._keep_claim(connection, 0.0)
             connection.execute("DELETE FROM studies WHERE id = ?", (self.study,))
 
     def release(self) -> None:
-        """Let others write the study."""
+        """Release the claim, so that other processes can write the study."""
         with self.store.writing() as connection:
             connection.execute(
                 "DELETE FROM writers WHERE study = ? AND token = ?", (self.study, self.token)
@@ -200,7 +201,7 @@ class StudyWriter:
         )
 
     def _keep_claim(self, connection: sqlite3.Connection, seconds: float) -> None:
-        """Write a heartbeat, add up the time, and make sure that nobody else writes the study."""
+        """Update the heartbeat and the training time, and check that the claim is still valid."""
         held = connection.execute(
             "UPDATE writers SET heartbeat = ? WHERE study = ? AND token = ?",
             (time.time(), self.study, self.token),
@@ -208,7 +209,7 @@ class StudyWriter:
         if held.rowcount != 1:
             raise StoreError(
                 f"The study {self.name!r} in {self.store.path} was taken over by another process, "
-                "or deleted, while this one was silent. This one ends; nothing it stored is lost."
+                "or was deleted. This process stops. Nothing that it stored was changed."
             )
         connection.execute(
             "UPDATE studies SET seconds = seconds + ? WHERE id = ?", (seconds, self.study)
