@@ -1,4 +1,4 @@
-"""What a study sees in its runs: oscillation, overfitting, the epochs a run needs."""
+"""Observations of a study: oscillation, overfitting, the number of epochs that a run needs."""
 
 import re
 
@@ -20,7 +20,7 @@ def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
     assert "Oscillates: " in rows[0].observations[0]
     assert "The learning rate 0.1 is above 0.0" in rows[0].observations[0]
     assert not any("scillates" in sentence for sentence in rows[1].observations)
-    # Of features a tenth as large, the same rate is stable.
+    # With features a tenth as large, the same learning rate is stable.
     rows = (
         Study("b", GradientDescentClassifier(), grid).run(X / 10, y, X_val / 10, y_val).facts().rows
     )
@@ -28,7 +28,7 @@ def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
 
 
 @pytest.mark.slow
-def test_overfitting_is_told_with_its_epoch_and_not_where_there_are_rows_enough(small):
+def test_overfitting_is_reported_with_its_epoch_but_not_with_many_rows(small):
     grid = {"learning_rate": [1.0], "epochs": 2000}
     few = two_classes(noise=1.5, n=30)
     facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
@@ -42,7 +42,7 @@ def test_overfitting_is_told_with_its_epoch_and_not_where_there_are_rows_enough(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.02, 0.005])
-def test_the_epochs_that_a_run_needs_are_enough_and_not_far_too_many(small, rate):
+def test_the_estimated_epochs_are_sufficient_and_not_far_too_many(small, rate):
     X, y, X_val, y_val = two_classes(noise=0.8)
     estimator = GradientDescentClassifier(l2=0.01)
 
@@ -64,8 +64,8 @@ def test_the_epochs_that_a_run_needs_are_enough_and_not_far_too_many(small, rate
     assert row("early", round(0.9 * low)).observations[0].startswith("Not converged")
 
 
-def test_the_epochs_that_a_run_needs_are_read_off_its_longer_runs(small):
-    """The study has the answer itself: what it foretells must not contradict it."""
+def test_the_needed_epochs_are_taken_from_longer_runs(small):
+    """An estimate must not contradict a longer run of the same study."""
     X, y, X_val, y_val = two_classes(noise=0.8)
     estimator = GradientDescentClassifier(l2=0.01, learning_rate=0.02)
 
@@ -80,14 +80,14 @@ def test_the_epochs_that_a_run_needs_are_read_off_its_longer_runs(small):
     assert at.observations[0].startswith("Converged")
 
 
-def test_an_end_that_the_fall_does_not_tell_is_not_foretold():
-    """An exponential and a power law agree on the last half of a slow fall, and not on its end."""
+def test_no_epochs_are_estimated_if_the_objective_does_not_determine_them():
+    """An exponential and a power law both fit a slow decrease, but predict different ends."""
     epochs = np.arange(1, 1001)
     slow = 0.2 + 0.3 * np.exp(-((epochs / 300.0) ** 0.5))
     assert epochs_needed(slow) is None
 
 
-def test_what_has_no_optimum_is_not_promised_one(small):
+def test_no_convergence_is_promised_without_a_finite_optimum(small):
     X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
     y = np.array([0, 1, 0, 1])
     facts = Study("a", GradientDescentClassifier(), {"epochs": [50]}).run(X, y, X, y).facts()
@@ -105,7 +105,7 @@ def test_a_study_whose_runs_all_diverged_names_the_stable_rate(small):
     assert "Lower the learning rate to" in verdict.sentences[0]
 
 
-def test_swings_that_died_out_have_converged_and_those_that_last_have_not(small):
+def test_damped_oscillations_converge_and_lasting_ones_do_not(small):
     X, y, X_val, y_val = two_classes(noise=0.8)
     grid = {"learning_rate": [0.5], "momentum": [0.9], "epochs": [60, 600]}
     study = Study("a", GradientDescentClassifier(l2=0.01), grid)
@@ -117,7 +117,7 @@ def test_swings_that_died_out_have_converged_and_those_that_last_have_not(small)
     assert "1 of 1 configuration did not converge: oscillating." in verdict.sentences
 
 
-def test_observations_of_several_seeds_say_of_how_many_they_are(small):
+def test_observations_of_several_seeds_state_the_number_of_seeds(small):
     X, y, X_val, y_val = iris()
     estimator = GradientDescentClassifier(init="random", l2=0.1)
     grid = {"learning_rate": [0.02, 60.0], "epochs": [300]}

@@ -1,4 +1,4 @@
-"""A study trains its configurations in batches, and its table holds what they reached."""
+"""A study trains its configurations in batches and reports their results in a table."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
         (lambda X, y, X_val, y_val: (X,), "needs labels"),
     ],
 )
-def test_rows_that_cannot_be_trained_on_are_refused_in_words(small, change, words):
+def test_invalid_rows_are_refused(small, change, words):
     with pytest.raises(ValueError, match=words):
         Study("a", GradientDescentClassifier(), {"epochs": 1}).run(*change(*iris()))
     assert not list(small.iterdir())
@@ -60,7 +60,7 @@ def test_rows_that_cannot_be_trained_on_are_refused_in_words(small, change, word
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, dict) else "",
 )
-def test_a_batched_study_is_that_of_configurations_trained_one_by_one(small, estimator, grid):
+def test_batches_give_the_same_results_as_single_fits(small, estimator, grid):
     X, y, X_val, y_val = iris()
     together = Study("together", estimator, grid, seeds=2).run(X, y, X_val, y_val)
     apart = Study("apart", estimator, grid, seeds=2, memory=1).run(X, y, X_val, y_val)
@@ -81,7 +81,7 @@ def test_a_batched_study_is_that_of_configurations_trained_one_by_one(small, est
                 assert kept[name].tobytes() == alone.history_[name].tobytes()
 
 
-def test_a_study_reads_the_data_as_often_as_its_longest_run(small):
+def test_a_study_reads_the_data_no_more_often_than_its_longest_run(small):
     def rows(name, grid):
         before = rows_read()[1]
         Study(name, GradientDescentClassifier(), grid).run(*iris())
@@ -90,10 +90,10 @@ def test_a_study_reads_the_data_as_often_as_its_longest_run(small):
     one = rows("one", {"learning_rate": [0.01], "epochs": 300})
     many = rows("many", {"learning_rate": [0.1, 0.01, 1e-3], "momentum": [0, 0.5, 0.9],
                          "epochs": [100, 200, 300]})  # fmt: skip
-    assert many <= one + 60 * 100  # limits of the rate and certificates
+    assert many <= one + 60 * 100  # for the limits of the learning rate and the certificates
 
 
-def test_memory_cuts_batches_and_keeps_what_differs_in_epochs_together(small):
+def test_the_memory_limit_keeps_runs_that_differ_in_epochs_together(small):
     plan = StudyPlan.from_grid(GradientDescentClassifier(), HOMEWORK)
     planned = StudyTasks.from_plan(plan, StudyData.from_arrays(*iris()))
     assert [len(runs) for runs in split_into_batches(planned)] == [32]
@@ -112,14 +112,14 @@ def test_memory_cuts_batches_and_keeps_what_differs_in_epochs_together(small):
         )
 
 
-def test_seeds_of_a_run_without_chance_are_one_run_and_have_no_deviation(small):
+def test_seeds_of_a_deterministic_run_have_no_deviation(small):
     study = Study("a", GradientDescentClassifier(epochs=5), {"learning_rate": [0.1]}, seeds=3)
     facts = study.run(*iris()).facts()
     assert facts.rows[0].deviation["val_loss"] == 0.0
     assert len(facts.histories[0]) == 3
 
 
-def test_random_starts_deviate_and_the_mean_is_over_all_seeds(small):
+def test_random_starts_deviate_and_measures_are_means_over_seeds(small):
     estimator = GradientDescentClassifier(init="random", init_scale=1.0, epochs=5)
     facts = Study("a", estimator, {"learning_rate": [0.01]}, seeds=4).run(*iris()).facts()
     losses = [history["val_loss"][-1] for history in facts.histories[0]]
@@ -128,7 +128,7 @@ def test_random_starts_deviate_and_the_mean_is_over_all_seeds(small):
     assert facts.rows[0].deviation["val_loss"] > 0.01
 
 
-def test_the_table_has_last_and_best_epoch(small):
+def test_the_table_has_the_last_and_the_best_epoch(small):
     X, y, X_val, y_val = two_classes(noise=1.0, n=40)
     study = Study("a", GradientDescentClassifier(epochs=400), {"learning_rate": [1.0, 0.1]})
     facts = study.run(X, y, X_val, y_val).facts()
@@ -141,7 +141,7 @@ def test_the_table_has_last_and_best_epoch(small):
             assert row.best[name] == history[name][best]
 
 
-def test_epochs_of_several_seeds_are_their_medians_in_table_and_row(small):
+def test_epochs_of_several_seeds_are_medians(small):
     X, y, X_val, y_val = two_classes(noise=1.5, n=60)
     estimator = GradientDescentClassifier(batch_size=5, learning_rate=0.5, epochs=40, patience=6)
     facts = Study("a", estimator, {"l2": [0.0, 0.01]}, seeds=4).run(X, y, X_val, y_val).facts()
@@ -155,7 +155,7 @@ def test_epochs_of_several_seeds_are_their_medians_in_table_and_row(small):
         assert told["best_val_loss"] == pytest.approx(np.mean(each))
 
 
-def test_histories_of_fewer_epochs_are_the_beginnings_of_longer_ones(small):
+def test_shorter_histories_are_the_beginnings_of_longer_ones(small):
     grid = {"learning_rate": [0.1, 0.01], "epochs": [3, 8]}
     facts = Study("a", GradientDescentClassifier(), grid).run(*iris()).facts()
     for short, long in ((0, 1), (2, 3)):
@@ -165,7 +165,7 @@ def test_histories_of_fewer_epochs_are_the_beginnings_of_longer_ones(small):
         assert facts.rows[short].last["val_loss"] == a["val_loss"][-1]
 
 
-def test_the_stable_rates_are_those_of_the_largest_eigenvalue(small):
+def test_stable_rates_follow_from_the_largest_eigenvalue(small):
     X, y, X_val, y_val = iris()
     grid = {"l2": [0.0, 0.5], "momentum": [0.0, 0.9], "rule": ["momentum", "adam"]}
     facts = Study("a", GradientDescentClassifier(epochs=2), grid).run(X, y, X_val, y_val).facts()
@@ -181,7 +181,7 @@ def test_the_stable_rates_are_those_of_the_largest_eigenvalue(small):
             assert row.stable_rate == pytest.approx(times / row.smoothness)
 
 
-def test_a_study_without_validation_rows_is_judged_by_its_training_loss(small):
+def test_without_validation_rows_the_training_loss_decides(small):
     X, y, *_ = iris()
     study = Study("a", GradientDescentClassifier(epochs=50), {"learning_rate": [1e-3, 1e-2]})
     verdict = study.run(X, y).verdict()
@@ -189,26 +189,26 @@ def test_a_study_without_validation_rows_is_judged_by_its_training_loss(small):
     assert "no validation rows" in verdict.sentences[1]
 
 
-# going on
+# resuming
 
 
 @pytest.mark.slow
-def test_a_study_of_this_name_is_not_overwritten(small):
+def test_an_existing_study_is_not_overwritten(small):
     study_of("a.db").run(*iris())
-    with pytest.raises(StoreError, match="already, finished"):
+    with pytest.raises(StoreError, match=r"already .*\(finished\)"):
         study_of("a.db").run(*iris())
     X, y, X_val, y_val = iris()
-    with pytest.raises(StoreError, match="with other data"):
+    with pytest.raises(StoreError, match="with different data"):
         study_of("a.db").run(X + 1, y, X_val, y_val, resume=True)
-    with pytest.raises(StoreError, match="with other seeds"):
+    with pytest.raises(StoreError, match="with different seeds"):
         Study("study", GradientDescentClassifier(init="random"), GRID, seeds=3, store="a.db").run(
             *iris(), resume=True
         )
-    with pytest.raises(StoreError, match=r"another grid .*1 configuration of epochs 5 here"):
+    with pytest.raises(StoreError, match=r"a different grid .*new: 1 configuration of epochs 5"):
         Study(
             "study", GradientDescentClassifier(init="random"), {"epochs": 5}, seeds=2, store="a.db"
         ).run(*iris(), resume=True)
-    with pytest.raises(StoreError, match="with other parameters"):
+    with pytest.raises(StoreError, match="with different parameters"):
         Study("study", GradientDescentClassifier(), GRID, seeds=2, store="a.db").run(
             *iris(), resume=True
         )
@@ -216,7 +216,7 @@ def test_a_study_of_this_name_is_not_overwritten(small):
 
 
 @pytest.mark.slow
-def test_a_resume_may_have_another_memory_budget(small):
+def test_a_study_can_be_resumed_with_a_different_memory_limit(small):
     class EnoughError(Exception):
         pass
 
@@ -232,8 +232,8 @@ def test_a_resume_may_have_another_memory_budget(small):
 
 
 @pytest.mark.slow
-def test_the_live_count_of_divergences_only_grows_and_ends_as_the_verdict_has_it(small):
-    """Runs that diverge leave the batch at once, between two looks; a resume knows them all."""
+def test_the_live_count_of_divergences_ends_at_the_count_of_the_verdict(small):
+    """Diverged runs leave the batch between two calls, and a resumed study counts them too."""
 
     class EnoughError(Exception):
         pass
@@ -255,16 +255,16 @@ def test_the_live_count_of_divergences_only_grows_and_ends_as_the_verdict_has_it
     assert (later[-1].done, later[-1].running, later[-1].share) == (later[-1].runs, 0, 1.0)
 
 
-def test_settings_are_those_of_a_preparation_and_of_sources_alone(small):
+def test_unknown_settings_and_settings_for_arrays_are_refused(small):
     study = Study("a", GradientDescentClassifier(), {"epochs": 1})
     with pytest.raises(TypeError, match=r"no option 'standardize'.* standardise, missing"):
         study.run("wine", standardize=True)
-    with pytest.raises(ValueError, match=r"'standardise' is for a source"):
+    with pytest.raises(ValueError, match=r"'standardise' is only for a source"):
         study.run(*iris(), standardise=True)
     assert not list(small.iterdir())
 
 
-def test_python_lines_make_the_study_again(small):
+def test_the_python_code_repeats_the_study(small):
     grid = {"learning_rate": [0.1, 0.01], "epochs": [5]}
     study = Study("a", GradientDescentClassifier(rule="adam"), grid, seeds=2)
     first = study.run("wine", standardise=False).facts()
@@ -274,7 +274,7 @@ def test_python_lines_make_the_study_again(small):
     assert_same(first, again)
 
 
-def test_the_python_lines_of_a_grid_of_arrays_run_and_make_the_same_study(small):
+def test_the_python_code_of_a_grid_with_arrays_repeats_the_study(small):
     grid = {"learning_rate": np.geomspace(1e-3, 1.0, 3), "epochs": [5]}
     made = Study("a", GradientDescentClassifier(), grid).run(*iris())
     names = dict(zip(("X", "y", "X_val", "y_val"), iris()))

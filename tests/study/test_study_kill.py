@@ -1,4 +1,4 @@
-"""A study that is killed at any moment ends as if it had not been."""
+"""A study that is killed at any moment can be resumed to the same results."""
 
 import random
 import time
@@ -15,14 +15,14 @@ KILLS = 10
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """The store of a study that nothing disturbed, and how long it took."""
+    """The store of an uninterrupted study, and its training time."""
     path = tmp_path_factory.mktemp("undisturbed") / "a.db"
     began = time.monotonic()
     study_of(path).run(*iris())
     return path, time.monotonic() - began
 
 
-def test_a_study_killed_again_and_again_ends_with_the_same_bits(undisturbed, tmp_path):
+def test_a_study_that_is_killed_repeatedly_ends_with_the_same_bits(undisturbed, tmp_path):
     path, seconds = undisturbed
     rng = random.Random(0)
     kills, studies = 0, 0
@@ -45,7 +45,7 @@ def test_a_study_killed_again_and_again_ends_with_the_same_bits(undisturbed, tmp
 
 
 def test_checkpoints_are_stored_and_used(tmp_path, undisturbed):
-    """Ended in the middle of a batch, a study goes on from there and not from its start."""
+    """A study stopped in the middle of a batch continues there, not from its start."""
     store = tmp_path / "a.db"
 
     class EnoughError(Exception):

@@ -1,4 +1,4 @@
-"""What is told of every epoch: callbacks, the CSV log, MLflow."""
+"""Logs of every epoch: callbacks, CSV files and MLflow."""
 
 import csv
 import os
@@ -29,7 +29,7 @@ class EnoughError(Exception):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of its own for stores and logs."""
+    """A temporary working folder for stores and logs."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
     return tmp_path
@@ -45,7 +45,7 @@ def lines(path):
 
 
 def end_at(epoch):
-    """A callback that ends a study after so many epochs."""
+    """Return a callback that stops a study after the given number of epochs."""
 
     def on_epoch(epochs):
         if epochs[0].epoch >= epoch:
@@ -57,7 +57,7 @@ def end_at(epoch):
 # callbacks
 
 
-def test_a_study_tells_every_epoch_of_every_run_as_its_history_has_it(folder):
+def test_callbacks_of_a_study_get_every_epoch_of_every_run(folder):
     told = []
     study = quick().run(*iris(), on_epoch=told.append)
     histories = study.histories()
@@ -71,7 +71,7 @@ def test_a_study_tells_every_epoch_of_every_run_as_its_history_has_it(folder):
             assert e.measures[name] == history[name][e.epoch - 1]
 
 
-def test_each_call_is_one_epoch_of_all_that_still_run(folder):
+def test_a_callback_gets_one_epoch_of_all_runs_in_training(folder):
     told = []
     quick().run(*iris(), on_epoch=told.append)
     assert [epochs[0].epoch for epochs in told] == list(range(1, 13))
@@ -83,7 +83,7 @@ def test_each_call_is_one_epoch_of_all_that_still_run(folder):
     [GradientDescentClassifier(epochs=7), Perceptron(epochs=7), LogisticRegression()],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_an_estimator_tells_every_epoch(estimator):
+def test_the_callback_of_an_estimator_gets_every_epoch(estimator):
     X, y, _, _ = iris()
     told = []
     estimator.fit(X, y, on_epoch=told.append)
@@ -92,7 +92,7 @@ def test_an_estimator_tells_every_epoch(estimator):
     assert all(type(loss) is float for loss in losses)
 
 
-def test_a_callback_may_end_a_fit_and_keep_the_model():
+def test_a_callback_can_stop_a_fit_and_keep_the_model():
     X, y, _, _ = iris()
 
     def enough(epochs):
@@ -103,7 +103,7 @@ def test_a_callback_may_end_a_fit_and_keep_the_model():
     assert (model.n_iter_, model.stop_reason_) == (3, "interrupted")
 
 
-def test_a_callback_that_raises_ends_the_study_which_goes_on_later(folder):
+def test_a_study_stopped_by_a_callback_can_be_resumed(folder):
     with pytest.raises(EnoughError):
         quick().run(*iris(), on_epoch=end_at(8))
     told = []
@@ -111,8 +111,8 @@ def test_a_callback_that_raises_ends_the_study_which_goes_on_later(folder):
     assert [epochs[0].epoch for epochs in told] == [9, 10, 11, 12]
 
 
-def test_interrupted_ends_a_study_without_calling_its_runs_done(folder):
-    """What keeps the model of a single fit would leave a study with runs cut short."""
+def test_runs_of_an_interrupted_study_are_not_finished(folder):
+    """Unlike a single fit, a study must not keep models that were stopped early."""
 
     def enough(epochs):
         if epochs[0].epoch == 8:
@@ -140,15 +140,15 @@ def test_a_csv_log_has_a_line_for_every_epoch_of_every_run(folder):
         assert float(row["val_loss"]) == history["val_loss"][epoch - 1]
 
 
-def test_what_was_not_measured_is_empty(folder):
+def test_missing_measures_are_empty(folder):
     X, y, _, _ = iris()
     quick().run(X, y, logs=[CsvLog("a.csv")])
     assert {row["val_loss"] for row in lines("a.csv")} == {""}
 
 
 @pytest.mark.parametrize("cut", [0, 1, 30])
-def test_a_resumed_study_doubles_no_line_of_its_log_and_leaves_none_out(folder, cut):
-    """Also if the last line was cut short, or the log is ahead of the checkpoint."""
+def test_the_log_of_a_resumed_study_has_every_line_once(folder, cut):
+    """This holds even if the last line is incomplete, or the log is ahead of the checkpoint."""
     quick("whole", store="whole.db").run(*iris(), logs=[CsvLog("whole.csv")])
     with pytest.raises(EnoughError):
         quick("whole").run(*iris(), logs=[CsvLog("a.csv")], on_epoch=end_at(8))
@@ -169,8 +169,8 @@ def test_a_resumed_study_doubles_no_line_of_its_log_and_leaves_none_out(folder, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "mlflow"])
-def test_a_log_that_is_ahead_of_the_store_is_told_nothing_twice(tracking, folder, kind):
-    """As after a crash: the store is that of epoch 4, the log has epoch 8."""
+def test_a_log_that_is_ahead_of_the_store_has_every_epoch_once(tracking, folder, kind):
+    """After a crash, the store can be at epoch 4 and the log at epoch 8."""
     log = (lambda: CsvLog("a.csv")) if kind == "csv" else (lambda: MlflowLog(tracking))
     for epoch in (4, 8):
         with pytest.raises(EnoughError):
@@ -189,7 +189,7 @@ def test_a_log_that_is_ahead_of_the_store_is_told_nothing_twice(tracking, folder
 
 
 class Buffering:
-    """A log that keeps nothing before it is asked to, and looks what the store has by then."""
+    """A log that keeps epochs only in flush, and compares them with the store."""
 
     place = "memory"
 
@@ -218,8 +218,8 @@ class Buffering:
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 30], ids=["many batches", "one batch"])
-def test_logs_are_flushed_before_the_store_goes_on(folder, memory):
-    """So that whatever the store does not tell again is in the log."""
+def test_logs_are_flushed_before_every_checkpoint(folder, memory):
+    """Epochs that a resumed study does not repeat must be in the log."""
     log = Buffering()
     quick(memory=memory).run(*iris(), logs=[log], every=0.0)
     assert log.pending == []
@@ -229,8 +229,8 @@ def test_logs_are_flushed_before_the_store_goes_on(folder, memory):
 
 
 @pytest.mark.slow
-def test_killed_studies_have_whole_logs(tmp_path):
-    """The log is on the disk before the checkpoint that goes on after it."""
+def test_killed_studies_have_complete_logs(tmp_path):
+    """The log is on the disk before the checkpoint of the same epoch."""
     store, log = tmp_path / "a.db", tmp_path / "a.csv"
     for size in (1_000_000, 3_000_000):  # of 6 million bytes
         child = run_in_process(make_logged, store, log)
@@ -255,11 +255,11 @@ def test_killed_studies_have_whole_logs(tmp_path):
 
 
 def make_logged(store, log):
-    """In a process of its own."""
+    """Run a logged study in another process."""
     study_of(store).run(*iris(), resume=True, every=0.01, logs=[CsvLog(log)])
 
 
-def test_two_studies_share_a_log_and_an_earlier_one_of_the_same_name_is_not_mixed_in(folder):
+def test_two_studies_can_share_a_log_unless_they_have_the_same_name(folder):
     for name in ("a", "b"):
         quick(name).run(*iris(), logs=[CsvLog("a.csv")])
     assert Counter(row["study"] for row in lines("a.csv")) == {"a": 68, "b": 68}
@@ -269,16 +269,16 @@ def test_two_studies_share_a_log_and_an_earlier_one_of_the_same_name_is_not_mixe
         quick("a", store="other.db").facts()
 
 
-def test_a_file_that_is_no_log_is_refused_and_left_alone(folder):
+def test_other_files_are_refused_as_logs_and_not_changed(folder):
     for text in ("my,own,table\n1,2,3\nno end", "one line without an end", "x" * 100_000 + "\n"):
         (folder / "a.csv").write_text(text)
-        with pytest.raises(ValueError, match="is not a log of this study's parameters") as refused:
+        with pytest.raises(ValueError, match="is not a log of a study") as refused:
             quick().run(*iris(), logs=[CsvLog("a.csv")])
-        assert len(str(refused.value)) < 600  # whatever there is to quote
+        assert len(str(refused.value)) < 600  # long lines are cut
         assert (folder / "a.csv").read_text() == text
 
 
-def test_a_batch_of_all_rows_is_told_as_on_the_command_line(folder):
+def test_a_batch_of_all_rows_is_written_as_all(folder):
     grid = {"batch_size": [None, 20], "epochs": 1}
     Study("a", GradientDescentClassifier(), grid).run(*iris(), logs=[CsvLog("a.csv")])
     assert [row["batch_size"] for row in lines("a.csv")] == ["all", "20"]
@@ -288,7 +288,7 @@ def test_a_batch_of_all_rows_is_told_as_on_the_command_line(folder):
 
 
 class Failing:
-    """A log that fails at one of its duties."""
+    """A log with one method that fails."""
 
     place = "nowhere"
 
@@ -304,16 +304,16 @@ class Failing:
 
 
 @pytest.mark.parametrize("duty", ["tell", "flush", "end"])
-def test_a_log_that_fails_is_left_behind_and_harms_nothing(folder, duty):
+def test_a_log_that_fails_is_dropped_and_the_study_continues(folder, duty):
     quick(store="whole.db").run(*iris())
-    with pytest.warns(LogWarning, match=r"The log nowhere failed: gone\. The study goes on"):
+    with pytest.warns(LogWarning, match=r"The log nowhere failed: gone\. The study continues"):
         quick().run(*iris(), logs=[Failing(duty), CsvLog("a.csv")])
     assert_same(facts_of("whole.db", "a"), facts_of("separatrix.db", "a"))
     assert len(lines("a.csv")) == 68
 
 
-def test_what_is_no_log_is_refused_before_the_study_begins(folder):
-    with pytest.raises(TypeError, match=r"such as \[CsvLog\('log.csv'\)\]. It holds 'a.csv' of"):
+def test_invalid_logs_are_refused_before_training(folder):
+    with pytest.raises(TypeError, match=r"such as \[CsvLog\('log.csv'\)\]. Got 'a.csv' of"):
         quick().run(*iris(), logs=["a.csv"])
     with pytest.raises(OSError, match="no study"):
         quick().facts()
@@ -324,7 +324,7 @@ def test_what_is_no_log_is_refused_before_the_study_begins(folder):
 
 @pytest.fixture
 def tracking(folder, monkeypatch):
-    """A tracking store of files."""
+    """The address of an MLflow tracking store in files."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
     return (folder / "mlruns").as_uri()
@@ -342,7 +342,7 @@ def runs_of(uri):
 
 
 def assert_logged(uri, study):
-    """One run for the study, below it one for each of its runs, with every epoch once."""
+    """Check that MLflow has a run for the study, and a child run with every epoch for each run."""
     client, [parent], children = runs_of(uri)
     assert parent.info.run_name == study.name
     assert parent.data.params["estimator"] == "GradientDescentClassifier"
@@ -364,18 +364,18 @@ def assert_logged(uri, study):
 
 
 @pytest.mark.slow
-def test_mlflow_has_a_run_for_the_study_and_one_for_each_of_its_runs(tracking):
+def test_mlflow_has_a_run_for_the_study_and_a_child_run_for_every_run(tracking):
     assert_logged(tracking, quick().run(*iris(), logs=[MlflowLog(tracking)]))
 
 
-def test_mlflow_goes_on_in_the_same_runs(tracking):
+def test_mlflow_continues_the_same_runs(tracking):
     with pytest.raises(EnoughError):
         quick().run(*iris(), logs=[MlflowLog(tracking)], on_epoch=end_at(8))
     assert {run.info.status for run in runs_of(tracking)[2]} == {"KILLED"}
     assert_logged(tracking, quick().run(*iris(), resume=True, logs=[MlflowLog(tracking)]))
 
 
-def test_mlflow_takes_more_metrics_than_one_request_does(tracking):
+def test_mlflow_logs_more_metrics_than_fit_into_one_request(tracking):
     grid = {"learning_rate": [0.1], "epochs": [400]}
     study = Study("long", GradientDescentClassifier(), grid).run(
         *iris(), logs=[MlflowLog(tracking)]
@@ -385,7 +385,7 @@ def test_mlflow_takes_more_metrics_than_one_request_does(tracking):
     assert [point.value for point in points] == study.histories()[0][0]["val_loss"].tolist()
 
 
-def test_a_server_that_does_not_answer_is_a_warning(folder):
+def test_an_unavailable_server_is_a_warning(folder):
     before = dict(os.environ)
     with pytest.warns(LogWarning, match=r"MLflow cannot be used at http://127\.0\.0\.1:9: "):
         quick().run(*iris(), logs=[MlflowLog("http://127.0.0.1:9")])
@@ -393,12 +393,12 @@ def test_a_server_that_does_not_answer_is_a_warning(folder):
     assert facts_of("separatrix.db", "a").finished
 
 
-def test_a_missing_package_is_a_warning_that_says_what_to_install(folder, monkeypatch):
+def test_a_missing_package_is_a_warning_with_the_package_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.warns(LogWarning, match=r"pip install mlflow\. The study goes on"):
+    with pytest.warns(LogWarning, match=r"pip install mlflow\. The study continues"):
         quick().run(*iris(), logs=[MlflowLog("sqlite:///mlflow.db")])
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.warns(LogWarning, match=r"pip install mlflow-skinny\. The study goes on"):
+    with pytest.warns(LogWarning, match=r"pip install mlflow-skinny\. The study continues"):
         quick("b").run(*iris(), logs=[MlflowLog("http://127.0.0.1:9")])
 
 
@@ -406,7 +406,7 @@ def test_a_missing_package_is_a_warning_that_says_what_to_install(folder, monkey
 
 
 @pytest.mark.slow
-def test_the_command_logs(tracking, folder):
+def test_the_command_writes_logs(tracking, folder):
     call(*WORDS, "--log", "a.csv", "--mlflow", tracking)
     assert len(lines("a.csv")) == 2 * (5 + 12)
     assert len(runs_of(tracking)[2]) == 4
@@ -414,7 +414,7 @@ def test_the_command_logs(tracking, folder):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default::separatrix.study.LogWarning")
-def test_the_command_says_in_a_sentence_what_it_could_not_log(folder):
+def test_the_command_warns_about_logs_that_fail(folder):
     found = call(*WORDS, "--mlflow", "http://127.0.0.1:9", "--json")
     assert found.stderr.startswith("Warning: MLflow cannot be used at http://127.0.0.1:9: ")
     assert found.stdout.startswith("{")
@@ -422,7 +422,7 @@ def test_the_command_says_in_a_sentence_what_it_could_not_log(folder):
     assert "is not a log" in call(*WORDS, "--log", "a.csv", code=1).stderr
 
 
-def test_a_second_writer_leaves_the_log_of_the_first_alone(folder):
+def test_a_second_writer_does_not_change_the_log_of_the_first(folder):
     before = []
 
     def meddle(_):

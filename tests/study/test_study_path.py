@@ -1,4 +1,4 @@
-"""The path of a study: planned once, one store opened once, and named after its data."""
+"""A study is planned once, opens its store once, and gets the name of its data."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def count_calls(monkeypatch, module, name):
-    """The arguments of every call of a function, which goes on as it was."""
+    """Return a list that collects the arguments of every call of a function."""
     calls, function = [], getattr(module, name)
 
     def counted(*given, **named):
@@ -48,7 +48,7 @@ def test_a_notebook_card_opens_the_store_once_and_reads_the_best_history(monkeyp
     assert list(study.facts(histories="best").histories) == [best]
 
 
-def test_a_study_without_a_name_gets_that_of_its_data_and_a_number():
+def test_a_study_without_a_name_is_named_after_its_data_with_a_number():
     names = []
     for _ in range(3):
         study = Study(None, GradientDescentClassifier(), GRID)
@@ -58,7 +58,7 @@ def test_a_study_without_a_name_gets_that_of_its_data_and_a_number():
     assert names == ["iris", "iris-2", "iris-3"]
 
 
-def test_a_study_without_a_name_resumes_the_latest_that_is_the_same():
+def test_a_study_without_a_name_resumes_the_latest_equal_study():
     Study("first", GradientDescentClassifier(), GRID).run("iris")
     Study("other", GradientDescentClassifier(), {"epochs": 3}).run("iris")
     again = Study(None, GradientDescentClassifier(), GRID).run("iris", resume=True)

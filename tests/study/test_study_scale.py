@@ -1,4 +1,4 @@
-"""Large studies: what they take of memory and of the disk, small enough for a test."""
+"""Memory and disk use of studies, with small data."""
 
 import subprocess
 import sys
@@ -18,14 +18,14 @@ BUDGET = 20_000_000
 
 
 def images():
-    """Rows of as many features and classes as make weights and scores large."""
+    """Return rows with enough features and classes to make weights and scores large."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((600, 100)), rng.integers(0, 10, 600)
     return X[:500], y[:500], X[500:], y[500:]
 
 
 def peak(tmp_path, configurations, memory):
-    """The most bytes that a study holds while it runs, those of its rows left out."""
+    """Return the peak memory of a study in bytes, without its rows."""
     rows = images()
     grid = {"learning_rate": log_range(1e-4, 1e-2, configurations), "epochs": [3, 6]}
     store = tmp_path / f"{configurations}-{memory}.db"
@@ -40,7 +40,7 @@ def peak(tmp_path, configurations, memory):
 
 @pytest.mark.slow
 def test_a_study_of_many_configurations_stays_within_its_memory(tmp_path):
-    peak(tmp_path, 2, BUDGET - 1)  # what is imported and looked up once
+    peak(tmp_path, 2, BUDGET - 1)  # warm up imports and caches
     few = peak(tmp_path, 2, BUDGET)
     assert peak(tmp_path, 200, BUDGET) - few <= BUDGET
     assert peak(tmp_path, 200, 100 * BUDGET) - few > BUDGET
@@ -48,7 +48,7 @@ def test_a_study_of_many_configurations_stays_within_its_memory(tmp_path):
 
 @pytest.fixture
 def study(tmp_path):
-    """A small study that is done."""
+    """A small finished study."""
     grid = {"learning_rate": [0.1, 0.01], "epochs": [5, 10]}
     return Study("a", GradientDescentClassifier(), grid, store=tmp_path / "a.db").run("iris")
 
@@ -67,7 +67,7 @@ def test_the_table_and_the_verdict_read_neither_histories_nor_other_weights(stud
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["list", "table", "show"])
-def test_reading_a_study_imports_nothing_that_trains(study, verb):
+def test_reading_a_study_does_not_import_training_code(study, verb):
     code = (
         "import sys\n"
         "from separatrix.cli import main\n"
@@ -86,15 +86,15 @@ def test_reading_a_study_imports_nothing_that_trains(study, verb):
         array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4),
     )
 )
-def test_arrays_come_back_from_the_store_as_they_were(a):
+def test_arrays_in_a_store_keep_type_shape_and_values(a):
     found = from_bytes(to_bytes(a))
     assert (found.dtype, found.shape, found.tobytes()) == (a.dtype, a.shape, a.tobytes())
-    found[...] = 0  # and can be written
+    found[...] = 0  # the result is writable
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda b: b"", lambda b: b[:9], lambda b: b"x" + b]
 )
-def test_bytes_that_are_no_whole_array_are_refused(damage):
-    with pytest.raises(ValueError, match=r"no bytes of an array|buffer|header|EOF"):
+def test_incomplete_bytes_of_an_array_are_refused(damage):
+    with pytest.raises(ValueError, match=r"bytes of an array|buffer|header|EOF"):
         from_bytes(damage(to_bytes(np.arange(3.0))))

@@ -1,4 +1,4 @@
-"""The store: readers beside a writer, two writers, damage, locks, full disks, old versions."""
+"""The store: concurrent readers and writers, damage, locks, full disks, old versions."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def stored(tmp_path):
 
 @pytest.fixture
 def public():
-    """A folder that any user may enter."""
+    """A folder that every user can read."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
@@ -61,7 +61,7 @@ def public():
 
 @contextmanager
 def not_as_root():
-    """For the superuser nothing is read-only."""
+    """Give up the rights of root, for whom nothing is read-only."""
     if os.geteuid() != 0:
         yield
         return
@@ -72,25 +72,25 @@ def not_as_root():
         os.seteuid(0)
 
 
-def test_arrays_are_npy_bytes_and_never_pickles():
+def test_arrays_are_stored_as_npy_bytes_without_pickles():
     a = np.arange(6.0).reshape(2, 3)
     assert from_bytes(to_bytes(a)).tolist() == a.tolist()
     with pytest.raises(ValueError, match="allow_pickle"):
         to_bytes(np.array([object()]))
 
 
-def test_the_file_is_a_plain_database_that_checks_its_references(stored):
+def test_the_file_is_a_plain_database_with_valid_references(stored):
     connection = sqlite3.connect(stored)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    # Four configurations are two models, and have two histories.
+    # Four configurations are two models with two histories.
     assert connection.execute("SELECT count(*) FROM histories").fetchone() == (2,)
     connection.close()
 
 
-def test_deleting_a_study_leaves_nothing_of_it(stored):
+def test_deleting_a_study_deletes_all_its_rows(stored):
     small_study(stored, "other").run(*iris())
     with Store(stored, write=True) as store:
         delete_study(store, "small")
@@ -108,7 +108,7 @@ def hold(path, ready, done):
         done.wait(60)
 
 
-def test_a_checkpoint_larger_than_a_piece_is_put_together_again(stored, monkeypatch):
+def test_a_checkpoint_in_several_pieces_is_reassembled(stored, monkeypatch):
     monkeypatch.setattr(writer_module, "PIECE", 1000)
     arrays = {"a": np.arange(1000.0), "b": np.array(["x"])}
     with Store(stored, write=True) as store, claim_study(store, store.study()) as writer:
@@ -122,7 +122,7 @@ def test_a_checkpoint_larger_than_a_piece_is_put_together_again(stored, monkeypa
 
 
 def unfinished(path):
-    """Pretend that the study was cut short."""
+    """Turn the study into an unfinished one."""
     with Store(path, write=True) as store, store.writing() as connection:
         connection.execute("UPDATE studies SET finished = 0")
         connection.execute("UPDATE runs SET found = NULL, history = NULL")
@@ -130,7 +130,7 @@ def unfinished(path):
 
 
 @pytest.mark.slow
-def test_a_second_writer_gets_a_sentence_and_changes_nothing(stored):
+def test_a_second_writer_is_refused(stored):
     unfinished(stored)
     ready, done = CONTEXT.Event(), CONTEXT.Event()
     child = run_in_process(hold, stored, ready, done)
@@ -139,14 +139,14 @@ def test_a_second_writer_gets_a_sentence_and_changes_nothing(stored):
         small_study(stored).run(*iris(), resume=True)
     with Store(stored, write=True) as store, pytest.raises(StoreError, match="being written"):
         delete_study(store, "small")
-    small_study(stored, "other").run(*iris())  # another study may be written
+    small_study(stored, "other").run(*iris())  # other studies can be written
     done.set()
     child.join()
     assert small_study(stored).run(*iris(), resume=True).facts().finished
 
 
 @pytest.mark.slow
-def test_a_writer_that_was_killed_is_followed_at_once(stored):
+def test_a_killed_writer_does_not_block_the_next_one(stored):
     unfinished(stored)
     ready, done = CONTEXT.Event(), CONTEXT.Event()
     child = run_in_process(hold, stored, ready, done)
@@ -156,7 +156,7 @@ def test_a_writer_that_was_killed_is_followed_at_once(stored):
     assert small_study(stored).run(*iris(), resume=True).facts().finished
 
 
-def test_a_process_of_the_same_number_that_began_later_is_not_the_writer(stored):
+def test_a_later_process_with_the_same_number_is_not_the_writer(stored):
     unfinished(stored)
     with Store(stored, write=True) as store:
         claim_study(store, store.study())
@@ -170,7 +170,7 @@ def test_a_process_of_the_same_number_that_began_later_is_not_the_writer(stored)
         assert claim_study(store, store.study()).name == "small"
 
 
-def test_a_writer_elsewhere_is_known_by_its_signs_of_life(stored):
+def test_a_writer_on_another_host_is_recognised_by_its_heartbeat(stored):
     unfinished(stored)
     with Store(stored, write=True) as store:
         claim_study(store, store.study())
@@ -186,9 +186,7 @@ def test_a_writer_elsewhere_is_known_by_its_signs_of_life(stored):
 def test_a_writer_whose_study_was_taken_over_stops_writing(stored):
     unfinished(stored)
     with Store(stored, write=True) as store, Store(stored, write=True) as other:
-        writer = claim_study(
-            store, store.study()
-        )  # not entered: as if it had been given up for dead
+        writer = claim_study(store, store.study())  # not entered, like a writer taken for dead
         with claim_study(other, other.study()):
             with pytest.raises(StoreError, match="taken over by another process"):
                 writer.checkpoint(0, 1, {}, 0.0)
@@ -250,7 +248,7 @@ def open_stores(folder, start):
 
 
 @pytest.mark.slow
-def test_several_processes_make_the_same_stores_at_once(tmp_path):
+def test_several_processes_can_create_the_same_stores_simultaneously(tmp_path):
     start = CONTEXT.Event()
     children = [run_in_process(open_stores, tmp_path, start) for _ in range(4)]
     start.set()
@@ -259,18 +257,18 @@ def test_several_processes_make_the_same_stores_at_once(tmp_path):
         assert child.exitcode == 0
 
 
-# what goes wrong
+# errors
 
 
-def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
+def test_reading_does_not_create_a_store(tmp_path):
     with pytest.raises(StoreError, match="There is no store"):
         Store(tmp_path / "a.db")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(StoreError, match="There is no folder"):
+    with pytest.raises(StoreError, match="does not exist"):
         Store(tmp_path / "nowhere" / "a.db", write=True)
 
 
-def test_a_read_only_folder_is_read_and_not_written(public):
+def test_a_store_in_a_read_only_folder_can_be_read(public):
     path = public / "a.db"
     small_study(path).run(*iris())
     before = path.read_bytes()
@@ -286,7 +284,7 @@ def test_a_read_only_folder_is_read_and_not_written(public):
     assert [child.name for child in public.iterdir()] == ["a.db"]
 
 
-def test_a_locked_store_is_told_and_can_be_read(stored):
+def test_a_locked_store_can_be_read_but_not_written(stored):
     lock = sqlite3.connect(stored, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     try:
@@ -301,18 +299,18 @@ def test_a_locked_store_is_told_and_can_be_read(stored):
 
 
 @pytest.mark.parametrize("text", [b"", b"not a database, but some text\n" * 40])
-def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path, text):
+def test_other_files_are_refused_and_not_changed(tmp_path, text):
     path = tmp_path / "a.db"
     path.write_bytes(text)
-    with pytest.raises(StoreError, match=r"no store|another program"):
+    with pytest.raises(StoreError, match=r"not a store"):
         facts_of(path, "small")
     if text:
-        with pytest.raises(StoreError, match="damaged, or is no store"):
+        with pytest.raises(StoreError, match="not a store"):
             small_study(path).run(*iris())
     assert path.read_bytes() == text
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path):
+def test_a_database_of_another_program_is_not_changed(tmp_path):
     path = tmp_path / "a.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE songs (title)")
@@ -324,8 +322,8 @@ def test_a_database_of_another_program_is_left_alone(tmp_path):
     connection.close()
 
 
-def test_damage_anywhere_gives_a_sentence_or_the_facts(stored):
-    """No error but a StoreError comes of a damaged file."""
+def test_a_damaged_file_gives_a_store_error_or_the_facts(stored):
+    """A damaged file raises no other error than a StoreError."""
     whole, rng = stored.read_bytes(), random.Random(0)
     refused = 0
     for _ in range(150):
@@ -351,7 +349,7 @@ def make_in_little_room(path, size, told):
         told.put(str(error))
 
 
-def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
+def test_an_error_in_the_verdict_is_not_reported_as_damage(stored, monkeypatch):
     def judge(*_):
         raise ValueError("a slip of the program")
 
@@ -362,7 +360,7 @@ def test_an_error_of_judging_is_not_called_damage(stored, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_and_what_was_stored_is_there(tmp_path):
+def test_a_full_disk_is_reported_and_stored_runs_are_kept(tmp_path):
     study_of(tmp_path / "b.db").run(*iris())
     path, told = tmp_path / "a.db", CONTEXT.Queue()
     child = run_in_process(make_in_little_room, path, 1_000_000, told)
@@ -370,7 +368,7 @@ def test_a_full_disk_is_told_and_what_was_stored_is_there(tmp_path):
     child.join()
     assert child.exitcode == 0
     assert "disk is full" in sentence
-    assert "Everything stored before is kept" in sentence
+    assert "Everything stored so far is kept" in sentence
     facts = facts_of(path)
     assert not facts.finished
     assert facts.rows
@@ -381,7 +379,7 @@ def test_a_full_disk_is_told_and_what_was_stored_is_there(tmp_path):
 # versions
 
 
-def test_a_store_of_the_first_version_is_read(tmp_path):
+def test_a_store_of_the_first_version_can_be_read(tmp_path):
     path = tmp_path / "v1.db"
     shutil.copy(GOLDEN / "study-v1.db", path)
     facts = facts_of(path, "golden")
@@ -391,7 +389,7 @@ def test_a_store_of_the_first_version_is_read(tmp_path):
     assert facts.histories[0][0]["train_loss"].tolist() == expected["train_loss"]
 
 
-def test_a_migration_is_made_once_and_keeps_everything(stored, monkeypatch):
+def test_a_migration_runs_once_and_keeps_all_data(stored, monkeypatch):
     before = facts_of(stored, "small")
     newer = (*MIGRATIONS, "ALTER TABLE studies ADD COLUMN colour TEXT DEFAULT 'blue';\n")
     monkeypatch.setattr(store_module, "MIGRATIONS", newer)
@@ -410,10 +408,10 @@ def test_a_migration_that_fails_changes_nothing(stored):
     connection.close()
 
 
-def test_a_newer_store_is_not_touched(stored):
+def test_a_newer_store_is_refused(stored):
     connection = sqlite3.connect(stored, isolation_level=None)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     for write in (False, True):
-        with pytest.raises(StoreError, match="version 99, and this separatrix knows"):
+        with pytest.raises(StoreError, match="store of version 99"):
             Store(stored, write=write)
