@@ -130,7 +130,7 @@ class StudyVerdict:
     Attributes
     ----------
     best : the number of the best configuration, or None if there is none yet
-    score : the measure to choose it, "val_accuracy", or "train_loss" without validation rows
+    score : the measure that decided, such as "val_loss", or "train_loss" without validation rows
     sentences : the verdict in sentences, with the best configuration first
     comparisons : of the best with every other configuration that is finished and did not diverge
     edges : the parameters whose best value is at the edge of the grid: "low" or "high"
