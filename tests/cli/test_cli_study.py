@@ -232,7 +232,7 @@ def test_resume_starts_continues_and_keeps_studies(folder):
     other = call("study", "wine", "--name", "wine", "--resume", code=1)
     assert "with a different grid" in other.stderr
     twice = call("study", "wine", *QUICK, "--name", "wine", code=1)
-    assert "already, finished" in twice.stderr
+    assert "(finished)" in twice.stderr
     assert [row["name"] for row in facts("studies", "list")] == ["wine"]
 
 
