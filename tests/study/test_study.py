@@ -186,7 +186,7 @@ def test_without_validation_rows_the_training_loss_decides(small):
     study = Study("a", GradientDescentClassifier(epochs=50), {"learning_rate": [1e-3, 1e-2]})
     verdict = study.run(X, y).verdict()
     assert (verdict.best, verdict.score) == (1, "train_loss")
-    assert "no validation rows" in verdict.sentences[1]
+    assert "Without validation rows" in verdict.sentences[1]
 
 
 # resuming
