@@ -193,7 +193,7 @@ def test_the_fingerprint_of_columns_includes_names_and_missing_values():
         {"a": [1.0, 2.0], "c": ["x", "yz"]},
         {"a": [1.0, 2.0], "b": ["xy", "z"]},
         {"a": [1.0, 2.0], "b": ["xyz", None]},
-        {"a": [1.0, 2.0], "b": ["xyz", ""]},
+        {"a": [1.0, 2.0], "b": ["xyz", "."]},
         {"a": [1.0, np.nan], "b": ["x", "yz"]},
     ]
     prints = [load(pd.DataFrame(frame), label=False).fingerprint for frame in frames]

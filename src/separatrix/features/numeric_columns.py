@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from separatrix.features.value_checks import missing_value
 from separatrix.matrix import Array, Matrix, column_moments
 from separatrix.readers.columns import Columns
-from separatrix.readers.csv_dialect import is_number
 from separatrix.text import counted
 
 
@@ -83,21 +82,7 @@ def _block(table: Any, columns: list[str]) -> Any:
         return sp.csr_array(table) if sp.issparse(table) else table
     if not columns:
         return np.empty((len(table), 0))
-    return np.column_stack([_numbers(name, table[name]) for name in columns])
-
-
-def _numbers(name: str, values: Array) -> Array:
-    if values.dtype != object:
-        return values
-    numbers = np.empty(len(values))
-    for row, value in enumerate(values):
-        if value is not None and not is_number(value):
-            raise ValueError(
-                f"Column {name!r} must hold numbers, as in training. "
-                f"Got {value[:40]!r} in row {row + 1} instead."
-            )
-        numbers[row] = np.nan if value is None else float(value)
-    return numbers
+    return np.column_stack([table[name] for name in columns])
 
 
 def _gaps(X: Array) -> Array:

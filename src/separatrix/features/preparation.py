@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from separatrix.errors import Message, Parameter
 from separatrix.features.categorical_columns import Categories
+from separatrix.features.column_formats import read_strings
 from separatrix.features.numeric_columns import Numbers
 from separatrix.features.settings import Settings
 from separatrix.features.step import Constant, PreparationStep
@@ -29,7 +30,8 @@ from separatrix.features.value_checks import require_values
 from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
 from separatrix.packing.schemas import TRUTH, fields_of, integer, schema_error
-from separatrix.readers.columns import KINDS, Columns, Kind, require_column
+from separatrix.readers.cells.cell_format import FORMATS, Formats, Kind
+from separatrix.readers.columns import KINDS, Columns, require_column
 from separatrix.readers.data_frames import is_frame
 from separatrix.text import listed
 
@@ -65,6 +67,7 @@ class Preparation:
     sparse: bool
     refuse: bool
     notes: list[str]
+    formats: Formats | None = None  # how the cells of a file were written
 
     @classmethod
     def fit(
@@ -93,7 +96,7 @@ class Preparation:
         for name, kind in kinds.items():
             if kind == "text":
                 note_missing_texts(table, name, notes)
-        return cls(dict(kinds), steps, _sparse_pays(steps), refuse, notes)
+        return cls(dict(kinds), steps, _sparse_pays(steps), refuse, notes, table.formats)
 
     @classmethod
     def _fit_matrix(
@@ -177,27 +180,36 @@ class Preparation:
         for name, kind in (self.columns or {}).items():
             if kind == "text":
                 note_missing_texts(table, name, notes)
-        return table if self.columns is not None else table.select(wanted)
+        if self.columns is None:
+            names = table.select(wanted)
+            return read_strings(names, dict.fromkeys(wanted, "numbers"), self.formats, notes)
+        return read_strings(table, self.columns, self.formats, notes)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the preparation as JSON-compatible values and arrays."""
         steps, arrays = pack_steps(self.steps)
         plain = {"format": _FORMAT, "columns": COLUMNS.pack(self.columns), "steps": steps}
         plain |= {"sparse": self.sparse, "refuse": self.refuse, "notes": list(map(str, self.notes))}
+        if self.formats is not None:
+            plain["formats"] = FORMATS.pack(self.formats)
         return plain, arrays
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> Preparation:
         """Restore a preparation from the result of `to_state`; raise ValueError if damaged."""
-        names = ("format", "columns", "steps", "sparse", "refuse", "notes")
+        names = ("format", "columns", "steps", "sparse", "refuse", "notes", "formats")
         try:
+            if isinstance(state, dict):  # the formats are not in old files
+                state = {"formats": None, **state}
             found = dict(zip(names, fields_of(state, "its state", *names)))
+            formats = FORMATS.unpack(found["formats"], "formats")
             integer(_FORMAT, _FORMAT).unpack(found["format"], "format")
             columns = COLUMNS.unpack(found["columns"], "columns")
             steps = unpack_steps(found["steps"], arrays)
             _require_consistent(columns, steps)
             sparse, refuse = (TRUTH.unpack(found[name], name) for name in ("sparse", "refuse"))
-            return cls(columns, steps, sparse, refuse, WORDS.unpack(found["notes"], "notes"))
+            notes = WORDS.unpack(found["notes"], "notes")
+            return cls(columns, steps, sparse, refuse, notes, formats)
         except ValueError as error:
             raise ValueError(f"The preparation is damaged: {error}") from None
 

@@ -33,7 +33,8 @@ from separatrix.packing.schemas import (
     schema_error,
     validated,
 )
-from separatrix.readers.columns import KINDS, Kind
+from separatrix.readers.cells.cell_format import Kind
+from separatrix.readers.columns import KINDS
 
 WORDS = validated(
     "a list of strings", lambda value: isinstance(value, list) and all(map(is_text, value))

@@ -13,23 +13,24 @@ import datetime
 import math
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
-from separatrix.readers.data_frames import arrow_to_numpy, dates_to_words, is_arrow, named_columns
+from separatrix.readers.cells.cell_format import Formats, Kind
+from separatrix.readers.cells.word_cells import looks_like_text
+from separatrix.readers.data_frames import (
+    arrow_to_numpy,
+    dates_to_words,
+    is_arrow,
+    is_categorical,
+    named_columns,
+)
 from separatrix.text import listed
 
-Kind: TypeAlias = Literal["numbers", "categories", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
-
-MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
-
-_CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
-_WORDS_OF_TEXT = 4  # average per value; names and addresses have fewer
-_LOOKED_AT = 2000  # number of values that are examined to recognise text
 
 
 class Columns:
@@ -48,7 +49,13 @@ class Columns:
     'text'
     """
 
-    def __init__(self, columns: Mapping[str, Any], *, text: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        text: Collection[str] | None = None,
+        formats: Formats | None = None,
+    ) -> None:
         self._columns = {str(name): to_column(str(name), v) for name, v in columns.items()}
         if len(self._columns) < len(columns):
             raise ValueError(f"Two columns have the same name in {list(map(str, columns))}.")
@@ -63,6 +70,7 @@ class Columns:
             if name not in words:
                 self._columns[name] = to_words(self._columns[name])
         self._text = frozenset(text)
+        self._formats = formats
 
     @classmethod
     def of_frame(cls, frame: Any, *, text: Collection[str] | None = None) -> Columns:
@@ -90,6 +98,11 @@ class Columns:
         """Kind of every column, by name."""
         return {name: self.kind(name) for name in self._columns}
 
+    @property
+    def formats(self) -> Formats | None:
+        """How a reader read the cells of the columns; None if the table was made from values."""
+        return self._formats
+
     def take(self, rows: Any) -> Columns:
         """Return a table of the selected rows, given as row numbers, a mask or a slice."""
         rows = rows if isinstance(rows, slice) else np.asarray(rows)
@@ -102,6 +115,7 @@ class Columns:
     def _same(self, columns: dict[str, Array]) -> Columns:
         part = Columns({})
         part._columns, part._text = columns, self._text & columns.keys()
+        part._formats = self._formats
         return part
 
     def __getitem__(self, name: str) -> Array:
@@ -135,7 +149,7 @@ def to_column(name: str, values: Any) -> Array:
     if is_arrow(values):
         values = arrow_to_numpy(name, values)
     plain = isinstance(values, np.ndarray)
-    categorical = not plain and str(getattr(values, "dtype", "")) in _CATEGORICAL
+    categorical = not plain and is_categorical(values)
     array = values if plain else _array(values)
     if array.ndim != 1:
         raise ValueError(f"Column {name!r} must be a vector. Got shape {array.shape} instead.")
@@ -191,13 +205,6 @@ def to_words(values: Array) -> Array:
         for x in values.tolist()
     ]
     return np.fromiter(words, dtype=object, count=len(words))
-
-
-def looks_like_text(values: Array) -> bool:
-    """Return whether a column of strings holds documents: mostly different, with several words."""
-    present = [text for text in values[:_LOOKED_AT] if text is not None and text not in MISSING]
-    n_words = sum(len(text.split()) for text in present)
-    return 2 * len(set(present)) > len(present) and n_words >= _WORDS_OF_TEXT * len(present)
 
 
 def count_missing(values: Array) -> int:

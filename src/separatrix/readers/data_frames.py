@@ -13,6 +13,8 @@ import numpy as np
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 
+_CATEGORICAL = ("category", "Categorical", "Enum")  # types of pandas and polars
+
 
 def is_frame(source: Any) -> bool:
     """Return whether an object is a data frame, of any library."""
@@ -68,6 +70,18 @@ def truths_to_words(values: Any) -> Array | None:
             return None
     words = [None if value is None else str(value) for value in array.tolist()]
     return np.fromiter(words, dtype=object, count=len(words))
+
+
+def is_categorical(values: Any) -> bool:
+    """Return whether a column of a data frame has a type for categories.
+
+    >>> import pandas as pd
+    >>> is_categorical(pd.Series(["u", "v"], dtype="category")), is_categorical(["u", "v"])
+    (True, False)
+    """
+    if is_arrow(values):
+        return str(values.type).startswith("dictionary")
+    return str(getattr(values, "dtype", "")).startswith(_CATEGORICAL)
 
 
 def is_arrow(values: Any) -> bool:

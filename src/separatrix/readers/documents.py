@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.readers.columns import Columns, Kind
+from separatrix.readers.cells.cell_format import Kind
+from separatrix.readers.columns import Columns
 from separatrix.readers.compression.text_encoding import read_text, stem_of
 from separatrix.readers.label_column import Label, Layout
 from separatrix.readers.source import LoadedTable

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from separatrix.errors import Message, Parameter, ParameterError, ParameterNames
 from separatrix.readers.compression.decompression import ENDINGS as PACKED
 from separatrix.readers.compression.decompression import read_start
-from separatrix.readers.csv_dialect import DELIMITERS
+from separatrix.readers.delimited.dialect import DELIMITERS
 from separatrix.readers.documents import read_documents
 from separatrix.readers.idx import is_idx_folder, looks_like_idx, read_idx_folder, read_idx_images
 from separatrix.readers.images import ENDINGS as IMAGES

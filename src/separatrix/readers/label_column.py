@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TypeAlias, TypedDict
 
 import numpy as np
 
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
-from separatrix.readers.columns import Columns, count_missing, require_column, to_words
-from separatrix.readers.csv_dialect import LABEL_NAMES
+from separatrix.readers.cells.cell_format import Kind
+from separatrix.readers.cells.inference import Inferred
+from separatrix.readers.columns import count_missing, require_column, to_words
+from separatrix.readers.delimited.dialect import LABEL_NAMES
 
 Label: TypeAlias = str | int | bool | None
 
@@ -38,7 +40,7 @@ class LabelError(ValueError):
 
 def find_label(
     where: str,
-    table: Columns,
+    kinds: Mapping[str, Kind],
     label: Label,
     trained: Collection[str] | None,
     layout: Layout | None,
@@ -50,7 +52,7 @@ def find_label(
     the last column (if that is text, the first column that is not). `trained` are the feature
     columns of a model; with them, the label column may be missing.
     """
-    names = table.names
+    names = list(kinds)
     if label is False:
         return None
     if trained and isinstance(label, str) and label not in names:
@@ -77,8 +79,8 @@ def find_label(
     if len(names) == 1:
         notes.append("There is only one column, so there are no labels.")
         return None
-    short = [name for name in names if table.kind(name) != "text"]
-    if table.kind(names[-1]) == "text" and short:
+    short = [name for name in names if kinds[name] != "text"]
+    if kinds[names[-1]] == "text" and short:
         notes.append(f"The label is column {short[0]!r}, the first that is not text.")
         return short[0]
     notes.append(f"The label is the last column, {names[-1]!r}.")
@@ -97,13 +99,16 @@ def _given(where: str, names: list[str], label: str | int) -> str:
     return names[label]
 
 
-def rivals_of(table: Columns, label: str, notes: list[str]) -> list[str]:
+def rivals_of(
+    found: Mapping[str, Inferred], label: str, values: Array, notes: list[str]
+) -> list[str]:
     """Return the columns that are copies of the label: named like a label, with the same values.
 
     Columns with such a name and other values are kept as features. Both are reported in `notes`.
     """
-    named = [name for name in table if name != label and name.lower() in LABEL_NAMES]
-    copies = [name for name in named if to_words(table[name]).tolist() == _words(table, label)]
+    named = [name for name in found if name != label and name.lower() in LABEL_NAMES]
+    words = to_words(values).tolist() if named else []
+    copies = [name for name in named if to_words(found[name].values).tolist() == words]
     others = [name for name in named if name not in copies]
     if copies:
         shown = ", ".join(map(repr, copies))
@@ -112,11 +117,6 @@ def rivals_of(table: Columns, label: str, notes: list[str]) -> list[str]:
         shown = ", ".join(map(repr, others))
         notes.append(f"Kept as features although named like a label: {shown}.")
     return copies
-
-
-def _words(table: Columns, name: str) -> list[str | None]:
-    words: list[str | None] = to_words(table[name]).tolist()
-    return words
 
 
 def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:

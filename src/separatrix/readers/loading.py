@@ -22,6 +22,8 @@ def load(
     label: str | int | bool | None = None,
     text: str | list[str] | None = None,
     drop: str | list[str] | None = None,
+    missing_values: list[str] | None = None,
+    types: dict[str, str] | None = None,
     features: int | None = None,
     format: str | None = None,
     seed: int = 0,
@@ -43,6 +45,10 @@ def load(
         are no labels. The default is a column named label, target, class or y, else the last one.
     text : columns of a table or data frame that hold documents
     drop : columns of a table or data frame to leave out
+    missing_values : words for missing values in a table or data frame. Empty cells are always
+        missing. The default list is `separatrix.readers.cells.missing_words.MISSING_WORDS`.
+    types : types of columns by name, if the reader decides wrongly: "number", "category", "text",
+        "date" or "drop"
     features : number of features of an svmlight file
     format : format of the file, one of `separatrix.readers.READERS`. By default it is detected from
         the file extension or the content.
@@ -59,7 +65,8 @@ def load(
     >>> source.part("train").table.shape, source.feature_names[0], str(source.y[0])
     ((100, 4), 'sepal length (cm)', 'setosa')
     """
-    given = {"label": label, "text": text, "drop": drop, "features": features}
+    given: dict[str, Any] = {"label": label, "text": text, "drop": drop, "features": features}
+    given |= {"missing_values": missing_values, "types": types}
     options |= {name: value for name, value in given.items() if value is not None}
     if isinstance(source, Source):
         return source
@@ -91,7 +98,7 @@ def _from_memory(source: Any, options: dict[str, Any]) -> tuple[LoadedTable, str
         )
     if is_frame(source):
         unknown = {name: value for name, value in options.items() if name not in _OF_FRAMES}
-        _refuse(unknown, "A data frame takes label, text and drop, but")
+        _refuse(unknown, "A data frame takes label, text, drop, missing_values and types, but")
         return read_frame(source, **options), "data frame"
     _refuse(options, "Arrays in memory take")
     if isinstance(source, tuple):
@@ -101,7 +108,7 @@ def _from_memory(source: Any, options: dict[str, Any]) -> tuple[LoadedTable, str
     return read_memory(source), "array"
 
 
-_OF_FRAMES = ("label", "text", "drop", "columns", "layout")
+_OF_FRAMES = ("label", "text", "drop", "missing_values", "types", "columns", "formats", "layout")
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:

@@ -1,46 +1,44 @@
 """Read tables with one row per sample: CSV, TSV and Parquet.
 
     read_table(path)      text, plain or compressed
-    read_parquet(path)    Parquet (needs pyarrow, the extra 'parquet')
+    read_parquet(path)    Parquet
 
 Both have these options:
 
-    label      label column: a name, a position from 0 (-1 is the last), or False for none
-    text       names of the columns that hold documents
-    drop       names of the columns to leave out
-    columns    names and kinds of the columns of a trained model (`Preparation.columns`)
-    layout     order of the columns in the training data
+    label           label column: a name, a position from 0 (-1 is the last), or False for none
+    text            names of the columns that hold documents
+    drop            names of the columns to leave out
+    missing_values  words for missing values, instead of `cells.missing_words.MISSING_WORDS`
+    types           types of columns by name: number, category, text, date or drop
+    columns         names and kinds of the columns of a trained model (`Preparation.columns`)
+    formats         how the cells of a trained model were written (`Preparation.formats`)
+    layout          order of the columns in the training data
 
-With `columns`, every column keeps the kind it had in training, and the labels may be missing or
-incomplete. With `layout`, the columns of a file without a header can be identified.
+With `columns` and `formats`, every column is read as it was in training, and the labels may be
+missing or incomplete. With `layout`, the columns of a file without a header can be identified.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.columns import (
-    MISSING,
-    Columns,
-    Kind,
-    count_missing,
-    looks_like_text,
-    require_column,
-    to_column,
-)
+from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
+from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers
+from separatrix.readers.cells.inference import Inferred, labels_of
+from separatrix.readers.columns import Columns, count_missing, require_column
 from separatrix.readers.compression.size_limits import require_room
-from separatrix.readers.compression.text_encoding import read_text
-from separatrix.readers.csv_dialect import DELIMITERS, is_number, split_fields
+from separatrix.readers.compression.text_encoding import read_utf8
 from separatrix.readers.data_frames import named_columns, truths_to_words
-from separatrix.readers.headerless import name_columns, require_no_other_header
+from separatrix.readers.delimited.dialect import DELIMITERS
+from separatrix.readers.delimited.fields import Fields, split_fields
+from separatrix.readers.delimited.headerless import name_columns, require_no_other_header
 from separatrix.readers.label_column import (
     NO_LABELS,
     Label,
@@ -51,11 +49,26 @@ from separatrix.readers.label_column import (
     to_labels,
 )
 from separatrix.readers.source import LoadedTable
+from separatrix.readers.typed_columns import (
+    as_cells,
+    checked_types,
+    infer_columns,
+    missing_words,
+    read_trained,
+)
 
 Names: TypeAlias = str | Collection[str] | None
 
 _NAMED = 5  # number of columns in a note
-_TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0"}
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where the columns come from: a name, the place of a row, and whether commas are decimal."""
+
+    where: str
+    place: Callable[[int], str] = field(default=lambda row: f"row {row + 1}")
+    comma_first: bool = False
 
 
 def read_table(
@@ -66,13 +79,16 @@ def read_table(
     header: bool | None = None,
     delimiter: str | None = None,
     drop: Names = None,
+    missing_values: Names = None,
+    types: Mapping[str, str] | None = None,
     columns: Mapping[str, Kind] | None = None,
+    formats: Formats | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
     """Read a CSV or TSV file.
 
-    Spaces around a field are removed. Empty fields, ?, NA, N/A, NaN and NULL are missing values; in
-    a text column only empty fields are.
+    Spaces around a field are removed. Empty fields and words such as NA and ? are missing values;
+    in a text column only empty fields are.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "adults.csv"
@@ -89,26 +105,44 @@ def read_table(
     1 value is missing: 'column 2' 1.
     """
     path = Path(path)
-    content, notes = read_text(path)
+    content, notes = read_utf8(path)
     fields = split_fields(path, content, header=header, delimiter=delimiter, expected=columns or ())
     names = fields.names
     if columns and not fields.has_header:
-        names, label = name_columns(names, fields.columns, columns, layout, label)
+        names, label = name_columns(names, fields.sample, columns, layout, label)
         if header is None:
-            require_no_other_header(path, names, fields.columns, columns)
-    kinds = dict(columns or {}) | dict.fromkeys(_names(text), "text")
-    point = "." if fields.delimiter == "," else ","
-    named = {
-        name: _column(str(path), name, values, kinds.get(name), point)
-        for name, values in zip(names, fields.columns)
-    }
+            require_no_other_header(path, names, fields.sample, columns)
+    named = dict(zip(names, fields.columns))
+    if not columns:
+        _drop_empty_end(named, fields)
+    origin = _Origin(str(path), lambda row: f"line {fields.line_of(row)}", fields.delimiter != ",")
     parts = split_label(
-        str(path), named, label=label, text=text, drop=drop, columns=columns, layout=layout
+        origin,
+        named,
+        label=label,
+        text=text,
+        drop=drop,
+        missing_values=missing_values,
+        types=types,
+        columns=columns,
+        formats=formats,
+        layout=layout,
     )
     reading = parts.reading
     if fields.delimiter not in DELIMITERS:  # these are detected
         reading = {**reading, "delimiter": fields.delimiter}
     return replace(parts, notes=[*notes, *fields.notes, *parts.notes], reading=reading)
+
+
+def _drop_empty_end(named: dict[str, Any], fields: Fields) -> None:
+    """Leave out a last column without a name and without values: lines end with a delimiter."""
+    last = fields.names[-1]
+    empty = len(named) > 1 and last == f"column {len(fields.names)}"
+    if empty and fields.columns[-1].null_count == len(fields.columns[-1]):
+        del named[last]
+        fields.notes.append(
+            f"Left out {last}: it is empty, because every line ends in a delimiter."
+        )
 
 
 def read_parquet(
@@ -117,25 +151,32 @@ def read_parquet(
     label: Label = None,
     text: Names = None,
     drop: Names = None,
+    missing_values: Names = None,
+    types: Mapping[str, str] | None = None,
     columns: Mapping[str, Kind] | None = None,
+    formats: Formats | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
     """Read a Parquet file with numbers, booleans, dates, strings and dictionaries of strings."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: reading Parquet needs pyarrow. Install it with pip install "
-            "'separatrix[parquet]'."
-        ) from error
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         _require_room(Path(path), pq.read_metadata(path))
         table = pq.read_table(path)
     except pa.ArrowException as error:
         raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     return read_frame(
-        table, str(path), label=label, text=text, drop=drop, columns=columns, layout=layout
+        table,
+        str(path),
+        label=label,
+        text=text,
+        drop=drop,
+        missing_values=missing_values,
+        types=types,
+        columns=columns,
+        formats=formats,
+        layout=layout,
     )
 
 
@@ -152,13 +193,16 @@ def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> Loa
 
 
 def split_label(
-    where: str,
+    where: str | _Origin,
     named: Mapping[str, Any],
     *,
     label: Label = None,
     text: Names = None,
     drop: Names = None,
+    missing_values: Names = None,
+    types: Mapping[str, str] | None = None,
     columns: Mapping[str, Kind] | None = None,
+    formats: Formats | None = None,
     layout: Layout | None = None,
 ) -> LoadedTable:
     """Separate the named columns of a file or data frame into features and labels.
@@ -167,35 +211,82 @@ def split_label(
     >>> parts.table, parts.y.tolist()
     (Columns of 2 rows: size (numbers), kind (categories), ['a', 'b'])
     """
+    origin = where if isinstance(where, _Origin) else _Origin(where)
+    where = origin.where
     notes: list[str] = []
+    wanted = checked_types(where, types, named, trained=bool(columns))
+    for name in _names(text):
+        require_column(name, named, "to read as text")
+        wanted[name] = "text"
     dropped = _dropped(where, named, drop, columns, notes)
-    found = {name: _converted(where, name, named[name]) for name in named if name not in dropped}
-    if not found or not len(next(iter(found.values()))):
+    dropped |= {name: None for name, kind in wanted.items() if kind == "drop" and name in named}
+    cells = {name: as_cells(where, name, named[name]) for name in named if name not in dropped}
+    if not cells or not len(next(iter(cells.values()))):
         raise ValueError(f"{where} has no rows.")
-    for name, kind in (columns or {}).items():
-        if kind == "categories" and name in found:
-            found[name] = _as_words(named[name], found[name])
-    texts = _names(text)
-    if columns:
-        texts += [name for name, kind in columns.items() if kind == "text" and name in found]
-    table = Columns(found, text=texts if columns or texts else None)
-    chosen = find_label(where, table, label, columns, layout, notes)
+    missing = missing_words(missing_values)
+    if missing_values is None and formats is not None:
+        missing = formats.missing
+    trained = {name: kind for name, kind in (columns or {}).items() if name in cells}
+    new = {name: each for name, each in cells.items() if name not in trained}
+    found = infer_columns(where, new, wanted, missing, comma_first=origin.comma_first)
+    for name, kind in trained.items():
+        found[name] = read_trained(where, name, cells[name], named[name], kind, formats)
+    found = {name: found[name] for name in cells}
+    kinds = {name: each.format.kind for name, each in found.items()}
+    chosen = find_label(where, kinds, label, columns, layout, notes)
     y = None
     if chosen is not None:
-        y = _labels(where, chosen, _as_words(named[chosen], found[chosen]), columns, notes)
-        copies = [] if columns else rivals_of(table, chosen, notes)
-        table = table.select(name for name in found if name != chosen and name not in copies)
-    if not table.names:
+        words = truths_to_words(named[chosen]) if chosen in named else None
+        if words is None:
+            words = _label_values(cells[chosen], found[chosen], missing)
+        y = _labels(where, chosen, words, columns, notes)
+        copies = [] if columns else rivals_of(found, chosen, words, notes)
+        found = {name: each for name, each in found.items() if name not in (chosen, *copies)}
+    if not columns:
+        identifiers = _identifiers(found, wanted)
+        notes += describe_identifiers(identifiers)
+        dropped |= dict.fromkeys(identifiers)
+        found = {name: each for name, each in found.items() if name not in identifiers}
+    if not found:
         raise ValueError(
             f"{where} has only one column, {chosen!r}, which is the label, and so no features. "
             "Give a table with more columns, or choose another label."
         )
-    _note_text(table, texts, notes)
+    table = _table(found, missing, formats)
+    strings = {name: each for name, each in cells.items() if not isinstance(each, np.ndarray)}
+    notes += describe_decisions(found, strings, origin.place)
+    _note_text(table, [*_names(text), *wanted, *(columns or ())], notes)
     _note_missing(table, notes)
     reading: dict[str, Any] = {"layout": {"names": list(named), "label": chosen}}
     if dropped:
         reading["drop"] = list(dropped)
     return LoadedTable(table, y, table.names, notes, reading)
+
+
+def _table(
+    found: Mapping[str, Inferred], missing: tuple[str, ...], formats: Formats | None
+) -> Columns:
+    """Return the features, with the formats that new rows are to be read with."""
+    texts = [name for name, each in found.items() if each.format.kind == "text"]
+    unusual = {
+        name: each.format
+        for name, each in found.items()
+        if each.format != CellFormat(each.format.kind)
+    }
+    kept = formats if formats is not None else Formats(missing, unusual)
+    return Columns({name: each.values for name, each in found.items()}, text=texts, formats=kept)
+
+
+def _identifiers(found: Mapping[str, Inferred], wanted: Mapping[str, str]) -> dict[str, Inferred]:
+    """Return the columns that only identify rows; none of them if there are no other columns."""
+    identifiers = {
+        name: each for name, each in found.items() if each.different and name not in wanted
+    }
+    return identifiers if len(identifiers) < len(found) else {}
+
+
+def _label_values(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Array:
+    return cells if isinstance(cells, np.ndarray) else labels_of(cells, found, missing)
 
 
 def _dropped(
@@ -217,19 +308,6 @@ def _dropped(
     return dropped
 
 
-def _converted(where: str, name: str, values: Any) -> Array:
-    try:
-        return to_column(name, values)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-
-
-def _as_words(values: Any, column: Array) -> Array:
-    """Return a column, with booleans as the strings that a CSV file has for them."""
-    words = truths_to_words(values)
-    return column if words is None else words
-
-
 def _labels(
     where: str,
     name: str,
@@ -249,31 +327,6 @@ def _labels(
 
 def _names(text: Names) -> list[str]:
     return [text] if isinstance(text, str) else list(text or ())
-
-
-def _column(where: str, name: str, values: Sequence[str], kind: Kind | None, point: str) -> Array:
-    """Convert the fields of a column. `point` is a decimal separator in addition to '.'."""
-    missing = frozenset([""]) if kind == "text" else MISSING
-    words = {raw: word for raw in set(values) if (word := raw.strip()) not in missing}
-    if kind in (None, "numbers"):
-        numbers = {raw: word.replace(point, ".") for raw, word in words.items()}
-        if kind == "numbers":  # in training, booleans of a data frame were numbers
-            numbers = {raw: _TRUTH.get(word, word) for raw, word in numbers.items()}
-        if all(map(is_number, numbers.values())):
-            parsed = {raw: float(word) for raw, word in numbers.items()}
-            return np.array([parsed.get(raw, math.nan) for raw in values])
-        if kind == "numbers":
-            row = next(
-                row for row, raw in enumerate(values) if not is_number(numbers.get(raw, "0"))
-            )
-            raise ValueError(
-                f"{where}, row {row + 1}: column {name!r} must hold numbers, as in training. "
-                f"Got {words[values[row]]!r} instead."
-            )
-    column = np.fromiter(map(words.get, values), dtype=object, count=len(values))
-    if kind is None and looks_like_text(column):
-        return _column(where, name, values, "text", point)  # a document may be the word 'null'
-    return column
 
 
 def _note_text(table: Columns, given: list[str], notes: list[str]) -> None:

@@ -35,7 +35,10 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
     """
     given = {name: value for name, value in options.items() if value is not None}
     if _is_path(source):
-        given = _known_to(bundle, Path(source).expanduser(), given) | given
+        path = Path(source).expanduser()
+        if "format" not in given and _is_column_of_model(bundle, path):
+            given["format"] = "table"
+        given = _known_to(bundle, path, given) | given
     loaded = load(source, **given)
     _require_same_features(bundle, loaded)
     found = None if "label" in given else _label_of(bundle, loaded)
@@ -70,6 +73,17 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) and Path(source).expanduser().exists()
 
 
+def _is_column_of_model(bundle: Bundle, path: Path) -> bool:
+    """Return whether a file that looks like documents is a table with a single column."""
+    columns = _columns_of(bundle)
+    return (
+        columns is not None
+        and "text" not in columns.values()
+        and path.is_file()
+        and format_of(path) == "text"
+    )
+
+
 def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """Return the reading options that follow from the model."""
     reads = options_of(given.get("format") or format_of(path))
@@ -79,6 +93,8 @@ def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, An
         known.pop("layout", None)
     elif "columns" in reads:
         known["columns"] = columns
+        if "formats" in reads:
+            known["formats"] = getattr(bundle.preparation, "formats", None)
         known.setdefault("layout", {"names": list(columns), "label": None})
     if getattr(bundle.preparation, "columns", None) is None and "features" in reads:
         known["features"] = int(bundle.estimator.n_features_in_)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from separatrix.matrix import Array
 from separatrix.readers.compression.decompression import ENDINGS, read_bytes
 
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -31,6 +34,33 @@ def read_text(path: Path) -> tuple[str, list[str]]:
             "Save it as UTF-8 text, or choose the reader for its format."
         )
     return text, notes
+
+
+def read_utf8(path: Path) -> tuple[Array, list[str]]:
+    """Return the text of a file as bytes of UTF-8, and notes on its encoding, as `read_text` does.
+
+    The bytes of a file that is UTF-8 already are not copied.
+    """
+    content = read_bytes(path)
+    start = content[:3].tobytes()
+    if start.startswith(UTF16) or not _is_utf8(content):
+        text, notes = read_text(path)
+        return np.frombuffer(text.encode(), np.uint8), notes
+    if len(content) and not content.min():
+        read_text(path)  # raises the error about the NUL byte
+    return content[3:] if start == b"\xef\xbb\xbf" else content, []
+
+
+def _is_utf8(content: Array) -> bool:
+    import pyarrow as pa
+
+    ends = pa.py_buffer(np.array([0, len(content)], np.int64))
+    text = pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(content))
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def stem_of(path: Path) -> str:

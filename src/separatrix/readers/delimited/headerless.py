@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from separatrix.readers.columns import MISSING, Kind
-from separatrix.readers.csv_dialect import is_number
+from separatrix.readers.cells.cell_format import Kind
+from separatrix.readers.cells.missing_words import MISSING_WORDS, is_missing_word
+from separatrix.readers.delimited.dialect import is_value
 from separatrix.readers.label_column import Label, Layout
 from separatrix.text import listed
 
@@ -62,7 +63,7 @@ def require_no_other_header(
     """Raise if the first line looks like a header that contains no column name of the model."""
     first = [column[0].strip() for column in values]
     numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
-    if not numbers or any(field in MISSING or is_number(field) for field in numbers):
+    if not numbers or any(map(_is_number, numbers)):
         return
     given, known = (listed(map(repr, some), _NAMED) for some in (first, columns))
     raise ValueError(
@@ -90,6 +91,11 @@ def _likeness(values: Sequence[str], kind: Kind) -> float:
     """Rate how well a column matches a kind: the number of words for text, -inf for no match."""
     looked_at = [value.strip() for value in values[:_LOOKED_AT]]
     if kind == "numbers":
-        fits = all(value in MISSING or is_number(value) for value in looked_at)
+        fits = all(map(_is_number, looked_at))
         return 0.0 if fits else -math.inf
     return sum(len(value.split()) for value in looked_at) if kind == "text" else 0.0
+
+
+def _is_number(field: str) -> bool:
+    """Return whether a field can be in a column of numbers or dates."""
+    return is_missing_word(field, MISSING_WORDS) or is_value(field)

@@ -1,0 +1,1 @@
+"""Decide how the cells of a column are read: as numbers, dates, categories or text."""

@@ -1,0 +1,91 @@
+"""The cells of a column, with each different cell stored once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.matrix import Array
+
+
+@dataclass(frozen=True, eq=False)
+class CodedCells:
+    """The different cells of a column without spaces around them, and which row has which.
+
+    Attributes
+    ----------
+    words : the different cells as a pyarrow array; the last one is missing
+    counts : how many rows have each of them
+    codes : position in `words` for every row
+    """
+
+    words: Any
+    counts: Array
+    codes: Array
+
+    @classmethod
+    def of(cls, cells: Any) -> CodedCells:
+        """Encode cells: a pyarrow array of strings, or of strings that are encoded already.
+
+        >>> coded = CodedCells.of(pa.array([" u", "v", None, "u"]))
+        >>> coded.words.to_pylist(), coded.counts, coded.expand(coded.is_missing(()))
+        (['u', 'v', 'u', None], array([1, 1, 1, 1]), array([False, False,  True, False]))
+        """
+        if isinstance(cells, pa.ChunkedArray):
+            if pa.types.is_dictionary(cells.type):
+                cells = cells.unify_dictionaries()
+            cells = cells.combine_chunks() if cells.num_chunks != 1 else cells.chunk(0)
+        if isinstance(cells, pa.ChunkedArray):  # some versions return one chunk
+            cells = cells.chunk(0)
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+        words = pc.utf8_trim_whitespace(coded.dictionary.cast(pa.large_string()))
+        words = pc.if_else(pc.equal(words, ""), None, words)
+        codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+        words = pa.concat_arrays([words, pa.nulls(1, words.type)])
+        return cls(words, np.bincount(codes, minlength=len(words)), codes)
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows with a cell that is not empty."""
+        return self.count(~self.is_missing(()))
+
+    def count(self, mask: Array) -> int:
+        """Return how many rows have one of the masked cells."""
+        return int(self.counts[mask].sum())
+
+    def is_missing(self, missing: tuple[str, ...]) -> Array:
+        """Return a mask of the cells that are empty or words for missing values."""
+        empty = self.words.is_null().to_numpy(zero_copy_only=False)
+        if not missing:
+            return empty
+        known = pa.array(missing, self.words.type)
+        found = pc.is_in(pc.utf8_lower(self.words), value_set=known)
+        return empty | found.to_numpy(zero_copy_only=False)
+
+    def without(self, mask: Array) -> CodedCells:
+        """Return the same cells, with the masked ones missing."""
+        return CodedCells(pc.if_else(pa.array(~mask), self.words, None), self.counts, self.codes)
+
+    def expand(self, values: Array) -> Array:
+        """Return values of the different cells as values of the rows."""
+        found: Array = values[self.codes]
+        return found
+
+    def objects(self) -> Array:
+        """Return the cells of the rows as strings, with None for a missing cell."""
+        words = self.words.to_pylist()
+        return self.expand(np.fromiter(words, dtype=object, count=len(words)))
+
+
+def cells_of(values: Array) -> Any:
+    """Return an object array of strings as cells."""
+    return pa.array(values, pa.string(), from_pandas=True)
+
+
+def word_at(cells: Any, row: int) -> str:
+    """Return the cell of a row without spaces around it."""
+    return str(cells[row].as_py()).strip()

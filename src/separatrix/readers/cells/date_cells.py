@@ -1,0 +1,96 @@
+"""Read cells as dates: ISO 8601, or day, month and year in one of two orders.
+
+Dates become days since 1970-01-01; if some have a time, all become seconds since then (UTC).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.matrix import Array
+from separatrix.readers.cells.cell_format import CellFormat
+
+ORIGIN = "1970-01-01"
+ORDER_NAMES = {"ymd": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400.0
+_TIME = (
+    r"(?:[T ]\s?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<part>\.\d{1,9})?)?"
+    r"\s?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
+)
+_YEAR_FIRST = re.compile(
+    r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})" + _TIME, re.ASCII
+)
+_YEAR_LAST = re.compile(
+    r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME, re.ASCII
+)
+
+
+def seconds_of(words: Any, order: str) -> tuple[Array, Array]:
+    """Return trimmed cells as seconds since the origin, and a mask of those that are not dates.
+
+    >>> seconds_of(pa.array(["2/1/1970", None, "soon"]), "dmy")
+    (array([86400.,    nan,    nan]), array([False, False,  True]))
+    """
+    if order == "ymd":
+        try:
+            ticks = pc.cast(pc.cast(words, pa.timestamp("us")), pa.int64())
+            values = pc.cast(ticks, pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6
+            return values, np.zeros(len(values), dtype=bool)
+        except pa.ArrowInvalid:  # dates of another form are among them
+            pass
+    found = [None if word is None else _seconds(word, order) for word in words.to_pylist()]
+    values = np.array([np.nan if value is None else value for value in found])
+    return values, np.isnan(values) & words.is_valid().to_numpy(zero_copy_only=False)
+
+
+def in_unit(seconds: Array, unit: str) -> Array:
+    """Return seconds as seconds or days."""
+    return seconds / _DAY if unit == "days" else seconds
+
+
+def unit_of(seconds: Array) -> str:
+    """Return "days" if all dates are without a time, else "seconds"."""
+    present = seconds[~np.isnan(seconds)]
+    return "days" if (present % _DAY == 0).all() else "seconds"
+
+
+def date_note(written: CellFormat) -> str:
+    """Describe how dates are read."""
+    return f"dates ({ORDER_NAMES[written.date]}), read as {written.unit} since {ORIGIN}"
+
+
+def _seconds(word: str, order: str) -> float | None:
+    """Return one date as seconds since the origin; None if it is not a date."""
+    found = (_YEAR_FIRST if order == "ymd" else _YEAR_LAST).fullmatch(word)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    if order == "ymd":
+        month, day = parts["month"], parts["day"]
+    else:
+        day, month = (parts["a"], parts["b"]) if order == "dmy" else (parts["b"], parts["a"])
+    zone, offset = parts["zone"], timedelta()
+    if zone and zone != "Z":
+        minutes = 60 * int(zone[1:3]) + int(zone[-2:])
+        offset = timedelta(minutes=-minutes if zone[0] == "-" else minutes)
+    try:
+        when = datetime(
+            int(parts["year"]),
+            int(month),
+            int(day),
+            int(parts["hour"] or 0),
+            int(parts["minute"] or 0),
+            int(parts["second"] or 0),
+            tzinfo=UTC,
+        )
+        return (when - offset - _EPOCH).total_seconds() + float(parts["part"] or 0)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,88 @@
+"""Read cells as numbers: 1234.5, 1234,5, 1,234.5, 1.234,5, 1 234,5, 12 %, $5.
+
+A number in the usual form is the same float64 as Python's `float(text)`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.matrix import Array
+from separatrix.readers.cells.cell_format import CellFormat
+
+PLAIN = CellFormat()
+_BLANKS = r"[ \x{00A0}\x{2009}\x{202F}]"
+
+
+def plain_numbers(cells: Any) -> Array | None:
+    """Return cells as numbers if all are in the usual form, and None otherwise."""
+    try:
+        numbers = pc.cast(cells, pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the latter for encoded strings
+        return None
+    values: Array = (
+        numbers.to_numpy()
+        if isinstance(numbers, pa.ChunkedArray)
+        else numbers.to_numpy(zero_copy_only=False)
+    )
+    return values.astype(np.float64, copy=False)
+
+
+def numbers_of(words: Any, written: CellFormat) -> tuple[Array, Array]:
+    """Return trimmed cells as numbers, and a mask of the cells that are not numbers.
+
+    >>> numbers_of(pa.array(["1.234,5", None, "x"]), CellFormat(decimal=",", group="."))
+    (array([1234.5,    nan,    nan]), array([False, False,  True]))
+    """
+    pattern = _pattern(written.decimal, written.group, written.sign)
+    good = pc.match_substring_regex(words, pattern=pattern)
+    text = pc.if_else(good, words, None)
+    if written.sign:
+        text = pc.utf8_trim_whitespace(pc.replace_substring(text, written.sign, ""))
+        text = pc.replace_substring_regex(text, pattern=r"^([+-])\s+", replacement=r"\1")
+    if written.group:
+        group = _BLANKS if written.group == " " else re.escape(written.group)
+        text = pc.replace_substring_regex(text, pattern=group, replacement="")
+    if written.decimal != ".":
+        text = pc.replace_substring(text, written.decimal, ".")
+    values = plain_numbers(text)
+    if values is None:  # other versions of pyarrow know fewer forms
+        values = np.array([np.nan if x is None else float(x) for x in text.to_pylist()])
+    others: Array = pc.fill_null(pc.invert(good), False).to_numpy(zero_copy_only=False)
+    return values, others
+
+
+def numeric_words(missing: tuple[str, ...]) -> list[float]:
+    """Return the words for missing values that are numbers.
+
+    >>> numeric_words(("-999", "n/a", "nan"))
+    [-999.0]
+    """
+    values = numbers_of(pa.array(missing, pa.string()), PLAIN)[0]
+    return values[~np.isnan(values)].tolist() if missing else []
+
+
+def without_numbers(values: Array, missing: tuple[str, ...]) -> Array:
+    """Return numbers in which those that are words for missing values, such as -999, are NaN."""
+    absent = numeric_words(missing)
+    return np.where(np.isin(values, absent), np.nan, values) if absent else values
+
+
+@cache
+def _pattern(decimal: str, group: str, sign: str) -> str:
+    """Return the regular expression of a number, in the syntax of RE2."""
+    point = re.escape(decimal)
+    body = rf"(?:\d+(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
+    if group:
+        between = _BLANKS if group == " " else re.escape(group)
+        body = rf"(?:\d{{1,3}}(?:{between}\d{{3}})+(?:{point}\d*)?|{body})"
+    if not sign:
+        return rf"^[+-]?(?:{body}|(?i:inf|infinity|nan))$"
+    mark = re.escape(sign)
+    return rf"^(?:[+-]?\s*{mark}\s*{body}|[+-]?{body}\s*{mark}|{mark}\s*[+-]{body})$"

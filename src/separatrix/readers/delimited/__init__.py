@@ -1,0 +1,1 @@
+"""Split CSV and TSV files into columns of cells."""

@@ -1,0 +1,201 @@
+"""Turn the columns of a file or data frame into numbers, categories and text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.matrix import Array
+from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
+from separatrix.readers.cells.coded_cells import CodedCells, cells_of, word_at
+from separatrix.readers.cells.date_cells import ORDER_NAMES
+from separatrix.readers.cells.inference import TYPES, Inferred, infer, read_as
+from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, MISSING_WORDS
+from separatrix.readers.cells.number_cells import numbers_of, without_numbers
+from separatrix.readers.cells.word_cells import looks_like_text
+from separatrix.readers.columns import require_column, to_column, to_words
+from separatrix.readers.data_frames import is_categorical, truths_to_words
+
+_TRUTH = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, None: np.nan}
+GROUPED_BY_POINTS = r"^[+-]?\d{1,3}(?:\.\d{3})*$"
+
+
+def checked_types(
+    where: str, types: Mapping[str, str] | None, names: Collection[str], *, trained: bool
+) -> dict[str, str]:
+    """Return the types that the user gave, after a check. For a model, columns may be missing."""
+    for name, wanted in (types or {}).items():
+        if wanted not in TYPES:
+            raise ParameterError(
+                Message(
+                    "{types:subject} must be one of {allowed} for every column. Got {wanted!r} for "
+                    "column {name!r} instead.",
+                    types=Parameter("types"),
+                    allowed=", ".join(TYPES),
+                    wanted=wanted,
+                    name=name,
+                )
+            )
+        if not trained:
+            require_column(name, names, f"of {where} to give a type")
+    return dict(types or {})
+
+
+def missing_words(given: Collection[str] | str | None) -> tuple[str, ...]:
+    """Return the words for missing values: those of the user, or the default ones.
+
+    >>> missing_words(["-999", " N.A. "])
+    ('-999', 'n.a.')
+    """
+    if given is None:
+        return MISSING_WORDS
+    words = [given] if isinstance(given, str) else given
+    return tuple(dict.fromkeys(word for each in words if (word := str(each).strip().lower())))
+
+
+def as_cells(where: str, name: str, values: Any) -> Any:
+    """Return a column of strings as cells of pyarrow, and any other column as an array."""
+    if isinstance(values, pa.Array | pa.ChunkedArray) and _is_string(values.type):
+        return values
+    try:
+        column = to_column(name, values)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if column.dtype != object or is_categorical(values):
+        return column
+    try:
+        return cells_of(column)
+    except UnicodeEncodeError:  # lone surrogates, which no file has
+        return column
+
+
+def _is_string(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def infer_columns(
+    where: str,
+    named: Mapping[str, Any],
+    types: Mapping[str, str],
+    missing: tuple[str, ...],
+    *,
+    comma_first: bool,
+) -> dict[str, Inferred]:
+    """Decide how the columns are read, and read them.
+
+    `comma_first` says that a comma is a decimal sign rather than a sign between thousands.
+    """
+    found = {}
+    for name, values in named.items():
+        wanted = types.get(name)
+        if isinstance(values, np.ndarray):
+            found[name] = _typed(values, wanted, missing)
+        else:
+            found[name] = infer(values, missing, wanted=wanted, comma_first=comma_first)
+            _require_fit(where, name, wanted, found[name])
+    if comma_first and any(each.format.decimal == "," for each in found.values()):
+        for name, each in found.items():
+            if each.format == CellFormat() and not isinstance(named[name], np.ndarray):
+                found[name] = _with_points(named[name], each, missing)
+    return found
+
+
+def _typed(values: Array, wanted: str | None, missing: tuple[str, ...]) -> Inferred:
+    """Take a column whose values have a type already, as in a data frame."""
+    if wanted in ("category", "text") or values.dtype == object:
+        text = wanted == "text" or (wanted is None and looks_like_text(to_words(values)))
+        return Inferred(CellFormat("text" if text else "categories"), to_words(values))
+    return Inferred(CellFormat(), without_numbers(values, missing))
+
+
+def _require_fit(where: str, name: str, wanted: str | None, found: Inferred) -> None:
+    """Raise if a column cannot have the type that the user gave."""
+    if wanted == "date" and found.ambiguous:
+        raise ValueError(
+            f"{where}: the dates of column {name!r} can be day-month-year or month-day-year. Write "
+            "them as year-month-day, or read the column as a category."
+        )
+    is_quantity = wanted in ("number", "date") and found.format.kind == "numbers"
+    if wanted in ("number", "date") and not (is_quantity and _any_number(found.values)):
+        raise ValueError(
+            f"{where}: column {name!r} was given the type {wanted!r}, but has no {wanted}s."
+        )
+
+
+def _any_number(values: Array) -> bool:
+    return not len(values) or not np.isnan(values).all()
+
+
+def _with_points(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Inferred:
+    """Read 1.234 as 1234 if all numbers of a column are written in this way.
+
+    This is for files in which other columns have decimal commas.
+    """
+    coded = CodedCells.of(cells)
+    present = coded.without(coded.is_missing(missing))
+    grouped = pc.all(pc.match_substring_regex(present.words, GROUPED_BY_POINTS)).as_py()
+    with_point = pc.match_substring(present.words, ".")
+    if not grouped or not pc.any(with_point).as_py():
+        return found
+    written = CellFormat(decimal=",", group=".")
+    values = numbers_of(present.words, written)[0]
+    place = pc.index(with_point, True).as_py()
+    example = f"{present.words[place].as_py()!r} is read as {values[place]:.15g}"
+    return replace(found, format=written, values=coded.expand(values), example=example)
+
+
+def read_trained(
+    where: str, name: str, values: Any, original: Any, kind: Kind, formats: Formats | None
+) -> Inferred:
+    """Read a column as the column of this name was read in training."""
+    if isinstance(values, np.ndarray):
+        if kind == "numbers" and values.dtype != object:
+            missing = () if formats is None else formats.missing
+            return Inferred(CellFormat(), without_numbers(values, missing))
+        words = truths_to_words(original) if kind == "categories" else None
+        values = to_words(values) if words is None else words
+        if kind != "numbers":
+            return Inferred(CellFormat(kind), values)
+        values = cells_of(values)
+    missing = MISSING_WORDS if formats is None else formats.missing
+    written = CellFormat(kind) if formats is None else formats.of(name, kind)
+    if formats is None and kind == "categories":
+        written = replace(written, categories=AMBIGUOUS_WORDS)
+    found, others = read_as(values, written, missing)
+    if others is None or not others.any():
+        return Inferred(written, found)
+    truths = _truths_of(values)
+    if truths is not None:
+        return Inferred(written, truths)
+    if not written.date:
+        anew = infer(values, missing, wanted="number", comma_first=True)
+        if anew.others is None:
+            return anew
+    if not written.skips_others:
+        row = int(np.argmax(others))
+        shown = word_at(values, row)
+        hold = f"dates ({ORDER_NAMES[written.date]})" if written.date else "numbers"
+        place, at = (f"{where}, row {row + 1}: c", "") if where else ("C", f" in row {row + 1}")
+        raise ValueError(
+            f"{place}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "
+            "instead."
+        )
+    return Inferred(written, found, others=others)
+
+
+def _truths_of(cells: Any) -> Array | None:
+    """Return the cells True and False as 1 and 0, and None if there are others.
+
+    In training, the booleans of a data frame were numbers.
+    """
+    coded = CodedCells.of(cells)
+    words = coded.words.to_pylist()
+    if any(word not in _TRUTH for word in words):
+        return None
+    return coded.expand(np.array([_TRUTH[word] for word in words]))
