@@ -31,13 +31,13 @@ MAIL = "".join(
 )
 
 
-def call(*words, code=0):
+def call(*words, code=0, input=None):
     """Run a command and return its output; it must end with the exit code `code`."""
-    found = CliRunner().invoke(app, [str(word) for word in words])
+    found = CliRunner().invoke(app, [str(word) for word in words], input=input)
     assert found.exit_code == code, found.output
     return found
 
 
-def facts(*words, code=0):
+def facts(*words, code=0, input=None):
     """Return the JSON output of a command."""
-    return json.loads(call(*words, "--json", code=code).stdout)
+    return json.loads(call(*words, "--json", code=code, input=input).stdout)

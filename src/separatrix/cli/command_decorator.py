@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from separatrix.cli.output import Output
+from separatrix.cli.reading import remove_spooled, without_spooled_paths
 
 FAILED, USAGE, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 _OUTPUT = "Output"
@@ -142,8 +143,10 @@ def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int |
     except Exception as error:
         if common.debug:
             raise
-        output.error(_error_text(error))
+        output.error(without_spooled_paths(_error_text(error)))
         return USAGE if _is_usage(error) else FAILED
+    finally:
+        remove_spooled()
 
 
 @contextmanager
@@ -157,7 +160,7 @@ def _warnings_as_sentences(output: Output) -> Iterator[None]:
             text = f"A computation overflowed or is undefined ({text}). Look for extreme values"
         if text not in printed:
             printed.add(text)
-            output.warn(f"{text}.")
+            output.warn(f"{without_spooled_paths(text)}.")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -23,7 +23,7 @@ SourceArgument = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="Data set name (see 'separatrix data list'), file or folder.",
+        help="Data set name (see 'separatrix data list'), file or folder; '-' for standard input.",
     ),
 ]
 Picture = Annotated[

@@ -7,7 +7,7 @@ import typer
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
 from separatrix.cli.options import ModelFile, Out, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
-from separatrix.cli.reading import fetch_named
+from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out, try_to_write
 
 
@@ -54,7 +54,7 @@ def evaluate(
     """
     from separatrix.workflow.evaluating import evaluate as evaluate_model
     from separatrix.workflow.evaluating import measure_again
-    from separatrix.workflow.model_inputs import load_for_model, open_model
+    from separatrix.workflow.model_inputs import open_model
 
     for name, share in (("precision", precision), ("recall", recall)):
         if share is not None and not 0 < share <= 1:
@@ -67,9 +67,8 @@ def evaluate(
         )
     check_out(out, model, source)
     bundle = open_model(model)
-    fetch_named(output, source)
-    with output.spinner(f"Reading {source}"):
-        rows = load_for_model(bundle, source, **reading.options())
+    rows = read_for_model(output, bundle, source, **reading.options())
+    with output.spinner("Evaluating"):
         aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
         facts = evaluate_model(bundle, rows, every_row=every_row, **aims)
     failed = None if out is None else try_to_write(out, measure_again(bundle, rows).save)

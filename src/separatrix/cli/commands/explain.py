@@ -9,7 +9,7 @@ import typer
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
 from separatrix.cli.options import ModelFile, Picture, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
-from separatrix.cli.reading import fetch_named
+from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_picture, try_to_write
 
 
@@ -45,7 +45,7 @@ def explain(
     """
     from separatrix.explain import prediction, step_of
     from separatrix.text import one_line
-    from separatrix.workflow.model_inputs import load_for_model, open_model
+    from separatrix.workflow.model_inputs import open_model
 
     if learning_rate is not None and not step:
         raise UsageError("--learning-rate belongs to a training step. Add --step.")
@@ -53,9 +53,7 @@ def explain(
         raise UsageError(f"--learning-rate must be finite and > 0. Got {learning_rate:g} instead.")
     check_picture(out, model, source)
     bundle = open_model(model)
-    fetch_named(output, source)
-    with output.spinner(f"Reading {source}"):
-        rows = load_for_model(bundle, source, **reading.options())
+    rows = read_for_model(output, bundle, source, **reading.options())
     if not 1 <= row <= len(rows):
         raise UsageError(
             f"--row must be from 1 to {len(rows):,}, the number of rows of {rows.name}. Got {row} "

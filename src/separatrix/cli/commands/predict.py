@@ -10,7 +10,7 @@ import typer
 from separatrix.cli.command_decorator import CommonOptions, command
 from separatrix.cli.options import ModelFile, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
-from separatrix.cli.reading import fetch_named
+from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out
 
 
@@ -40,18 +40,18 @@ def predict(
 
     [b]separatrix predict income.sx people.csv[/b]
     [b]separatrix predict mail.sx new.tsv --proba --out answers.csv[/b]
+    [b]separatrix predict income.sx - < people.csv[/b]
 
     The rows are read and prepared in the same way as the training rows. If they have labels, --out
     also reports the accuracy.
     """
-    from separatrix.workflow.model_inputs import load_for_model, open_model
+    from separatrix.workflow.model_inputs import open_model
     from separatrix.workflow.predicting import predict as predict_rows
 
     check_out(out, model, source)
     bundle = open_model(model)
-    fetch_named(output, source)
-    with output.spinner(f"Reading {source}"):
-        rows = load_for_model(bundle, source, **reading.options())
+    rows = read_for_model(output, bundle, source, **reading.options())
+    with output.spinner("Predicting"):
         facts = predict_rows(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
     if output.for_people:
         from separatrix.cli import tables
