@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md: the eight tables of a homework, as printed and as recomputed.
+"""Write docs/reproduction.md: the eight tables of a homework report, printed and recomputed.
 
     python docs/reproduce.py            write the page
     python docs/reproduce.py --check    check whether the page is up to date
@@ -92,19 +92,19 @@ HOMEWORK = {
 UNSETTLED = HOMEWORK | {"learning_rate": [1e-4, 1e-6], "momentum": [0.0]}
 
 INTRODUCTION = """
-# A homework's eight tables, recomputed
+# Eight tables of a homework report, recomputed
 
 A homework report on logistic and softmax regression prints eight tables of losses and accuracies
 for several learning rates, numbers of epochs and momenta. This page trains the same configurations
 and compares the results. All models start at zero, have a bias, use unscaled features and follow
-the mean gradient. Momentum is v = mu v - rate g, w = w + v. One command trains all configurations
-of a data set; its output contains the rows below.
+the mean gradient. A step with momentum mu is v = mu v - rate g, w = w + v, where g is the gradient.
+One command trains all configurations of a data set; its output contains the rows below.
 
 The comparison shows four things that the report does not mention. The losses for two classes and
 for three classes use different logarithms. One caption is wrong. Some rows depend on a start that
 is not given. One accuracy is impossible.
 
-This page is written by `docs/reproduce.py` from the output of the studies, and a test compares it.
+This page is written by `docs/reproduce.py` from the output of the studies, and a test checks it.
 """
 
 TWO_CLASSES = """
@@ -146,8 +146,8 @@ numbers, although nothing in full-batch gradient descent is random except the st
 
 ### Overfitting
 
-The report warns of too many epochs. Its own data has an example. The study reports for the learning
-rate 1e-1 after 500 epochs:
+The report warns against too many epochs. Its own data contains an example. The study reports for
+the learning rate 1e-1 after 500 epochs:
 
 > {overfitting}
 """
@@ -313,7 +313,8 @@ def iris_part(iris):
         impossible="\n\n".join(
             f"Table {table.number} prints a training accuracy of {row[1]} % at a rate of "
             f"{key[0]:g}. No number of correct rows out of {n} gives {row[1]} %. It is the "
-            f"accuracy of {round(1.5 * row[1])} correct rows out of 150, the size of the whole set."
+            f"accuracy of {round(1.5 * row[1])} correct rows out of 150, the size of the whole "
+            "data set."
             for table, key, row, _ in iris.printed()
             if not _possible(row[1], n)
         ),
