@@ -21,7 +21,7 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
     seen = (
-        f"The objective rose from {trace.start:.3g} to {last:.3g} (too high since epoch {since})."
+        f"The objective rose from {trace.start:.3g} to {last:.3g} (diverging since epoch {since})."
     )
     return Diagnosis(
         "diverged",
