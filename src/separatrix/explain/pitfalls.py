@@ -183,7 +183,10 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
         (way, *to_builtin(path[1]), int((t * (rows @ path[-1]) > 0.0).sum()), len(labels))
         for way, path in paths.items()
     )
-    start = "If a tie is a mistake, the first step is the mean of all rows, each with its sign"
+    start = (
+        "If a tie counts as a mistake, the first step is the mean of all rows, each multiplied by "
+        "its label (-1 or +1)"
+    )
     if not paths["a tie is a mistake"].any():
         start += ". For these rows the mean is 0, so the weights do not change either"
     return Demonstration(
@@ -191,8 +194,8 @@ def zero_start(X: Any = _X, y: Any = _Y, *, steps: int = 20) -> Demonstration:
         ("rule", "w1 after 1 step", "w2", f"correct after {steps}", "rows"),
         table_rows,
         (
-            "At zero weights every score is 0 (a tie), and the loss is 0. If a tie is right, the "
-            f"gradient is 0 as well, and the weights are still 0 after {steps} steps.",
+            "At zero weights every score is 0 (a tie), and the loss is 0. If a tie counts as "
+            f"correct, the gradient is 0 as well, and the weights are still 0 after {steps} steps.",
             f"{start}.",
         ),
         {"paths": {way: to_builtin(path) for way, path in paths.items()}},
