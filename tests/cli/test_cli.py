@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from separatrix import Bundle, LogisticRegression, load, load_model, save
-from separatrix.cli.commands.compare import _best as best_of
 from separatrix.matrix import get_threads
 from support.command import PEOPLE, call, facts
 
@@ -174,7 +173,7 @@ def test_compare_has_all_families_in_one_table(folder):
     text = call("compare", "wine").stdout
     for name in ("softmax", "weston-watkins", "perceptron", "naive-bayes", "closed form"):
         assert name in text
-    assert "Best by validation accuracy:" in text
+    assert "Best: " in text
     assert "naive-bayes is scikit-learn's GaussianNB." in " ".join(text.split())
     found = facts("compare", "mail.tsv", "--model", "svm")
     assert found["models"][1]["about"] == "scikit-learn's MultinomialNB"
@@ -182,12 +181,15 @@ def test_compare_has_all_families_in_one_table(folder):
     assert found["best"] in ("svm", "naive-bayes")
 
 
-def test_a_log_loss_of_0_is_better_than_any_other(folder):
-    def row(name, loss):
-        found = {"accuracy": 1.0, "log_loss": loss}
-        return {"model": name, "verdict": None, "metrics": {"validation": found}}
-
-    assert best_of([row("none", None), row("small", 1e-9), row("zero", 0.0)]) == "zero"
+def test_compare_names_the_models_that_are_as_good_as_the_best(folder):
+    text = " ".join(call("compare", "iris").stdout.split())
+    found = facts("compare", "iris")
+    accuracies = {row["model"]: row["metrics"]["validation"]["accuracy"] for row in found["models"]}
+    assert accuracies[found["best"]] == max(accuracies.values()) == 1.0
+    # 25 rows separate none of them: every model is named, and no winner of three equal ones alone.
+    assert {found["best"], *found["as_good"]} == set(accuracies)
+    assert f"Best: {found['best']}, 100.0 % of 25 validation rows correct" in text
+    assert "As good (○, no significant difference in accuracy at the 5 % level)" in text
 
 
 # predict, evaluate, show

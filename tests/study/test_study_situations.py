@@ -130,7 +130,7 @@ SITUATIONS = [
     Situation("seven crisps", rates({"rows": 3}, {"rows": 3, "loss": 0.5}), 0,
               ("3 validation rows cannot show any difference",), ("as good", "try ")),
     Situation("few rows", rates({"rows": 25}, {"rows": 25, "loss": 0.5}), 0,
-              ("at least 6 rows (24%)",), edges={"learning_rate": "low"}),
+              ("at least 6 rows (24 %)",), edges={"learning_rate": "low"}),
     Situation("unlike losses with probabilities",
               [made({"loss": "softmax"}, name="softmax"), made({"loss": "logistic"}, loss=0.5)],
               0, ("log-loss", "1 has a higher loss")),

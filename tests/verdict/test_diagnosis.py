@@ -199,7 +199,8 @@ def test_oscillating_counts_the_epochs_in_which_the_objective_rose():
     message = the("oscillating", model).message
     above = values[-1] / values.min() - 1
     told = (
-        f"rose in {len(rises)} of 60 epochs (last in epoch {rises[-1]}) and ended {above:.2%} above"
+        f"rose in {len(rises)} of 60 epochs (last in epoch {rises[-1]}) and ended "
+        f"{100 * above:.2f} % above"
     )
     assert told in message
 
@@ -260,7 +261,7 @@ def test_not_converged_reports_the_last_fall_and_the_safe_rate():
     diagnosis = the("not_converged", model)
     values = model.history_["objective"]
     fall = (values[-6] - values[-1]) / values[-6]
-    assert f"fell by {fall:.2%} over the last 5 epochs" in diagnosis.message
+    assert f"fell by {100 * fall:.2f} % over the last 5 epochs" in diagnosis.message
     norm = model.history_["gradient_norm"][-1]
     assert f"gradient norm {norm:.2g}" in diagnosis.message
     safe = 2 / smoothness(X, 0.25, 0.1)
@@ -270,7 +271,7 @@ def test_not_converged_reports_the_last_fall_and_the_safe_rate():
 
 def test_a_slow_run_far_from_the_optimum_is_not_converged_although_it_hardly_falls():
     model = GradientDescentClassifier(learning_rate=1e-6, l2=0.1, epochs=50).fit(X, Y)
-    assert "still 100% of that after the first epoch" in the("not_converged", model).message
+    assert "still 100 % of that after the first epoch" in the("not_converged", model).message
 
 
 @pytest.mark.parametrize("loss", ["softmax", "squared_hinge"])
@@ -452,7 +453,7 @@ def test_the_diagnosis_of_a_perceptron_does_not_mention_rates():
     assert kinds(model) == ["not_converged"]
     diagnosis = the("not_converged", model)
     right = model.history_["train_accuracy"][-1]
-    assert f"{right:.1%} of the training rows" in diagnosis.message
+    assert f"{100 * right:.1f} % of the training rows" in diagnosis.message
     assert "rate" not in diagnosis.message + diagnosis.remedy
 
 

@@ -1,6 +1,8 @@
 """The table, the verdict and the observations of a study as text."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -15,7 +17,8 @@ from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.table_formats import best_rows, cells
 from separatrix.text import counted, describe_configuration, one_line, shell_command
 
-MOST_ROWS, MOST_SEEN, MOST_FORMULAS = 40, 6, 3
+MOST_ROWS, SHORT_ROWS, MOST_FORMULAS = 40, 12, 3
+_FAILURES = ("Diverged", "Oscillates", "Overfitting", "The objective ended")
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
 _SPARED = (2, 2, 2, 4, 1)  # columns to omit if the terminal is narrow, counted from the last
@@ -72,7 +75,7 @@ def write_page(facts: StudyFacts, path: Path) -> None:
 
 
 def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
-    """Print a study: table, verdict, the most important observations, path of the report."""
+    """Print a study in about a screen: the best rows, an example of each failure, the verdict."""
     output.print_json(plain_facts(facts) | {"report": None if page is None else str(page)})
     if not output.for_people:
         return
@@ -80,14 +83,13 @@ def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     notes = [*facts.data.notes, *facts.notes]
     output.say(tables.notes(notes) if notes else "")
     output.say(tables.named(about(facts, MOST_FORMULAS)))
-    output.say(study_table(facts, output.out.width))
-    output.say(study_verdict_text(facts))
-    best_first = sorted(facts.rows, key=lambda row: row.mark != "best")
-    shown = [row for row in best_first if row.observations][:MOST_SEEN]
+    output.say(study_table(facts, output.out.width, SHORT_ROWS))
+    shown = _examples(facts.rows)
     report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
         again = shell_command("studies", "show", facts.name)
-        output.say(Text(f"Observations about all configurations: {again}", "dim"))
+        output.say(Text(f"Observations about all configurations: {again}\n", "dim"))
+    output.say(study_verdict_text(facts))
     if page is not None:
         output.say(f"Wrote {page}.")
 
@@ -112,13 +114,31 @@ def about(facts: StudyFacts, most: int | None = None) -> list[tuple[str, Rendera
     ]
 
 
-def study_table(facts: StudyFacts, width: int) -> RenderableType:
+def _examples(rows: Sequence[Row]) -> list[Row]:
+    """Return the best row, then one row for each kind of failure with that observation alone."""
+    best = [row for row in rows if row.mark == "best"]
+    found = [*best] or [row for row in rows if row.observations][:1]
+    for kind in _FAILURES:
+        for row in rows:
+            seen = [words for words in row.observations if _observed(words, kind)]
+            if seen and row not in found[:1]:
+                found.append(replace(row, observations=seen))
+                break
+    return [row for row in found if row.observations]
+
+
+def _observed(sentence: str, kind: str) -> bool:
+    """Whether an observation, of one seed or of several, is of this kind."""
+    return re.sub(r"^In [^:]*: ", "", sentence).startswith(kind)
+
+
+def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> RenderableType:
     """Return the table, one row per configuration, with the columns that fit into the width.
 
-    If there are very many configurations, only the best ones are shown. A legend explains the
-    abbreviations and marks.
+    If there are more than `most` configurations, only the best ones are shown. A legend explains
+    the abbreviations and marks.
     """
-    rows = best_rows(facts.rows, MOST_ROWS)
+    rows = best_rows(facts.rows, most)
     head = [*map(_two_lines, facts.varied), *_MEASURES]
     shown = [[*cells(facts, row)[:-1], _stop_reason(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
@@ -136,7 +156,8 @@ def study_table(facts: StudyFacts, width: int) -> RenderableType:
     for row, line in zip(rows, zip(*(column[1:] for column in columns))):
         style = "red" if row.diverged else "bold green" if row.mark == "best" else ""
         table.add_row(*(Text(cell, style) for cell in line))
-    legend = _legend(" ".join(column[0] for column in columns), set(map(_mark, rows)))
+    legend = [facts.caption()]
+    legend += _legend(" ".join(column[0] for column in columns), set(map(_mark, rows)))
     left = len(facts.rows) - len(rows)
     missing = ([f"{left:,} more rows"] if left else []) + omitted
     if missing:

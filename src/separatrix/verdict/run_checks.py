@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.text import percent
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
@@ -43,7 +44,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     )
     values = trace.objective
     if trace.rise_lasts() and values.min() > 0.0:
-        seen += f" and ended {values[-1] / values.min() - 1.0:.2%} above its lowest value"
+        seen += f" and ended {percent(values[-1] / values.min() - 1.0, 2)} above its lowest value"
     seen += "."
     cause, remedy = limits.describe(m, step_size), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:
@@ -139,7 +140,7 @@ def _still_mistaken(trace: Trace) -> Diagnosis | None:
     right = trace.history["train_accuracy"][-1]
     return Diagnosis(
         "not_converged",
-        f"Every epoch made mistakes. After the last one, {right:.1%} of the training rows are "
+        f"Every epoch made mistakes. After the last one, {percent(right)} of the training rows are "
         "classified correctly. The perceptron rule converges only if the classes are linearly "
         "separable.",
         "Train for more epochs, or use a model for overlapping classes, such as logistic "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.matrix import Array
+from separatrix.text import percent
 from separatrix.verdict.certificate import SMALL_GAP, Certificate
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
@@ -136,12 +137,12 @@ def find_unfinished(trace: Trace) -> str | None:
     if fall > STILL_FALLING:
         epochs = "epoch" if window == 1 else f"{window} epochs"
         return (
-            f"The objective still fell by {fall:.2%} over the last {epochs} "
+            f"The objective still fell by {percent(fall, 2)} over the last {epochs} "
             f"(gradient norm {norms[-1]:.2g})."
         )
     if norms[-1] > STILL_STEEP * norms[0] > 0.0 and not swings:
         return (
-            f"The gradient norm is {norms[-1]:.2g}, still {norms[-1] / norms[0]:.0%} of that "
-            "after the first epoch."
+            f"The gradient norm is {norms[-1]:.2g}, still {100.0 * norms[-1] / norms[0]:.0f} % of "
+            "that after the first epoch."
         )
     return None

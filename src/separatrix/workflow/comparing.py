@@ -15,6 +15,7 @@ from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 from separatrix.workflow.preparing import PreparedSource
 
 BASELINE = "naive-bayes"
+_TINY = float(np.finfo(np.float64).tiny)  # a probability of 0 has no logarithm
 _DENSE = 1 << 26  # largest number of entries of a sparse matrix that is made dense for GaussianNB
 
 
@@ -38,7 +39,9 @@ def compare_families(
 ) -> Iterator[dict[str, Any]]:
     """Train one family after the other on the same rows, and yield the facts of each.
 
-    An option is passed to the families that have it.
+    An option is passed to the families that have it. "validation" has two arrays with one entry per
+    validation row: whether it is classified correctly ("right"), and the logarithmic loss of its
+    probabilities ("log_loss", None without probabilities). It is None without validation rows.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.preparing import prepare_source
@@ -60,6 +63,7 @@ def compare_families(
             "seconds": trained.facts["verdict"]["seconds"],
             "verdict": trained.facts["verdict"],
             "metrics": trained.facts["metrics"],
+            "validation": _validate(prepared, trained.bundle.estimator, prepared.X),
         }
 
 
@@ -75,7 +79,12 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
     matrices = prepared.X
     if sp.issparse(X) and not counts:
         if len(prepared.source) * X.shape[1] > _DENSE:
-            return facts | {"seconds": None, "metrics": {}, "problem": "needs too much memory"}
+            return facts | {
+                "seconds": None,
+                "metrics": {},
+                "validation": None,
+                "problem": "needs too much memory",
+            }
         matrices = {part: matrix.toarray() for part, matrix in prepared.X.items()}
     began = time.perf_counter()
     model.fit(matrices["train"], prepared.y["train"])
@@ -89,7 +98,19 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
         )
         for part, matrix in matrices.items()
     }
-    return facts | {"seconds": seconds, "metrics": metrics}
+    validation = _validate(prepared, model, matrices)
+    return facts | {"seconds": seconds, "metrics": metrics, "validation": validation}
+
+
+def _validate(prepared: PreparedSource, model: Any, X: dict[str, Any]) -> dict[str, Any] | None:
+    if "validation" not in X:
+        return None
+    y, log_loss = prepared.y["validation"], None
+    if hasattr(model, "predict_proba"):
+        own = np.searchsorted(model.classes_, y)
+        P = np.asarray(model.predict_proba(X["validation"]), np.float64)
+        log_loss = -np.log(np.maximum(P[np.arange(len(y)), own], _TINY))
+    return {"right": model.predict(X["validation"]) == y, "log_loss": log_loss}
 
 
 def _taken(name: str, options: ModelOptions) -> ModelOptions:

@@ -31,7 +31,7 @@ def compare(
     [b]separatrix compare mail.csv --C 10[/b]
 
     An option applies to the models that have it. With --model, only that model and Naive Bayes are
-    compared. The best model is the one with the highest accuracy on the validation rows.
+    compared. The best model is chosen on the validation rows, and those as good are named.
     """
     from separatrix.workflow.comparing import BASELINE, compare_families, families_for
     from separatrix.workflow.model_families import DEFAULT_TOL
@@ -63,9 +63,9 @@ def compare(
             "fingerprint": loaded.fingerprint,
         },
         "notes": prepared.notes,
-        "models": done,
-        "best": _best(done),
+        "models": [{k: v for k, v in row.items() if k != "validation"} for row in done],
     }
+    facts |= _judge(done)
     output.print_json(facts)
     if output.for_people:
         _report(output, facts)
@@ -74,21 +74,15 @@ def compare(
     return INTERRUPTED if interrupted else 0
 
 
-def _best(done: list[dict[str, Any]]) -> str | None:
-    """Return the model with the highest validation accuracy; if equal, with the lowest log-loss.
+def _judge(done: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the best model, those as good, and the sentences that say so."""
+    from separatrix.study.results.model_comparison import judge_models
 
-    Interrupted models are not considered.
-    """
-    judged = [row for row in done if "validation" in row["metrics"] and not _interrupted(row)]
-    if not judged:
-        return None
-
-    def merit(row: dict[str, Any]) -> tuple[float, float]:
-        found = row["metrics"]["validation"]
-        loss = found["log_loss"]
-        return found["accuracy"], -float("inf") if loss is None else -loss
-
-    return str(max(judged, key=merit)["model"])
+    usable = [row for row in done if row["validation"] is not None and not _interrupted(row)]
+    return judge_models(
+        {row["model"]: row["validation"] for row in usable},
+        [row["model"] for row in usable if row["verdict"] and not row["verdict"]["converged"]],
+    )
 
 
 def _report(output: Output, facts: dict[str, Any]) -> None:
@@ -102,8 +96,9 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     table = tables.plain_table("  model", columns)
     for row in facts["models"]:
         best = row["model"] == facts["best"]
+        mark = "●" if best else "○" if row["model"] in facts["as_good"] else " "
         found = row["metrics"]
-        cells = [f"{'●' if best else ' '} {row['model']}"]
+        cells = [f"{mark} {row['model']}"]
         for part in ("train", "validation", "test"):
             cells.append(tables.share(found[part]["accuracy"]) if part in found else "–")
         cells.append(tables.number(found.get("test", {}).get("log_loss")))
@@ -115,9 +110,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         "Accuracy on all parts; log-loss on the test rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
     ]
-    if facts["best"]:
-        sentences.insert(0, f"Best by validation accuracy: {facts['best']}.")
-    for sentence in sentences:
+    for sentence in [*facts["comparison"], *sentences]:
         output.say(sentence)
 
 

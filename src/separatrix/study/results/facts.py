@@ -203,6 +203,15 @@ class StudyFacts:
         """The parameters that have more than one value."""
         return [name for name, values in self.grid.items() if len(values) > 1]
 
+    def caption(self) -> str:
+        """Whether the features were standardised, on which losses and learning rates depend."""
+        standardised = any("standardised" in note.lower() for note in self.data.notes)
+        return (
+            "Trained on standardised features (mean 0, standard deviation 1)."
+            if standardised
+            else "Trained on the features as given, not standardised."
+        )
+
     def table(self) -> list[dict[str, Any]]:
         """Return the rows as flat dictionaries of plain values.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.text import counted
+from separatrix.text import counted, percent
 from separatrix.verdict.certificate import SMALL_GAP
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
@@ -94,7 +94,7 @@ def _convergence_sentence(
         return f"Ended after {epochs} epoch, too few to tell whether it converged."
     fall = (values[-1 - window] - values[-1]) / abs(values[-1 - window] or 1.0)
     return (
-        f"Converged: the objective fell by {max(fall, 0.0):.2%} over the last "
+        f"Converged: the objective fell by {percent(max(fall, 0.0), 2)} over the last "
         f"{'epoch' if window == 1 else f'{window} epochs'} (gradient norm {norm:.2g})."
     )
 

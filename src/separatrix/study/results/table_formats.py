@@ -91,15 +91,15 @@ ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
-    """Return at most `most` rows; if there are more, those with the best validation accuracy."""
+    """Return at most `most` rows; if there are more, the best ones, the winner first."""
     if len(rows) <= most:
         return list(rows)
 
-    def merit(row: Row) -> tuple[bool, bool, float, float]:
+    def merit(row: Row) -> tuple[int, bool, float, float]:
         accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
         loss = row.last.get("train_loss") if accuracy is None else loss
         return (
-            row.mark != "best",
+            ("best", "same").index(row.mark) if row.mark in ("best", "same") else 2,
             row.state != "done" or row.diverged > 0,
             -(accuracy if accuracy is not None else -1.0),
             loss if loss is not None else float("inf"),

@@ -149,7 +149,7 @@ def _as_good(choice: Choice) -> list[str]:
     if n < FEW_ROWS:
         out.append(
             f"With {n} validation rows, accuracies must differ by at least {MIN_ROWS} rows "
-            f"({MIN_ROWS / n:.0%}) to be significantly different."
+            f"({percent(MIN_ROWS / n, 0)}) to be significantly different."
         )
     return out
 

@@ -1,0 +1,65 @@
+"""The best of several unlike models, by the rule that chooses the best configuration of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from separatrix.study.results.comparison import FinishedConfiguration, choose, is_too_short
+from separatrix.study.results.facts import Row
+from separatrix.text import counted, listed, percent
+
+
+def judge_models(
+    validation: Mapping[str, Mapping[str, Any]], unconverged: Collection[str] = ()
+) -> dict[str, Any]:
+    """Choose the best model and name those that are as good.
+
+    Parameters
+    ----------
+    validation : by the name of a model, "right" (n,): whether it classifies each validation row
+        correctly, and "log_loss" (n,), or None if it has no probabilities
+    unconverged : names of models whose training did not converge
+
+    >>> import numpy as np
+    >>> right = np.ones(25, bool)
+    >>> found = judge_models({name: {"right": right, "log_loss": None} for name in ("a", "b")})
+    >>> found["best"], found["as_good"]
+    ('a', ['b'])
+    """
+    names = list(validation)
+    choice = choose(
+        [
+            FinishedConfiguration(
+                row=Row(number, {}, "done"),
+                kept={"val_accuracy": float(found["right"].mean()), "val_loss": 0.0},
+                spread={},
+                right=found["right"].astype(float),
+                losses=None,
+                loss=name,  # the losses of different models cannot be compared
+                unconverged="not_converged" if name in unconverged else "",
+                log_losses=found["log_loss"],
+            )
+            for number, (name, found) in enumerate(validation.items())
+        ]
+    )
+    if choice is None:
+        return {"best": None, "as_good": [], "comparison": []}
+    best, right = names[choice.best.row.number], choice.best.right
+    assert right is not None
+    as_good = [names[c.number] for c in choice.comparisons if not c.by]
+    rows = counted(len(right), "validation row")
+    sentences = [
+        f"Best: {best}, {percent(float(right.mean()))} of {rows} correct"
+        + (", lowest log-loss." if choice.measure == "val_log_loss" and not choice.reason else ".")
+    ]
+    if is_too_short(choice.best) and len(names) > 1:
+        sentences.append(f"{rows} cannot show any difference between models.")
+    elif as_good:
+        what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
+        sentences.append(
+            f"As good (○, no significant difference in {what} at the 5 % level): {listed(as_good)}."
+        )
+    elif choice.comparisons:
+        sentences.append("It is significantly better than every other model at the 5 % level.")
+    return {"best": best, "as_good": as_good, "comparison": sentences}

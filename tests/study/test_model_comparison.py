@@ -1,0 +1,49 @@
+"""The best of several unlike models, and those that are as good."""
+
+import numpy as np
+
+from separatrix.study.results.model_comparison import judge_models
+
+
+def test_models_with_probabilities_are_compared_by_log_loss():
+    right, rng = np.ones(50, bool), np.random.default_rng(0)
+    low, high = rng.uniform(0.1, 0.2, 50), rng.uniform(0.5, 0.9, 50)
+    found = judge_models(
+        {"high": {"right": right, "log_loss": high}, "low": {"right": right, "log_loss": low}}
+    )
+    assert (found["best"], found["as_good"]) == ("low", [])
+    assert "lowest log-loss" in found["comparison"][0]
+    assert "significantly better" in found["comparison"][1]
+
+
+def test_a_model_without_probabilities_leaves_accuracy_to_decide():
+    right, loss = np.ones(50, bool), np.full(50, 0.1)
+    wrong = right.copy()
+    wrong[:10] = False
+    found = judge_models(
+        {
+            "svm": {"right": wrong, "log_loss": None},
+            "logistic": {"right": right, "log_loss": loss},
+            "softmax": {"right": right, "log_loss": 9.0 * loss},
+        }
+    )
+    assert (found["best"], found["as_good"]) == ("logistic", ["softmax"])
+
+
+def test_a_model_that_did_not_converge_comes_after_an_equal_one_that_did():
+    right = np.ones(50, bool)
+    models = {name: {"right": right, "log_loss": None} for name in ("slow", "done")}
+    assert judge_models(models, ["slow"])["best"] == "done"
+
+
+def test_few_rows_show_no_difference_between_models():
+    models = {
+        name: {"right": np.array([k, 1], bool), "log_loss": None} for k, name in enumerate("ab")
+    }
+    found = judge_models(models)
+    assert (found["best"], found["as_good"]) == ("b", ["a"])
+    assert "cannot show any difference" in found["comparison"][1]
+
+
+def test_without_validation_rows_there_is_no_best_model():
+    assert judge_models({}) == {"best": None, "as_good": [], "comparison": []}
