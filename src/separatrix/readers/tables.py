@@ -106,7 +106,14 @@ def read_table(
     """
     path = Path(path)
     content, notes = read_utf8(path)
-    fields = split_fields(path, content, header=header, delimiter=delimiter, expected=columns or ())
+    fields = split_fields(
+        path,
+        content,
+        header=header,
+        delimiter=delimiter,
+        expected=columns or (),
+        strings=[*_names(text), *(types or ())],
+    )
     names = fields.names
     if columns and not fields.has_header:
         names, label = name_columns(names, fields.sample, columns, layout, label)
@@ -138,7 +145,7 @@ def _drop_empty_end(named: dict[str, Any], fields: Fields) -> None:
     """Leave out a last column without a name and without values: lines end with a delimiter."""
     last = fields.names[-1]
     empty = len(named) > 1 and last == f"column {len(fields.names)}"
-    if empty and fields.columns[-1].null_count == len(fields.columns[-1]):
+    if empty and not fields.n_present(-1):
         del named[last]
         fields.notes.append(
             f"Left out {last}: it is empty, because every line ends in a delimiter."
@@ -236,9 +243,7 @@ def split_label(
     chosen = find_label(where, kinds, label, columns, layout, notes)
     y = None
     if chosen is not None:
-        words = truths_to_words(named[chosen]) if chosen in named else None
-        if words is None:
-            words = _label_values(cells[chosen], found[chosen], missing)
+        words = _label_values(named[chosen], cells[chosen], found[chosen], missing)
         y = _labels(where, chosen, words, columns, notes)
         copies = [] if columns else rivals_of(found, chosen, words, notes)
         found = {name: each for name, each in found.items() if name not in (chosen, *copies)}
@@ -285,8 +290,12 @@ def _identifiers(found: Mapping[str, Inferred], wanted: Mapping[str, str]) -> di
     return identifiers if len(identifiers) < len(found) else {}
 
 
-def _label_values(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Array:
-    return cells if isinstance(cells, np.ndarray) else labels_of(cells, found, missing)
+def _label_values(original: Any, cells: Any, found: Inferred, missing: tuple[str, ...]) -> Array:
+    """Return the values of the label column; booleans as the strings that a CSV file has."""
+    if not isinstance(cells, np.ndarray):
+        return labels_of(cells, found, missing)
+    words = truths_to_words(original)
+    return cells if words is None else words
 
 
 def _dropped(

@@ -61,6 +61,8 @@ def missing_words(given: Collection[str] | str | None) -> tuple[str, ...]:
 
 def as_cells(where: str, name: str, values: Any) -> Any:
     """Return a column of strings as cells of pyarrow, and any other column as an array."""
+    if isinstance(values, CodedCells):
+        return values
     if isinstance(values, pa.Array | pa.ChunkedArray) and _is_string(values.type):
         return values
     try:

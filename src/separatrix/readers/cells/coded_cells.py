@@ -29,12 +29,14 @@ class CodedCells:
 
     @classmethod
     def of(cls, cells: Any) -> CodedCells:
-        """Encode cells: a pyarrow array of strings, or of strings that are encoded already.
+        """Encode a pyarrow array of strings, which may be encoded already.
 
         >>> coded = CodedCells.of(pa.array([" u", "v", None, "u"]))
         >>> coded.words.to_pylist(), coded.counts, coded.expand(coded.is_missing(()))
         (['u', 'v', 'u', None], array([1, 1, 1, 1]), array([False, False,  True, False]))
         """
+        if isinstance(cells, CodedCells):
+            return cells
         if isinstance(cells, pa.ChunkedArray):
             if pa.types.is_dictionary(cells.type):
                 cells = cells.unify_dictionaries()
@@ -47,6 +49,14 @@ class CodedCells:
         codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
         words = pa.concat_arrays([words, pa.nulls(1, words.type)])
         return cls(words, np.bincount(codes, minlength=len(words)), codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def filter(self, keep: Any) -> CodedCells:
+        """Return the rows in which a pyarrow array of booleans is true."""
+        codes = self.codes[keep.to_numpy(zero_copy_only=False)]
+        return CodedCells(self.words, np.bincount(codes, minlength=len(self.words)), codes)
 
     @property
     def n_present(self) -> int:
@@ -88,4 +98,11 @@ def cells_of(values: Array) -> Any:
 
 def word_at(cells: Any, row: int) -> str:
     """Return the cell of a row without spaces around it."""
-    return str(cells[row].as_py()).strip()
+    word = cells.words[int(cells.codes[row])] if isinstance(cells, CodedCells) else cells[row]
+    return str(word.as_py()).strip()
+
+
+def equal_cells(cells: Any, word: str) -> Array:
+    """Return a mask of the cells that are equal to a word."""
+    same = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(cells), word), False)
+    return np.asarray(same.to_numpy() if isinstance(same, pa.ChunkedArray) else same)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat
+from separatrix.readers.cells.coded_cells import CodedCells
 
 PLAIN = CellFormat()
 _BLANKS = r"[ \x{00A0}\x{2009}\x{202F}]"
@@ -22,16 +23,19 @@ _BLANKS = r"[ \x{00A0}\x{2009}\x{202F}]"
 
 def plain_numbers(cells: Any) -> Array | None:
     """Return cells as numbers if all are in the usual form, and None otherwise."""
+    if isinstance(cells, CodedCells):
+        values = plain_numbers(cells.words)
+        return None if values is None else cells.expand(values)
     try:
         numbers = pc.cast(cells, pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the latter for encoded strings
+    except pa.ArrowInvalid:
         return None
-    values: Array = (
+    found: Array = (
         numbers.to_numpy()
         if isinstance(numbers, pa.ChunkedArray)
         else numbers.to_numpy(zero_copy_only=False)
     )
-    return values.astype(np.float64, copy=False)
+    return found.astype(np.float64, copy=False)
 
 
 def numbers_of(words: Any, written: CellFormat) -> tuple[Array, Array]:

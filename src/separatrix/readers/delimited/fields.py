@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
+from separatrix.readers.cells.coded_cells import CodedCells, equal_cells
+from separatrix.readers.cells.number_cells import plain_numbers
 from separatrix.readers.delimited.dialect import find_delimiter, find_header
 from separatrix.readers.delimited.plain_csv import (
     Quoting,
     all_rows,
+    end_of_row,
     first_rows,
     line_numbers,
     uneven_rows_error,
 )
-from separatrix.readers.delimited.scanning import Scan, scan, without_blank_end
+from separatrix.readers.delimited.scanning import scan, without_blank_end
 from separatrix.text import counted
 
 LOOKED_AT = 201  # rows that are examined to detect the header
-_BLOCK = 1 << 22  # bytes that pyarrow parses at a time
+_BLOCK = 1 << 20  # bytes that pyarrow parses at a time
 
 
 @dataclass(eq=False)
 class Fields:
     """The cells of a file by column.
 
-    `sample` has the first rows below the header, by column.
+    Attributes
+    ----------
+    columns : arrays of numbers, or pyarrow arrays or `CodedCells` with strings
+    sample : the first cells below the header, by column
+    rows_are_lines : whether every row is one line and every line is a row
     """
 
     names: list[str]
@@ -44,21 +53,48 @@ class Fields:
     delimiter: str
     notes: list[str]
     sample: list[tuple[str, ...]]
-    _content: Array
-    _quoting: Quoting
-    _first_line: int | None  # None: rows are not lines
-    _skipped: list[int]
+    content: Array
+    quoting: Quoting
+    rows_are_lines: bool = False
+    blank_lines: int | None = None
+    skipped: list[int] = field(default_factory=list)  # rows of the file that are not in `columns`
 
     def line_of(self, row: int) -> int:
-        """Return the line of the file on which a row begins; both count from 0 and 1."""
+        """Return the line of the file on which a row begins. Lines count from 1."""
         row += self.has_header
-        for skipped in self._skipped:
+        for skipped in self.skipped:
             row += skipped <= row
-        return row + self._first_line if self._first_line is not None else int(self._lines[row])
+        return row + 1 if self.rows_are_lines else int(self._lines[row])
+
+    def n_present(self, place: int) -> int:
+        """Return the number of cells of a column that are not empty."""
+        column = self.columns[place]
+        if isinstance(column, np.ndarray):
+            return int(np.count_nonzero(~np.isnan(column)))
+        is_coded = isinstance(column, CodedCells)
+        return column.n_present if is_coded else len(column) - column.null_count
 
     @cached_property
     def _lines(self) -> Array:
-        return line_numbers(self._content, self.delimiter, self._quoting)
+        return line_numbers(self.content, self.delimiter, self.quoting)
+
+    def skip_repeated_headers(self) -> None:
+        """Leave out rows that repeat the header, as in files that were joined."""
+        same = np.ones(len(self.columns[0]), dtype=bool)
+        for name, column in zip(self.names, self.columns):
+            if isinstance(column, np.ndarray):  # of numbers
+                return
+            if isinstance(column, CodedCells):
+                same &= column.expand(equal_cells(column.words, name))
+            else:
+                same &= equal_cells(column, name)
+            if not same.any():
+                return
+        rows = np.flatnonzero(same)
+        times, line = counted(len(rows), "repetition"), self.line_of(int(rows[0]))
+        self.notes.append(f"Skipped {times} of the header (line {line}).")
+        self.columns = [column.filter(pa.array(~same)) for column in self.columns]
+        self.skipped = (rows + 1).tolist()
 
 
 def split_fields(
@@ -68,124 +104,185 @@ def split_fields(
     header: bool | None = None,
     delimiter: str | None = None,
     expected: Collection[str] = (),
+    strings: Collection[str] = (),
 ) -> Fields:
     """Split the bytes of a file, UTF-8, into columns.
 
     `header` says whether the first line holds the column names; None detects it. `expected` are
     the column names of a trained model: a first line that contains none of them is not a header.
+    Other columns than `strings` are arrays of numbers if all their cells are numbers.
 
-    >>> import numpy as np
-    >>> content = np.frombuffer(b"size;kind\\n1;x\\n2;y\\n", np.uint8)
-    >>> fields = split_fields(Path("a.csv"), content)
+    >>> content = np.frombuffer(b"size;kind\n1;x\n2;y\n", np.uint8)
+    >>> fields = split_fields(Path("a.csv"), content, strings=["size"])
     >>> fields.names, [column.to_pylist() for column in fields.columns], fields.line_of(0)
     (['size', 'kind'], [['1', '2'], ['x', 'y']], 2)
     >>> fields.notes
     ["The first line is the header: 'size' is above a column of numbers."]
     """
     delimiter = delimiter or find_delimiter(content)
-    sample = first_rows(content, delimiter, LOOKED_AT, csv.QUOTE_MINIMAL)
-    if not sample:
+    first = first_rows(content, delimiter, LOOKED_AT, csv.QUOTE_MINIMAL)
+    if not first:
         raise ValueError(f"{path} is empty.")
-    content = without_blank_end(content, spaces=len(sample[0]) > 1)
+    content = without_blank_end(content, spaces=len(first[0]) > 1)
     found = scan(content, delimiter)
-    columns, blank, quoting, notes = _columns(path, content, delimiter, len(sample[0]), found)
-    if quoting == csv.QUOTE_NONE:
-        sample = first_rows(content, delimiter, LOOKED_AT, quoting)
-    if blank:
-        notes.insert(0, f"Skipped {counted(blank, 'blank line')}.")
-    first = [field.strip() for field in sample[0]]
-    if header is None:
-        header, note = find_header(path, first, sample[1:], expected)
-        notes.append(note)
-    names = [f"column {place}" for place in range(1, len(first) + 1)]
-    if header:
-        names = [name or generated for name, generated in zip(first, names)]
-        columns = [column.slice(1) for column in columns]
-        del sample[0]
-        if not len(columns[0]):
-            raise ValueError(
-                Message(
-                    "{path} has a header but no rows. If its only line is data, give {header}.",
-                    path=path,
-                    header=Parameter("header", False),
-                )
+    file = _File(path, content, delimiter, header, expected, strings)
+    fields = file.split(csv.QUOTE_MINIMAL, quotes=found.has_quotes) if found.is_regular else None
+    if fields is None and found.has_quotes:
+        fields = file.split_slowly()
+    if fields is None and found.has_quotes:
+        fields = file.split(csv.QUOTE_NONE, quotes=False)
+        found = scan(content[content != ord('"')], delimiter)
+    if fields is None:
+        raise uneven_rows_error(path, content, delimiter)
+    if fields.quoting == csv.QUOTE_NONE:
+        note = "The quotation marks are not balanced; they were read as ordinary characters."
+        fields.notes.insert(0, note)
+    blank = found.line_ends + 1 - len(fields.columns[0]) - fields.has_header
+    if fields.blank_lines is None:
+        fields.blank_lines = blank
+    if fields.blank_lines:
+        fields.notes.insert(0, f"Skipped {counted(fields.blank_lines, 'blank line')}.")
+    fields.rows_are_lines = not (found.has_quotes or fields.blank_lines)
+    if not len(fields.columns[0]):
+        raise ValueError(
+            Message(
+                "{path} has a header but no rows. If its only line is data, give {header}.",
+                path=path,
+                header=Parameter("header", False),
             )
-    _require_different(path, names)
-    numbered = not blank and (not found.has_quotes or quoting == csv.QUOTE_NONE)
-    fields = Fields(
-        names,
-        columns,
-        header,
-        delimiter,
-        notes,
-        list(zip(*sample)),
-        content,
-        quoting,
-        1 if numbered else None,
-        [],
-    )
-    if header and len(first) > 1:
-        _skip_repeated_headers(fields, first)
+        )
+    _require_different(path, fields.names)
+    if fields.has_header and len(fields.names) > 1:
+        fields.skip_repeated_headers()
     return fields
 
 
-def _columns(
-    path: Path, content: Array, delimiter: str, width: int, found: Scan
-) -> tuple[list[Any], int, Quoting, list[str]]:
-    """Return the columns of cells, the number of blank lines, how quotes are read, and notes.
+@dataclass(frozen=True)
+class _File:
+    """The bytes of a file, and how they are to be split."""
 
-    If quotation marks are not balanced, they are read as ordinary characters.
+    path: Path
+    content: Array
+    delimiter: str
+    header: bool | None
+    expected: Collection[str]
+    strings: Collection[str]
+
+    def split(self, quoting: Quoting, *, quotes: bool) -> Fields | None:
+        """Split the file with pyarrow; return None if the rows are uneven."""
+        rows = first_rows(self.content, self.delimiter, LOOKED_AT, quoting)
+        if len(set(map(len, rows))) > 1:
+            return None
+        fields = self._named(rows, quoting)
+        body = self.content
+        if fields.has_header:
+            body = body[end_of_row(body, self.delimiter, quoting) :]
+        if not len(body):
+            fields.columns = [pa.array([], pa.string()) for _ in fields.names]
+            return fields
+        types = {
+            str(place): self._type_of(name, cells)
+            for place, (name, cells) in enumerate(zip(fields.names, fields.sample))
+        }
+        columns = parse(body, self.delimiter, types, quotes=quotes)
+        if columns is None:
+            return None
+        fields.columns = columns
+        return fields
+
+    def split_slowly(self) -> Fields | None:
+        """Split the file with the csv module, which reads unusual quotation marks."""
+        found = all_rows(self.content, self.delimiter)
+        if found is None:
+            return None
+        rows, blank = found
+        fields = self._named(rows[:LOOKED_AT], csv.QUOTE_MINIMAL)
+        cells = zip(*rows[fields.has_header :])
+        fields.columns = [pa.array([word or None for word in column]) for column in cells]
+        fields.columns = fields.columns or [pa.array([], pa.string()) for _ in fields.names]
+        fields.blank_lines = blank
+        return fields
+
+    def _named(self, rows: list[list[str]], quoting: Quoting) -> Fields:
+        """Return fields with the names of the columns and a sample, without the columns."""
+        first, header, notes = [field.strip() for field in rows[0]], self.header, []
+        if header is None:
+            header, note = find_header(self.path, first, rows[1:], self.expected)
+            notes.append(note)
+        names = [f"column {place}" for place in range(1, len(first) + 1)]
+        if header:
+            names = [name or generated for name, generated in zip(first, names)]
+        sample = list(zip(*rows[header:])) or [()] * len(names)
+        return Fields(names, [], header, self.delimiter, notes, sample, self.content, quoting)
+
+    def _type_of(self, name: str, cells: tuple[str, ...]) -> Any:
+        """Return the type with which a column is read at first, from its first cells."""
+        words = pa.array([cell.strip() or None for cell in cells], pa.string())
+        if not self.expected and name not in self.strings and plain_numbers(words) is not None:
+            # 1.234 may be 1234 if the decimal sign is a comma.
+            grouped = pc.match_substring_regex(words, r"^[+-]?\d{1,3}(?:\.\d{3})+$")
+            if self.delimiter == "," or not pc.any(grouped).as_py():
+                return pa.float64()
+        few = 2 * len(set(cells)) <= len(cells)
+        return pa.dictionary(pa.int32(), pa.string()) if few else pa.string()
+
+
+def parse(
+    content: Array, delimiter: str, types: dict[str, Any], *, quotes: bool
+) -> list[Any] | None:
+    """Return the columns of cells as pyarrow reads them; None if the rows are uneven.
+
+    A column whose cells do not have the type in `types` is read as strings.
     """
-    if found.is_regular:
-        columns = _parsed(content, delimiter, width, quotes=found.has_quotes)
-        if columns is not None:
-            blank = found.line_ends + 1 - len(columns[0])
-            return columns, blank, csv.QUOTE_MINIMAL, []
-    if found.has_quotes:
-        plain = all_rows(content, delimiter)
-        if plain is not None:
-            rows, blank = plain
-            columns = [
-                pa.array([field or None for field in column], pa.large_string())
-                for column in zip(*rows)
-            ]
-            return columns, blank, csv.QUOTE_MINIMAL, []
-        rows = first_rows(content, delimiter, 1, csv.QUOTE_NONE)
-        columns = _parsed(content, delimiter, len(rows[0]), quotes=False)
-        if columns is not None:
-            note = "The quotation marks are not balanced; they were read as ordinary characters."
-            blank = scan(content[content != ord('"')], delimiter).line_ends + 1 - len(columns[0])
-            return columns, blank, csv.QUOTE_NONE, [note]
-    raise uneven_rows_error(path, content, delimiter)
-
-
-def _parsed(content: Array, delimiter: str, width: int, *, quotes: bool) -> list[Any] | None:
-    """Return the columns of cells as pyarrow reads them; None if the rows are uneven."""
-    names = [str(place) for place in range(width)]
-    options = {
-        "parse_options": arrow_csv.ParseOptions(
-            delimiter=delimiter,
-            quote_char='"' if quotes else False,
-            newlines_in_values=quotes,
-            invalid_row_handler=_skip_blank,
-        ),
-        "convert_options": arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            check_utf8=False,
-        ),
-    }
-    for block in (_BLOCK, len(content) + 1):  # a row can be longer than a block
-        reading = arrow_csv.ReadOptions(column_names=names, block_size=block)
+    block = _BLOCK
+    for _ in range(5):
+        options = arrow_csv.ReadOptions(column_names=list(types), block_size=block)
         try:
-            source = pa.BufferReader(pa.py_buffer(content))
-            table = arrow_csv.read_csv(source, read_options=reading, **options)
-            return [table.column(place) for place in range(width)]
-        except pa.ArrowInvalid:
-            if block > len(content):
-                break
+            table = arrow_csv.read_csv(
+                pa.BufferReader(pa.py_buffer(content)),
+                read_options=options,
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=delimiter,
+                    quote_char='"' if quotes else False,
+                    newlines_in_values=quotes,
+                    invalid_row_handler=_skip_blank,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    check_utf8=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            place = re.search(r"CSV column #(\d+)", str(error))
+            if place:
+                types = _with_strings(types, int(place[1]))
+            elif block > len(content):
+                return None
+            else:
+                block = len(content) + 1  # a row can be longer than a block
+            continue
+        columns = table.columns[::-1]
+        del table
+        return [_column(columns.pop()) for _ in types]  # frees the memory of each in turn
     return None
+
+
+def _with_strings(types: dict[str, Any], place: int) -> dict[str, Any]:
+    """Read a column as strings; if one was before already, read all columns so."""
+    name = list(types)[place]
+    again = any(pa.types.is_large_string(kind) for kind in types.values())
+    return {
+        each: pa.large_string() if each == name or (again and pa.types.is_floating(kind)) else kind
+        for each, kind in types.items()
+    }
+
+
+def _column(cells: Any) -> Any:
+    if pa.types.is_floating(cells.type):
+        return cells.to_numpy()
+    return CodedCells.of(cells) if pa.types.is_dictionary(cells.type) else cells
 
 
 def _skip_blank(row: Any) -> str:
@@ -206,20 +303,3 @@ def _require_different(path: Path, names: list[str]) -> None:
                     header=Parameter("header", False),
                 )
             )
-
-
-def _skip_repeated_headers(fields: Fields, first: list[str]) -> None:
-    """Leave out rows that repeat the header, as in files that were joined."""
-    same: Any = None
-    for name, column in zip(first, fields.columns):
-        if name:
-            equal = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), name), False)
-            same = equal if same is None else pc.and_(same, equal)
-            if not pc.any(same).as_py():
-                return
-    rows = pc.indices_nonzero(same).to_pylist()
-    line = fields.line_of(rows[0])
-    keep = pc.invert(same)
-    fields.columns = [column.filter(keep) for column in fields.columns]
-    fields._skipped = [row + 1 for row in rows]
-    fields.notes.append(f"Skipped {counted(len(rows), 'repetition')} of the header (line {line}).")

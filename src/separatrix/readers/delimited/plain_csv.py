@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from separatrix.matrix import Array
 Quoting: TypeAlias = Literal[0, 3]
 
 NAMES = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "vertical bar"}
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 _field_limit = threading.Lock()
 
 
@@ -32,6 +34,18 @@ def first_rows(content: Array, delimiter: str, most: int, quoting: Quoting) -> l
         rows = list(islice(_reader(content, delimiter, quoting), most))
     width = max(map(len, rows), default=0)
     return [row for row in rows if not is_blank(row, width)]
+
+
+def end_of_row(content: Array, delimiter: str, quoting: Quoting) -> int:
+    """Return the number of bytes up to the end of the first row that is not blank."""
+    with _fields_of_any_length(len(content)):
+        reader = _reader(content, delimiter, quoting)
+        next((row for row in reader if "".join(row).strip()), None)
+    position, piece = 0, memoryview(content.data)
+    for _ in range(reader.line_num):
+        end = _LINE_END.search(piece, position)
+        position = end.end() if end else len(content)
+    return position
 
 
 def all_rows(content: Array, delimiter: str) -> tuple[list[list[str]], int] | None:
