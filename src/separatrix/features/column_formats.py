@@ -10,6 +10,7 @@ from separatrix.readers.cells.cell_format import Formats, Kind
 from separatrix.readers.cells.coded_cells import cells_of
 from separatrix.readers.cells.decisions import describe_others
 from separatrix.readers.cells.inference import read_as
+from separatrix.readers.cells.number_cells import without_numbers
 from separatrix.readers.columns import Columns
 from separatrix.readers.typed_columns import read_trained
 
@@ -28,9 +29,12 @@ def read_strings(
     """
     changed: dict[str, Array] = {}
     for name, kind in kinds.items():
-        if name not in table or table[name].dtype != object:
+        if name not in table:
             continue
-        if kind == "numbers":
+        if table[name].dtype != object:
+            if formats is not None and table.formats is None:
+                changed[name] = without_numbers(table[name], formats.missing)
+        elif kind == "numbers":
             changed[name] = _numbers(name, table[name], formats, notes)
         elif kind == "categories" and formats is not None and table.formats is None:
             cells = cells_of(table[name])

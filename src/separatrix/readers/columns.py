@@ -210,5 +210,6 @@ def to_words(values: Array) -> Array:
 def count_missing(values: Array) -> int:
     """Return the number of missing values of a column."""
     if values.dtype == object:
-        return int(np.count_nonzero(np.equal(values, None)))
+        missing: Any = None
+        return int(np.count_nonzero(np.equal(values, missing)))
     return int(np.isnan(values).sum())

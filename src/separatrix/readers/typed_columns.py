@@ -177,7 +177,7 @@ def read_trained(
         return Inferred(written, truths)
     if not written.date:
         anew = infer(values, missing, wanted="number", comma_first=True)
-        if anew.others is None:
+        if anew.format.kind == "numbers" and anew.others is None:
             return anew
     if not written.skips_others:
         row = int(np.argmax(others))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
-from separatrix.readers.formats import format_of, options_of
+from separatrix.readers.data_frames import is_frame
+from separatrix.readers.columns import require_column
+from separatrix.readers.formats import format_of
 from separatrix.readers.label_column import to_labels
+from separatrix.readers.rows.part_files import reading_options
+from separatrix.readers.rows.row_columns import ROLES
 
 _WIDEST = 1 << 16  # largest width and height of an image, in pixels
 
@@ -39,7 +44,14 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
         if "format" not in given and _is_column_of_model(bundle, path):
             given["format"] = "table"
         given = _known_to(bundle, path, given) | given
+    elif is_frame(source) and (columns := _columns_of(bundle)) is not None:
+        formats = getattr(bundle.preparation, "formats", None)
+        given = {"columns": columns, "formats": formats} | given
     loaded = load(source, **given)
+    for role in ROLES:
+        if role in given and role not in loaded.row_columns.names:
+            columns = loaded.reading.get("layout", {}).get("names", [])
+            require_column(given[role], columns, f"in {loaded.name}")
     _require_same_features(bundle, loaded)
     found = None if "label" in given else _label_of(bundle, loaded)
     if found is None:
@@ -47,7 +59,8 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
     name, y = found
     note = f"The label is the column {name!r}: it contains the classes of the model."
     table = loaded.table.select(column for column in loaded.table if column != name)
-    return Source(loaded.name, table, y, table.names, [*loaded.notes, note])
+    notes = [*loaded.notes, note]
+    return replace(loaded, table=table, y=y, feature_names=table.names, notes=notes)
 
 
 def held_out_rows(bundle: Bundle, source: Source, part: str = "test") -> Source | None:
@@ -86,18 +99,15 @@ def _is_column_of_model(bundle: Bundle, path: Path) -> bool:
 
 def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """Return the reading options that follow from the model."""
-    reads = options_of(given.get("format") or format_of(path))
-    columns = _columns_of(bundle)
-    known = {name: value for name, value in reading_of(bundle).items() if name in reads}
-    if columns is None:
-        known.pop("layout", None)
-    elif "columns" in reads:
-        known["columns"] = columns
-        if "formats" in reads:
-            known["formats"] = getattr(bundle.preparation, "formats", None)
-        known.setdefault("layout", {"names": list(columns), "label": None})
-    if getattr(bundle.preparation, "columns", None) is None and "features" in reads:
-        known["features"] = int(bundle.estimator.n_features_in_)
+    of_matrix = getattr(bundle.preparation, "columns", None) is None
+    known = reading_options(
+        path,
+        reading_of(bundle),
+        columns=_columns_of(bundle),
+        formats=getattr(bundle.preparation, "formats", None),
+        n_features=int(bundle.estimator.n_features_in_) if of_matrix else None,
+        format=given.get("format"),
+    )
     if "zero_based" in known and given.get("zero_based") not in (None, known["zero_based"]):
         first, other = (0, 1) if known["zero_based"] else (1, 0)
         raise ParameterError(
@@ -143,6 +153,8 @@ def _is_sound(name: Any, value: Any) -> bool:
             return isinstance(value, str) and len(value) == 1
         case "drop":
             return _are_words(value)
+        case "roles":
+            return isinstance(value, Mapping) and _are_words([*value, *value.values()])
         case "layout":
             if not isinstance(value, Mapping) or not _are_words(value.get("names")):
                 return False
