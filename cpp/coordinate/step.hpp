@@ -139,8 +139,8 @@ inline ColumnsView columns_of(const Engine& engine, const Data& X) {
             })};
 }
 
-// Makes the step with H applied by the columns of X, for wide data. `origin` (features) is
-// subtracted from the features for models with a free bias.
+// Computes the step for wide data, with products of the Hessian from the columns of X. `origin`
+// (features) is subtracted from the features for models with a free bias.
 inline void step_by_columns(const Engine& engine, const Data& X, const RowValues& from,
                             const CoordinateStep& step, const double* origin) {
     const std::vector<double> zero(step.features);
@@ -157,8 +157,8 @@ inline void step_by_columns(const Engine& engine, const Data& X, const RowValues
                     });
 }
 
-// Makes the step with Hessian matrices H (models, blocks, order, order), including the L2 part; one
-// subproblem each.
+// Computes the step from Hessian matrices H (models, blocks, order, order), which include the L2
+// part. Each matrix is one subproblem.
 inline void step_by_hessian(const Engine& engine, index_t blocks, double* H,
                             const CoordinateStep& step) {
     const index_t order = (step.features + 1) * step.outputs / blocks;

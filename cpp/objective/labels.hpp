@@ -11,7 +11,7 @@ struct Labels {
     index_t y_row, y_model;
     const double* s;  // null: all ones
     index_t s_row, s_model;
-    const std::int32_t* weight_column;  // (models) the column of s; null: s_model times the model
+    const std::int32_t* weight_column;  // (models) column of s; null: offset model * s_model
     const double* scale;                // (models)
 
     bool same_weights() const { return !s || (!weight_column && s_model == 0); }

@@ -26,11 +26,11 @@ class ElasticNet:
     l1, l2 : a number, or (B,)
         Strengths, finite and >= 0. One number applies to every model.
     factors : None, (d,) or (d, B)
-        The f of the formula, finite and > 0; 1 if None. If f are the standard deviations of the
-        features, the penalty is that of the standardised features.
+        The f of the formula, finite and > 0; 1 if None. If f contains the standard deviations of
+        the features, the penalty is the same as for standardised features.
     bias_factor : a number, or (B,)
         The f_b of the formula, finite and >= 0. With 0 the bias is not penalised. With 1 / c it is
-        the weight of a constant feature c, penalised like all others. It needs l1 = 0.
+        penalised like the weight of a constant feature c. A value > 0 needs l1 = 0.
 
     In all methods W and V are (d, B, K) and do not include the bias.
 
@@ -60,7 +60,7 @@ class ElasticNet:
         }
         f = None if factors is None else _factors(factors)
         sizes = {name: len(values) for name, values in strengths.items()}
-        if sizes["bias_factor"] == 1:  # one for all models, and so irrelevant for the error
+        if sizes["bias_factor"] == 1:  # one for all models, so it cannot cause the error
             del sizes["bias_factor"]
         if f is not None and f.ndim == 2:
             sizes["factors"] = f.shape[1]
@@ -101,16 +101,16 @@ class ElasticNet:
         return W * curvature.astype(W.dtype, copy=False)
 
     def l1_slope(self, W: Array, V: Array) -> Array:
-        """Return the slope of the l1 part at W along V (B,), l1 sum f (sign(W) V), from behind.
+        """Return the left derivative (B,) of the l1 part at W + t V, t = 0: l1 sum f sign(W) V.
 
-        A weight of 0 was on the other side of V before, and so counts as -|V|.
+        A weight of 0 counts as -|V|, since t V has the opposite sign to V for t < 0.
         """
         each = np.where(W == 0.0, -np.abs(V), np.sign(W) * V)
         return np.where(self.l1 > 0, self.l1 * _sum(self._f() * each), 0.0)
 
     @property
     def bias_curvature(self) -> Array:
-        """l2 f_b^2 of each model (B,): 0 if the bias is not penalised."""
+        """The curvature l2 f_b^2 of the bias penalty (B,): 0 if the bias is not penalised."""
         return self._once("_bias_curvature", lambda: self.l2 * self.bias_factor**2)
 
     def bias_value(self, b: Array) -> Array:
@@ -149,8 +149,8 @@ class ElasticNet:
     def conjugate(self, V: Array) -> Array:
         """Return sup_W <V, W> - penalty(W) of each model (B,), in float64.
 
-        sum ((|V| - l1 f)_+)^2 / (2 l2 f^2) for l2 > 0; for l2 = 0, 0 where |V| <= l1 f
-        everywhere (to rounding) and inf elsewhere.
+        For l2 > 0 this is sum ((|V| - l1 f)_+)^2 / (2 l2 f^2). For l2 = 0 it is 0 if |V| <= l1 f
+        everywhere (up to rounding), and inf otherwise.
         """
         smooth, bound = self.l2 > 0, self._bound()
         size = beyond = V.astype(np.float64, copy=False)
@@ -167,9 +167,9 @@ class ElasticNet:
         return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
 
     def attain(self, V: Array) -> tuple[Array, Array]:
-        """Overwrite V by the weights that maximise <V, W> - penalty(W); also return the maximum.
+        """Overwrite V with the weights that maximise <V, W> - penalty(W); also return the maximum.
 
-        The maximum (B,) is the conjugate at V. For l1 = 0 and l2 > 0.
+        The maximum (B,) is the conjugate at V. Requires l1 = 0 and l2 > 0.
 
         >>> ElasticNet(0.0, 2.0).attain(np.array([[[3.0]]]))
         (array([[[1.5]]]), array([2.25]))
@@ -210,7 +210,7 @@ class ElasticNet:
         return part
 
     def words(self, b: int = 0) -> str:
-        """Describe the penalty of model b as a formula for the reader."""
+        """Return the penalty of model b as a formula in text."""
         l1, l2 = (float(a[b if len(a) > 1 else 0]) for a in (self.l1, self.l2))
         W = "W" if self.factors is None else "f W"
         terms = []
@@ -224,7 +224,7 @@ class ElasticNet:
         return " + ".join(terms) or "no penalty"
 
     def _once(self, name: str, make: Callable[[], Array]) -> Array:
-        """Return what `make` returns, computed on the first request.
+        """Return the result of `make`, which is called only once.
 
         functools.cached_property takes a lock in Python 3.11: a child process forked while another
         thread holds it would wait forever.

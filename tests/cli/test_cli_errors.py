@@ -44,7 +44,7 @@ def test_a_fit_that_did_not_converge_is_reported_and_saved(folder):
         (["fit", "iriss"], 1, "Did you mean 'iris'?"),
         (["fit", "people.csv", "--label", "wage"], 1, "There is no column 'wage'"),
         (["fit", "iris", "--header"], 2, "takes no option --header"),
-        (["fit", "iris", "--C", "-1"], 2, "--C must be a number > 0, inf for no penalty."),
+        (["fit", "iris", "--C", "-1"], 2, "--C must be a number > 0, or inf for no penalty."),
         (["fit", "iris", "--C", "nan"], 2, "must be a number > 0"),
         (["fit", "iris", "--tol", "-1"], 2, "--tol must be a finite number >= 0"),
         (["fit", "iris", "--l1", "2"], 2, "--l1 must be a finite number >= 0 and <= 1"),

@@ -181,9 +181,9 @@ def test_a_study_of_another_model_varies_its_penalty(folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--C", "1"), "The model 'gradient' has no --C. It has --loss, --rule"),
-        (("--model", "logistic", "--momentum", "0"), "has no --momentum. It has --C, --l1."),
-        (("--model", "svm", "--init", "random"), "The model 'svm' has no --init."),
+        (("--C", "1"), "The model 'gradient' has no option --C. It has --loss, --rule"),
+        (("--model", "logistic", "--momentum", "0"), "has no option --momentum. It has --C, --l1."),
+        (("--model", "svm", "--init", "random"), "The model 'svm' has no option --init."),
         (("--model", "tree"), "--model must be one of gradient, auto, logistic"),
     ],
 )

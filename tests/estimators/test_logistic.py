@@ -303,7 +303,7 @@ def test_a_solver_that_cannot_be_used_is_refused_with_alternatives():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"C": 0}, r"The 'C' parameter must be a number > 0, np.inf for no penalty. Got 0 instead"),
+        ({"C": 0}, "'C' parameter must be a number > 0, or np.inf for no penalty. Got 0 instead"),
         ({"C": -1.0}, "'C' parameter must be a number > 0"),
         ({"C": np.nan}, "'C' parameter must be a number > 0"),
         ({"C": "1"}, "'C' parameter must be a number > 0"),

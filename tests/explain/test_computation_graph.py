@@ -151,7 +151,7 @@ def test_reverse_mode_agrees_with_finite_differences(expression: str, w: float, 
         ),
     ],
 )
-def test_invalid_arguments_are_named(call_it, words) -> None:
+def test_errors_name_the_invalid_argument(call_it, words) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         call_it()
 

@@ -222,7 +222,7 @@ def test_a_penalty_cv_accepts_frames_and_can_be_cloned_and_pickled():
         ({"Cs": 2.5}, "The 'Cs' parameter must be a whole number >= 1. Got 2.5"),
         ({"Cs": []}, "The 'Cs' parameter must be a whole number or a list of numbers. Got []"),
         ({"Cs": "many"}, "The 'Cs' parameter must be a whole number or a list of numbers."),
-        ({"Cs": [1.0, -1.0]}, "The 'Cs' parameter must be a number > 0, np.inf for no penalty."),
+        ({"Cs": [1.0, -1.0]}, "The 'Cs' parameter must be a number > 0, or np.inf for no penalty."),
         ({"l1_ratios": 0.5}, "The 'l1_ratios' parameter must be a list of numbers. Got 0.5"),
         ({"l1_ratios": [1.5]}, "The 'l1_ratios' parameter must be a finite number >= 0 and <= 1."),
         ({"refit": "C"}, "The 'refit' parameter must be True or False. Got 'C'"),

@@ -218,7 +218,7 @@ def test_no_sentence_of_a_verdict_contradicts_another(situation):
         assert not (best.overfits and (name, side) in {("epochs", "high"), ("l2", "low")})
     advice = re.findall(r"try (?:larger|smaller) values|longer training raises", text)
     assert len(advice) == len(verdict.edges)
-    # More epochs are not asked of a configuration that overfits, converged, or never will.
+    # The verdict does not suggest more epochs if the best converged, cannot converge or overfits.
     if "number of epochs" in text and "try larger" in text:
         assert best.unconverged
         assert not best.endless

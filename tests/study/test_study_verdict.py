@@ -86,14 +86,14 @@ def test_unconverged_configurations_are_counted_by_their_reasons():
     slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
     assert unconverged(fast, fast) == []
     assert unconverged(slow, fast, swings, swings, ("ended_higher", None)) == [
-        "4 of 5 configurations did not converge: 1 still improving (it needs about 3 times the "
-        "epochs), 2 oscillating, 1 ended above its start."
+        "4 of 5 configurations did not converge: 1 still improving (it needs about 3 times as "
+        "many epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
     several = unconverged(slow, ("not_converged", 5.0), unknown, unknown)
-    assert "(2 of them need a median of 4 times the epochs)" in several[0]
-    assert "(1 of them needs about 3 times the epochs)" in unconverged(slow, unknown)[0]
-    assert "(they need a median of 3 times the epochs)" in unconverged(slow, slow)[0]
+    assert "(2 of them need, in the median, 4 times as many epochs)" in several[0]
+    assert "(1 of them needs about 3 times as many epochs)" in unconverged(slow, unknown)[0]
+    assert "(they need, in the median, 3 times as many epochs)" in unconverged(slow, slow)[0]
     assert unconverged(swings) == ["1 of 1 configuration did not converge: oscillating."]
 
 

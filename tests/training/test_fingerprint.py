@@ -28,7 +28,7 @@ for solver in made:
 
 
 @pytest.mark.slow
-def test_a_fingerprint_does_not_depend_on_the_seed_of_hashes() -> None:
+def test_a_fingerprint_does_not_depend_on_the_hash_seed() -> None:
     told = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM],
@@ -44,6 +44,6 @@ def test_a_fingerprint_does_not_depend_on_the_seed_of_hashes() -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_the_needs_of_a_solver_belong_to_its_class(name: str) -> None:
+def test_the_needs_of_a_solver_are_a_class_attribute(name: str) -> None:
     assert all(need.words for need in SOLVERS[name].needs)
     assert "needs" not in getattr(SOLVERS[name], "__dataclass_fields__", {})

@@ -41,14 +41,14 @@ class GridOptions:
     learning_rate: Annotated[str | None, _values("X,...", "Learning rates.")] = None
     momentum: Annotated[str | None, _values("X,...", "Momenta, from 0 to 1.")] = None
     epochs: Annotated[
-        str | None, _values("N,...", "Numbers of epochs; only the largest one costs time.")
+        str | None, _values("N,...", "Numbers of epochs; only the largest affects the time.")
     ] = None
     C: Annotated[
         str | None,
         typer.Option(
             "--C",
             metavar="X,...",
-            help="Inverse strengths of the penalty (not for gradient).",
+            help="Inverse strengths of the penalty (not for the model gradient).",
             rich_help_panel=_GRID,
         ),
     ] = None
@@ -125,7 +125,7 @@ class GridOptions:
         has = {name: self._parameter(name) in known for name in (*_READERS, "init")}
         if odd := next((name for name in has if getattr(self, name) and not has[name]), None):
             raise UsageError(
-                f"The model '{self.model}' has no {_flag(odd)}. It has "
+                f"The model '{self.model}' has no option {_flag(odd)}. It has "
                 f"{', '.join(_flag(name) for name in has if has[name])}."
             )
         return made if self.init is None else made.set_params(init=self.init)

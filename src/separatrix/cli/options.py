@@ -54,7 +54,7 @@ class ReadingOptions:
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column that holds texts. Can be given several times.",
+            help="Text column. Can be given several times.",
             rich_help_panel=_DATA,
         ),
     ] = None
@@ -156,8 +156,8 @@ class PreparationOptions:
         Literal["mean", "median", "refuse"] | None,
         typer.Option(
             metavar="HOW",
-            help="Missing numbers: 'mean' or 'median' fills them in, 'refuse' is an error "
-            "(default: mean).",
+            help="Replacement for missing numbers: 'mean' or 'median' of the column, or "
+            "'refuse' to stop with an error (default: mean).",
             rich_help_panel=_DATA,
         ),
     ] = None
@@ -183,7 +183,7 @@ class PreparationOptions:
         typer.Option(
             min=1,
             metavar="N",
-            help="Longest sequence of words that is a feature (default: 1).",
+            help="Maximum number of consecutive words in a feature (default: 1).",
             rich_help_panel=_TEXT,
         ),
     ] = None
@@ -192,7 +192,7 @@ class PreparationOptions:
         typer.Option(
             min=1,
             metavar="N",
-            help="Ignore words found in fewer training texts (default: 1).",
+            help="Ignore words that occur in fewer than N training texts (default: 1).",
             rich_help_panel=_TEXT,
         ),
     ] = None
@@ -247,12 +247,12 @@ class PreparationOptions:
         return {name: value for name, value in given.items() if value is not None}
 
     def _require_text(self, table: Any) -> None:
-        """Raise if an option for text is given but no column holds texts."""
+        """Raise if an option for text is given but there is no text column."""
         given = next((name for name in _OF_TEXT if vars(self).get(name)), None)
         if given is not None and "text" not in getattr(table, "kinds", {}).values():
             raise UsageError(
-                f"--{given.replace('_', '-')} needs text, and this data has none. Name a column "
-                "that holds texts with --text."
+                f"--{given.replace('_', '-')} needs text, and this data has none. Name a text "
+                "column with --text."
             )
 
     def shares(self) -> tuple[float, ...] | None:
@@ -346,7 +346,7 @@ class PenaltyOptions:
         typer.Option(
             "--C",
             metavar="X",
-            help="Inverse strength of the penalty; inf for no penalty (default: 1).",
+            help="Inverse strength of the penalty, or inf for no penalty (default: 1).",
             rich_help_panel=_MODEL,
         ),
     ] = None

@@ -40,7 +40,7 @@ class FitProgress:
 def tell_ending(bar: Any, what: str) -> None:
     """Show on the progress bar, if there is one, that training stops after this iteration.
 
-    Nothing is drawn here, since the signal may have interrupted the bar while it was drawn.
+    This function does not draw, since the signal may have arrived while the bar was being drawn.
     """
     for task in [] if bar is None else bar.tasks:
         task.description = f"stopping after this {what}; Ctrl-C again: now"

@@ -162,7 +162,7 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
     missing = ([f"{left:,} more rows"] if left else []) + omitted
     if missing:
         export = shell_command("studies", "export", facts.name, "--out", "table.csv")
-        legend.append(f"Not shown: {', '.join(missing)}. See {export}")
+        legend.append(f"Not shown: {', '.join(missing)}. For the full table: {export}")
     return tables.spaced(Group(table, *(Text(line, "dim") for line in legend)))
 
 

@@ -107,7 +107,7 @@ class Dataset:
         return np.ldexp(self.total_weight(), -self._shift)
 
     def class_weight(self) -> Array:
-        """Return the weight of every class, (C,), for data of one model."""
+        """Return the total weight of every class, (C,), for data with the weights of one model."""
         return self._weight_and_count()[0]
 
     def class_counts(self) -> Array:

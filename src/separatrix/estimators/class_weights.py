@@ -18,8 +18,9 @@ def with_class_weights(
     """Multiply the sample weights (n,) or (n, B) of B models by their class weights.
 
     `class_weights` has one entry per model: None, "balanced" or a mapping from labels to weights.
-    y (n,) holds positions in `classes`. A balanced weight is S / (C S_c), where S_c is the weight
-    of class c in the rows of the model and S their total. Rows left out of a fold do not count.
+    y (n,) holds positions in `classes`. A balanced weight is S / (C S_c), where S_c is the total
+    weight of class c in the rows of the model, and S is the sum of all S_c. Rows left out of a fold
+    do not count.
 
     >>> import numpy as np
     >>> y, classes = np.array([0, 0, 0, 1]), np.array(["no", "yes"])

@@ -87,7 +87,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=user_stacklevel())
 
     def objective(self) -> str:
-        """Return the formula that was minimised as text, with its numbers."""
+        """Return the formula of the minimised objective as text, with its numbers filled in."""
         check_is_fitted(self)
         return self._objective_words
 

@@ -48,7 +48,7 @@ def require_strength(name: str, value: Any) -> None:
     """Raise unless `value` is a number > 0; infinity means no penalty."""
     number = as_float(value)
     if not number > 0.0 or (math.isinf(number) and value != number):
-        allowed = Message("a number > 0, {inf} for no penalty", inf=Value(math.inf))
+        allowed = Message("a number > 0, or {inf} for no penalty", inf=Value(math.inf))
         _refuse(name, allowed, value)
 
 

@@ -96,7 +96,8 @@ class Intervals:
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas data frame with one row per coefficient.
 
-        The index holds the names, below the classes if there are several outputs.
+        The index holds the names of the coefficients. If there are several outputs, its first level
+        holds their classes.
         """
         import pandas as pd
 

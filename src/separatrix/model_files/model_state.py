@@ -1,7 +1,7 @@
 """Convert fitted estimators to JSON and arrays, and restore them.
 
 One table lists the estimators and their saved attributes. Attributes that are not in the table are
-not saved, and a file cannot make an object of any other class.
+not saved, and loading a file never creates an object of another class.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LogisticRegressionCV: CROSS_VALIDATED_CLASSIFIER,
     LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
-# Attributes that not every fit has, and attributes that an average over folds does not have.
+# Attributes that some fits lack, and attributes that a mean of the weights of all folds lacks.
 OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})
 VERDICT = frozenset(
     [
@@ -163,8 +163,8 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         from_state(content, arrays)
     except ValueError as error:
         raise ValueError(
-            f"This {kind.__name__} cannot be saved, because it could not be loaded: {error} Fit it "
-            "again."
+            f"This {kind.__name__} cannot be saved, because the file could not be loaded again: "
+            f"{error} Fit it again."
         ) from None
     return content, arrays
 
@@ -174,13 +174,14 @@ def _pack_parameter(kind: type, name: str, value: Any, arrays: dict[str, Array])
         return pack(value, f"parameters.{name}", arrays)
     except ValueError as error:
         raise ValueError(
-            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} Replace it with "
-            f"set_params({name}=...) before saving. This does not change the fitted model."
+            f"The '{name}' parameter of {kind.__name__} cannot be saved: {error} Set another "
+            f"value with set_params({name}=...) before saving. This does not change the fitted "
+            "model."
         ) from None
 
 
 def from_state(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier:
-    """Restore the estimator that was given to `to_state`; raise a ValueError if it is invalid."""
+    """Restore the estimator that was given to `to_state`; raise ValueError for invalid content."""
     name, given, losses, fitted = fields_of(
         content, "model", "estimator", "parameters", "losses", "fitted"
     )

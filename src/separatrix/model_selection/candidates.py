@@ -29,13 +29,13 @@ class FoldFit:
     Attributes
     ----------
     candidate : the candidate
-    fold : number of the fold; the number of folds stands for all rows
+    fold : index of the fold. An index equal to the number of folds means all rows
     number : position among all fits, candidate by candidate; fits to all rows come last
     model : the classifier, fitted unless there is an `error`
     pipeline : the fitted pipeline that ends with the model, if there is one
     finished : False if training was interrupted, so that there are no scores
     scores : scores on the "test" rows and, if requested, on the "train" rows
-    fit_seconds, score_seconds : an equal share of the time of the batch
+    fit_seconds, score_seconds : time of the batch, divided equally among its fits
     """
 
     candidate: Candidate

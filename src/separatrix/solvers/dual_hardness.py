@@ -1,8 +1,8 @@
 """Estimate how hard a problem is for dual ascent, which is fast if rows hardly interact.
 
-The measure is C times the squared norm of a typical row. Typical, because a few outlier rows say
-nothing about the others. Features that dominate all rows, such as the length of a text beside its
-words, are left out, because the solver treats them separately.
+The measure is C times the squared norm of a typical row (the median), so that a few outlier rows
+do not affect it. Features that dominate all rows, such as the length of a text beside its words,
+are left out, because the solver treats them separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float
 
 
 def mean_square(data: Dataset, factors: Array | None) -> float:
-    """Return the mean of |x/f|^2 over the rows."""
+    """Return the mean of |x/f|^2 over the rows x, with the penalty factors f."""
     return sum(squared_norm(block.X, factors) for block in data.blocks()) / data.n_samples
 
 

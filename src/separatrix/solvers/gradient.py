@@ -69,7 +69,7 @@ class Gradient(Solver):
     descends = True
 
     def rate(self, epoch: int) -> Array:
-        """Return the learning rate of each model in an epoch, counted from 1."""
+        """Return the learning rate of each model in the given epoch; the first epoch is 1."""
         if self.schedule == "exponential":
             return self.learning_rate * np.exp(-self.decay * (epoch - 1))
         if self.schedule == "inverse":

@@ -74,7 +74,10 @@ class PerceptronRule(UniformSolver):
         )
 
     def order(self, block: Block, epoch: int) -> Array:
-        """Return a random order of rows: by a hash of contents, seed and epoch, then by label."""
+        """Return a random order of the rows, by a hash of their contents, the seed and the epoch.
+
+        Rows with equal hashes are ordered by label.
+        """
         X = block.X
         if id(X) not in self._keys:
             self._keys[id(X)] = (X, _contents(X))

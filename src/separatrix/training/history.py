@@ -53,7 +53,7 @@ class History(Mapping[str, Array]):
         return len(next(iter(self._columns.values())))
 
     def followed_by(self, later: History) -> History:
-        """Return this history followed by a later one; its seconds continue from this one's."""
+        """Return this history followed by a later one; the seconds continue from this history."""
         seconds = self["seconds"][-1] + later["seconds"] if self.epochs else later["seconds"]
         return History(
             {

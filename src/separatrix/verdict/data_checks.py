@@ -108,9 +108,9 @@ def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:
         )
     else:
         seen = (
-            "The classes are partly separable: without a penalty the loss of "
-            f"{apart.falling:,} of {apart.rows:,} rows keeps falling as the weights grow in one "
-            "direction, no row's loss rises, and there is no finite optimum"
+            "The classes are partly separable: as the weights grow in one direction, the loss of "
+            f"{apart.falling:,} of {apart.rows:,} rows keeps falling, and the loss of no row rises."
+            " Without a penalty there is no finite optimum"
             f"{_separation_words(objective, direction, apart)}."
         )
     return Diagnosis(

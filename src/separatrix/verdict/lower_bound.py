@@ -4,16 +4,16 @@ The gradients U_i of the loss at the scores z_i are duals whose conjugate is kno
 
     conjugate(U_i) = <U_i, z_i> - loss(z_i),    so that    D(U) = loss - <W, G> - <b, g> - g*(G)
 
-where the evaluation has the loss, G = X^T (s o U) / S and g = sum_i s_i U_i / S. An unpenalised
-bias requires g = 0. Near the optimum g is small. Mixing in a small fraction e of duals U0 that
-depend on the class only makes g zero. Conjugates are convex, so with V0 the sum over classes c of
-X_c^T s_c / S U0_c,
+The loss, G = X^T (s o U) / S and g = sum_i s_i U_i / S are part of the evaluation. An unpenalised
+bias requires g = 0. Near the optimum g is small, and mixing in a small fraction e of duals U0 that
+depend only on the class of a row makes it zero. Conjugates are convex, so with V0 the sum over
+classes c of X_c^T s_c / S U0_c,
 
     D >= (1 - e) (loss - <W, G> - <b, g>) - e conjugate(U0) - g*((1 - e) G + e V0)
 
-The bound is lower by about e, which is proportional to g and not to its square. So it proves the
-tolerance only for models slightly closer to the optimum than required. Far from the optimum,
-`certificate` gives better bounds.
+Mixing lowers the bound by about e, which is proportional to g and not to its square. To prove a
+tolerance with this bound, a model must be slightly closer to the optimum than the tolerance
+requires. Far from the optimum, `certificate` gives better bounds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 
 ROOM = 0.5  # fraction of their domain that the flows of U0 may use
-ROUNDING = 256.0 * np.finfo(np.float64).eps  # of a sum over many rows, relative to its terms
+ROUNDING = 256.0 * np.finfo(np.float64).eps  # error of a sum, relative to its terms
 
 
 def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array:
@@ -70,7 +70,7 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
 
 
 def _sizes(objective: Objective, model: Model) -> Array:
-    """Bound the parts (B,) that the scores are sums of: large parts that cancel are rounded."""
+    """Bound the terms of the scores (B,): large terms that cancel leave rounding errors."""
     of_blocks = [block.X.largest() for block in objective.data.blocks()]
     largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
     parts = sum_samples(largest[:, None, None] * np.abs(model.W))
@@ -105,8 +105,8 @@ def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array
 def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | None:
     """Return e (B,) and class duals U0 (C, B, K) with (1 - e) g + e sum U0 = 0.
 
-    None for losses whose duals are not flows between classes. A class without weight cannot give
-    anything: if it would have to, U0 is NaN.
+    Return None for losses whose duals are not flows between classes. If a flow out of a class
+    without weight were needed, U0 is NaN.
     """
     C = shares.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +123,7 @@ def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | N
         lifted = g if g.shape[1] == C else np.concatenate([-g.sum(axis=1)[:, None], g], axis=1)
         if lifted.shape[1] != C:
             return None
-        out = np.maximum(lifted, 0.0)  # what each class has to give
+        out = np.maximum(lifted, 0.0)  # flow out of each class
         into = np.maximum(-lifted, 0.0)
         given = np.where(out > 0.0, out / shares, 0.0)  # (B, C)
         e, scale = _share(given)

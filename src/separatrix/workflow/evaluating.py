@@ -28,19 +28,19 @@ def evaluate(
     every_row: bool = False,
     positive: Any = None,
 ) -> dict[str, Any]:
-    """Measure a model on labelled rows; choose the threshold for a wanted precision or recall.
+    """Evaluate a model on labelled rows; choose the threshold for a given precision or recall.
 
-    If the source is the data that the model was trained on, its test rows are measured and the
+    If the source is the data that the model was trained on, its test rows are evaluated and the
     threshold is chosen on its validation rows; `every_row` uses all rows for both. The threshold is
-    also set in the bundle's estimator. `metrics` are those with the previous threshold. Precision
-    and recall are for the class `positive`, by default the second of two.
+    also set in the bundle's estimator. `metrics` are computed with the previous threshold.
+    Precision and recall refer to the class `positive`, by default the second of two.
     """
     require_labelled(source)
     notes = notes_without_split(source)
     test = None if every_row else held_out_rows(bundle, source)
     to_choose = None if every_row else held_out_rows(bundle, source, "validation")
     if test is not None:
-        notes.append("The model was trained on this data: only its test rows are measured.")
+        notes.append("The model was trained on this data: only its test rows are evaluated.")
         source = test
     assert source.y is not None
     model = bundle.estimator
@@ -77,9 +77,9 @@ def evaluate(
 
 
 def measure_again(bundle: Bundle, source: Source) -> Bundle:
-    """Return the model with the metrics at its threshold instead of the metrics of its training.
+    """Return the model with metrics computed at its threshold instead of those from training.
 
-    If the source is the data that the model was trained on, all of its parts are measured.
+    If the source is the data that the model was trained on, all of its parts are evaluated.
     """
     assert source.y is not None
     metrics = dict(bundle.metrics or {})

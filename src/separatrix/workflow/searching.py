@@ -96,7 +96,7 @@ def search_source(
 ) -> SearchedSource:
     """Choose the penalty on stratified folds of the training and validation rows.
 
-    The best candidate is then trained on all of these rows and measured on the test rows.
+    The best candidate is then trained on all of these rows and evaluated on the test rows.
 
     `on_progress` is called as by `GridSearchCV.fit`; the final model has the number after the
     fits of the cross-validation. If it raises `Interrupted`, the facts cover the fits completed

@@ -60,7 +60,7 @@ def show(output: Output, name: Name, common: CommonOptions) -> None:
 
 @command
 def fetch(output: Output, name: Name, common: CommonOptions) -> None:
-    """Download the missing files of a data set, and check their sha256 sums.
+    """Download the missing files of a data set, and check their SHA-256 checksums.
 
     [b]separatrix data fetch a9a[/b]
     """

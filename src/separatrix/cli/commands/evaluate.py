@@ -33,7 +33,7 @@ def evaluate(
     ] = None,
     every_row: Annotated[
         bool,
-        typer.Option("--all", help="Measure all rows, including the training rows."),
+        typer.Option("--all", help="Evaluate all rows, including the training rows."),
     ] = False,
     positive: Annotated[
         str | None,
@@ -49,7 +49,7 @@ def evaluate(
     [b]separatrix evaluate mail.sx new.csv[/b]
     [b]separatrix evaluate mail.sx new.csv --precision 0.99 --out careful.sx[/b]
 
-    If the source is the data that the model was trained on, only its test rows are measured, and
+    If the source is the data that the model was trained on, only its test rows are evaluated, and
     the threshold is chosen on its validation rows. --out saves the model with this threshold.
     """
     from separatrix.workflow.evaluating import evaluate as evaluate_model
@@ -89,7 +89,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     source, metrics, ranking = facts["source"], facts["metrics"], facts["ranking"]
     output.say(
         Text(one_line(source["name"]), "bold"),
-        f" · {tables.counted(source['rows'], 'row')} measured",
+        f" · {tables.counted(source['rows'], 'row')} evaluated",
     )
     output.say(tables.notes(facts["notes"]))
     output.say(
@@ -116,7 +116,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
             classes, after = found["metrics"]["classes"], found["metrics"]["accuracy"]
             of_it = next(c for c in classes if c["class"] == facts["positive"])
             output.say(
-                f"On the measured rows: precision {tables.share(of_it['precision'])}, recall "
+                f"On the evaluated rows: precision {tables.share(of_it['precision'])}, recall "
                 f"{tables.share(of_it['recall'])}, accuracy {tables.share(after)}."
             )
     if facts["out"]:

@@ -33,15 +33,15 @@ def explain(
     ] = None,
     out: Picture = None,
 ) -> None:
-    """Explain the prediction for one row: features times weights, scores, probabilities.
+    """Explain the prediction for one row: features times weights, scores and probabilities.
 
     [b]separatrix explain mail.sx new.tsv --row 17[/b]
     [b]separatrix explain digits.sx digits --row 3 --out why.png[/b]
     [b]separatrix explain iris.sx iris --row 51 --step --learning-rate 0.1[/b]
 
     If the source has labels, the loss of the row is shown too. --step shows one step of gradient
-    descent on that row, starting at the model's weights: the value and the derivative at every node
-    of the computation graph, checked by finite differences.
+    descent on that row, starting from the model's weights: the value and the derivative at every
+    node of the computation graph, checked by finite differences.
     """
     from separatrix.explain import prediction, step_of
     from separatrix.text import one_line

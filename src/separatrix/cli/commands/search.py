@@ -70,10 +70,10 @@ def search(
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
 
-    The folds are made from the training and validation rows, and all values are trained on all
+    The folds are made from the training and validation rows, and all candidates are trained on all
     folds together. If each fold has its own words, categories or replacements for missing values,
-    the folds are trained one after the other. The best model is then trained on all of these rows
-    and measured on the test rows.
+    the folds are trained one after the other. The best candidate is then trained on all of these
+    rows and evaluated on the test rows.
     """
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.searching import search_source

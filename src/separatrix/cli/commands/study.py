@@ -112,7 +112,7 @@ def study(
     [b]separatrix study wine --model svm --C 0.01..100/5 --loss hinge,squared_hinge[/b]
     [b]separatrix study iris --resume[/b]           continue after an interruption
 
-    Options that are not given are chosen from the data and printed. LOW..HIGH/N means N values with
+    Values that are not given are chosen from the data and printed. LOW..HIGH/N means N values with
     logarithmic spacing; with --draws, LOW..HIGH is a range to draw from. If the study is
     interrupted, the progress is kept and --resume continues with identical results.
     """

@@ -1,9 +1,11 @@
 """Parse small expressions and compute their derivatives. An expression is never run as code.
 
 sum      := product (("+" | "-") product)*
-product  := factor (("*" | "/") factor)*, with a sign in front of it or of a factor
-power    := atom ("^" or "**" power)
+product  := power (("*" | "/") power)*
+power    := atom (("^" | "**") power)?
 atom     := number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+
+A sum, a product or a power can begin with a sign.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from separatrix.explain.text_tables import number
 MOST = sys.float_info.max  # integers can be larger
 
 LONGEST = 500  # characters
-DEEPEST = 40  # parentheses, signs and powers within one another
+DEEPEST = 40  # levels of nested parentheses, signs and powers
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign>\*\*|[-+*/^(),]))",
@@ -35,8 +37,8 @@ _TOKEN = re.compile(
 class _Operation:
     """A function, its partial derivatives, and its notation.
 
-    The arguments of a partial derivative are the value and the arguments of the function. Each is
-    a separate function, so that a derivative that does not exist is computed only if it is needed.
+    The arguments of a partial derivative are the value and the arguments of the function. Every
+    partial derivative is a separate function, because one that is not needed may not exist.
     """
 
     value: Callable[..., float]
@@ -72,7 +74,7 @@ FUNCTIONS = {
     ),
 }
 _STRENGTH = {"+": 10, "-": 10, "*": 20, "/": 20, "^": 40, "**": 40}
-_SIGN = 15  # a sign binds like a product: -w x is -(w x)
+_SIGN = 15  # a sign binds less strongly than a product: -w*x is -(w*x)
 
 # An operand is a number (float) or the position of a step (int).
 _Operand = float | int
@@ -135,14 +137,14 @@ def graph(expression: str, /, **variables: float) -> Graph:
 
 
 def judged(pairs: Sequence[tuple[float, Slope]]) -> tuple[bool, float, int]:
-    """Return whether derivatives agree with slopes, the largest difference, and their number."""
+    """Return whether derivatives agree with slopes, the largest difference, and the count."""
     off = [abs(analytic - found.value) for analytic, found in pairs if found.kink is None]
     agrees = all(found.agrees(analytic) for analytic, found in pairs)
     return agrees, max(off, default=math.nan), len(pairs)
 
 
 class _Parser:
-    """An operator-precedence parser. The only names it knows are its functions."""
+    """An operator-precedence parser. It can call the functions in FUNCTIONS only."""
 
     def __init__(self, expression: str) -> None:
         if not isinstance(expression, str):
@@ -276,7 +278,7 @@ def _require_variables(used: Sequence[str], given: Mapping[str, object]) -> None
 
 
 def _names(steps: Sequence[_Step], taken: Mapping[str, float]) -> list[str]:
-    """Name the steps z1, z2, ... and the last one L, without the names of variables."""
+    """Name the steps z1, z2, ... and the last one L, skipping the names of variables."""
     free = (name for k in range(1, 10**6) if (name := f"z{k}") not in taken)
     names = [step.name or next(free) for step in steps[:-1]]
     last = steps[-1].name or ("L" if "L" not in taken else next(free))
@@ -330,8 +332,9 @@ def _backwards(
             derivatives[k] += derivatives[place] * partial
             if not math.isfinite(derivatives[k]):
                 raise ValueError(
-                    f"{_formula(step, names)} has no finite derivative by {names[k]} at "
-                    f"{', '.join(map(number, _operands(step, values)))}: choose other numbers."
+                    f"{_formula(step, names)} has no finite derivative with respect to "
+                    f"{names[k]} at {', '.join(map(number, _operands(step, values)))}: choose "
+                    "other numbers."
                 )
     return derivatives
 

@@ -71,7 +71,7 @@ class Graph:
         return tuple((name, node.name) for node in self.nodes for name in node.inputs)
 
     def to_text(self, width: int = 80) -> str:
-        """Format a line for every number, and the verdict on the derivatives."""
+        """Return the table of all nodes as text, followed by the check of the derivatives."""
         by = f"d{self.output.name}/d(node)"
         rows = [row for node in self.nodes for row in _lines(node)]
         lines = table(("node", "formula", "value", by), rows, width)

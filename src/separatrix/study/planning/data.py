@@ -54,7 +54,7 @@ class StudyData:
         notes: Sequence[str] = (),
         call: str = "X, y, X_val, y_val",
     ) -> StudyData:
-        """Check arrays or frames. `fingerprint` is the fingerprint of their source, if any."""
+        """Check arrays or data frames. `fingerprint` is that of their source, if there is one."""
         estimator = GradientDescentClassifier()  # all estimators check rows in the same way
         training = make_dataset(estimator, X, y, None)
         validation = make_validation_set(estimator, X_val, y_val, training)
@@ -102,8 +102,8 @@ def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any
         )
     if (isinstance(X, StudyData) or y is not None) and settings:
         raise ValueError(
-            f"The option {next(iter(settings))!r} is only for a source. Arrays are used without "
-            "preparation: prepare them first, or pass a source."
+            f"The option {next(iter(settings))!r} applies only to a source. Arrays are used "
+            "without preparation: prepare them first, or pass a source."
         )
     if isinstance(X, StudyData):
         return X

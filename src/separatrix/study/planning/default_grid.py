@@ -113,8 +113,8 @@ def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
         return [0.0]
     strengths = [0.0, *(float(rounded_down(times * largest)) for times in PENALTIES)]
     notes.append(
-        f"Chose L2 penalties (l2) of {', '.join(f'{l2:g}' for l2 in strengths)}: from l2 = "
-        f"{largest:.2g} on, no model is more than 1 % better than a constant one."
+        f"Chose L2 penalties (l2) of {', '.join(f'{l2:g}' for l2 in strengths)}: with l2 = "
+        f"{largest:.2g} or more, the optimum is at most 1 % better than a constant model."
     )
     return strengths
 

@@ -1,4 +1,4 @@
-"""Observations about a run, in sentences: whether it converged, why not, what it still needs."""
+"""Observations about a run, in sentences: whether it converged, and if not, why not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_CONVERGED_KINDS = ("diverged", "not_converged", "oscillating", "ended_higher
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
 SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
 POINTS = 24
-_UNKNOWN = "The number of epochs it still needs cannot be estimated"
+_UNKNOWN = "The number of epochs still needed cannot be estimated"
 FEWEST_EPOCHS = 20  # for an extrapolation
 LARGEST_RANGE = 3.0  # largest useful ratio of the two extrapolations
 
@@ -35,7 +35,7 @@ def observe_run(
     smoothness: float | None,
     needed: tuple[int, int] | None,
 ) -> list[str]:
-    """Describe a run: whether it converged, why not, what it still needs, overfitting.
+    """Describe a run in sentences: convergence, the epochs still needed, and other problems.
 
     `needed` is a range of epochs in which it would converge, if that is known.
     """
@@ -47,7 +47,7 @@ def observe_run(
         if d.kind == "not_converged":
             more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
-                more = "It never will: there is no finite optimum without a penalty."
+                more = "It cannot converge: there is no finite optimum without a penalty."
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
             out.append(_oscillation(d, history["objective"]))

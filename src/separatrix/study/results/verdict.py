@@ -143,7 +143,7 @@ def _as_good(choice: Choice) -> list[str]:
     ]
     named = [words for count, words in zip(by.values(), worse) if count]
     if named:
-        start = "" if same else "No other configuration is as good: "
+        start = "Of the others, " if same else "No other configuration is as good: "
         text = f"{start}{' and '.join(named)}, at the 5 % level."
         out.append(text[0].upper() + text[1:])
     if n < FEW_ROWS:
@@ -192,7 +192,7 @@ def _worth_extending(
         if CLOSER.get(name) == side and best.overfits:
             continue
         if name == "epochs" and side == "high" and (best.endless or not best.unconverged):
-            continue  # it converged, or it never will
+            continue  # it converged, or it cannot
         if (name, side) == ("learning_rate", "low") and best.unconverged == "not_converged":
             continue  # it is too slow already
         if name in ("learning_rate", "momentum") and side == "high" and not _stable_beyond(best):
@@ -295,10 +295,10 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
 
 def _need(times: Sequence[float], slow: int) -> str:
     """How many times the epochs the slow configurations need, where that is known."""
-    about = f"{np.median(times):.2g} times the epochs"
+    about = f"{np.median(times):.2g} times as many epochs"
     if slow == 1:
         return f"it needs about {about}"
     if len(times) == 1:
         return f"1 of them needs about {about}"
     who = "they need" if len(times) == slow else f"{len(times)} of them need"
-    return f"{who} a median of {about}"
+    return f"{who}, in the median, {about}"

@@ -23,11 +23,12 @@ class StudyProgress:
 
     Attributes
     ----------
-    share : the fraction of the epochs that are done, from 0 to 1
-    runs, running, done, diverged : the numbers of all runs, and of runs that are in training, are
-        finished, and have diverged. `done` and `diverged` include earlier sessions
+    share : the completed fraction of all epochs, from 0 to 1
+    runs, running, done, diverged : the number of runs in total, in training, finished and diverged.
+        `done` and `diverged` include earlier sessions
     best : the varied parameters of the best configuration so far, its validation accuracy and its
-        validation loss (without validation rows, of the training). None if there is none yet
+        validation loss (training accuracy and loss if there are no validation rows). None before
+        the first result
     seconds : the time since this session started
     """
 
