@@ -107,7 +107,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
     sentences = [
-        "Accuracy on all parts; log-loss on the test rows; gap: relative duality gap.",
+        "Accuracy on each part; log-loss on the test rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
     ]
     for sentence in [*facts["comparison"], *sentences]:
