@@ -286,6 +286,7 @@ def test_writing_and_reading_gives_the_same_matrix(tmp_path):
 
 @given(hostile_files())
 @example(b"\x1f\x8bw\t")
+@example(b"\xfe\xff")
 def test_hostile_files_are_read_or_refused_with_a_message(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "hostile.svm"
     path.write_bytes(content)

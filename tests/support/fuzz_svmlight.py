@@ -48,6 +48,7 @@ PIECES = [
 SENTENCE = re.compile(
     r", line [1-9][0-9]*: [^\n]+\.$"
     r"|^[^\n]+ has no rows\. [^\n]+\.$"
+    r"|^[^\n]+ is UTF-16 text, [^\n]+\.$"
     r"|^[^\n]+ is compressed and damaged: [^\n]+\.$"  # some start like a compressed file
 )
 

@@ -112,7 +112,7 @@ def split_fields(
     the column names of a trained model: a first line that contains none of them is not a header.
     Other columns than `strings` are arrays of numbers if all their cells are numbers.
 
-    >>> content = np.frombuffer(b"size;kind\n1;x\n2;y\n", np.uint8)
+    >>> content = np.frombuffer(b"size;kind\\n1;x\\n2;y\\n", np.uint8)
     >>> fields = split_fields(Path("a.csv"), content, strings=["size"])
     >>> fields.names, [column.to_pylist() for column in fields.columns], fields.line_of(0)
     (['size', 'kind'], [['1', '2'], ['x', 'y']], 2)
