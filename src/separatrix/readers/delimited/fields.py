@@ -198,7 +198,9 @@ class _File:
         rows, blank = found
         fields = self._named(rows[:LOOKED_AT], csv.QUOTE_MINIMAL)
         cells = zip(*rows[fields.has_header :])
-        fields.columns = [pa.array([word or None for word in column]) for column in cells]
+        fields.columns = [
+            pa.array([word or None for word in column], pa.string()) for column in cells
+        ]
         fields.columns = fields.columns or [pa.array([], pa.string()) for _ in fields.names]
         fields.blank_lines = blank
         return fields
