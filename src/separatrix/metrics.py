@@ -32,12 +32,17 @@ RECALLS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def measure(
-    y: Array, predicted: Array, classes: Array, probabilities: Array | None = None
+    y: Array,
+    predicted: Array,
+    classes: Array,
+    probabilities: Array | None = None,
+    weights: Array | None = None,
 ) -> dict[str, Any]:
     """Compare predictions (n,) with labels (n,).
 
     `precision` is None for a class that was never predicted, `recall` for one that has no rows, and
-    `log_loss` without `probabilities` (n, C). `confusion` has a row for every true class.
+    `log_loss` without `probabilities` (n, C). `confusion` has a row for every true class. It and
+    `rows` count rows; all other measures use `weights` (n,) if they are given.
 
     >>> y, predicted = np.array([0] * 6 + [1] * 10), np.array([0] * 4 + [1] * 2 + [1] * 7 + [0] * 3)
     >>> found = measure(y, predicted, np.array([0, 1]))
@@ -48,15 +53,21 @@ def measure(
     (True, True, 0.737)
     """
     _require_known(y, classes)
-    counts = confusion_matrix(y, predicted, labels=classes)
-    right, true, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
+    counts = weighted = confusion_matrix(y, predicted, labels=classes)
+    if weights is not None and weights.any():
+        weighted = confusion_matrix(y, predicted, labels=classes, sample_weight=weights)
+    else:
+        weights = None
+    right, true, said = np.diag(weighted), weighted.sum(axis=1), weighted.sum(axis=0)
+    rows = counts.sum(axis=1)
     loss = None
     if probabilities is not None:
-        loss = float(log_loss(y, np.asarray(probabilities, np.float64), labels=classes))
+        known = np.asarray(probabilities, np.float64)
+        loss = float(log_loss(y, known, labels=classes, sample_weight=weights))
     by_class = [
         {
             "class": label,
-            "rows": int(true[k]),
+            "rows": int(rows[k]),
             "precision": _share(right[k], said[k]),
             "recall": _share(right[k], true[k]),
             "f1": _share(2 * right[k], said[k] + true[k]),
@@ -65,14 +76,14 @@ def measure(
     ]
     return {
         "rows": len(y),
-        "accuracy": int(right.sum()) / len(y),
+        "accuracy": float(right.sum() / weighted.sum()),
         "log_loss": loss,
         "classes": by_class,
         "confusion": counts.tolist(),
     }
 
 
-def rank(y: Array, scores: Array, classes: Array) -> dict[str, Any]:
+def rank(y: Array, scores: Array, classes: Array, weights: Array | None = None) -> dict[str, Any]:
     """Measure how well scores, (n,) for the second of two classes or (n, C), order the rows.
 
     For more than two classes, `roc_auc` and `average_precision` are means over one class against
@@ -88,21 +99,26 @@ def rank(y: Array, scores: Array, classes: Array) -> dict[str, Any]:
     areas, precisions = [], []
     for label, column in zip(positives, columns.T):
         positive = y == label
-        if 0 < positive.sum() < len(y):
-            areas.append(float(roc_auc_score(positive, column)))
-            precisions.append(float(average_precision_score(positive, column)))
+        share = np.average(positive, weights=weights) if weights is None or weights.any() else 0.0
+        if 0 < share < 1:
+            areas.append(float(roc_auc_score(positive, column, sample_weight=weights)))
+            precisions.append(
+                float(average_precision_score(positive, column, sample_weight=weights))
+            )
     return {"roc_auc": _mean(areas), "average_precision": _mean(precisions)}
 
 
-def curves(positive: Array, scores: Array) -> dict[str, dict[str, list[float]]]:
+def curves(
+    positive: Array, scores: Array, weights: Array | None = None
+) -> dict[str, dict[str, list[float]]]:
     """Return the ROC and precision-recall curves for two classes, with at most 201 points each.
 
     >>> found = curves(np.array([False, True]), np.array([0.0, 1.0]))
     >>> found["roc"]["true_positive_rate"][-1], found["precision_recall"]["precision"][-1]
     (1.0, 1.0)
     """
-    false, true, _ = roc_curve(positive, scores)
-    precision, recall, _ = precision_recall_curve(positive, scores)
+    false, true, _ = roc_curve(positive, scores, sample_weight=weights)
+    precision, recall, _ = precision_recall_curve(positive, scores, sample_weight=weights)
     return {
         "roc": _thinned(false_positive_rate=false, true_positive_rate=true),
         "precision_recall": _thinned(recall=recall, precision=precision),
@@ -110,7 +126,10 @@ def curves(positive: Array, scores: Array) -> dict[str, dict[str, list[float]]]:
 
 
 def operating_points(
-    positive: Array, scores: Array, recalls: Sequence[float] = RECALLS
+    positive: Array,
+    scores: Array,
+    recalls: Sequence[float] = RECALLS,
+    weights: Array | None = None,
 ) -> list[dict[str, float]]:
     """Return the best precision for a recall of at least each given one, and its threshold.
 
@@ -121,13 +140,12 @@ def operating_points(
     (0.5, 1.0, 0.0)
     """
     points: list[dict[str, float]] = []
+    s = np.ones(len(scores)) if weights is None else weights
     for aim in recalls:
-        found = choose_threshold(
-            scores, positive, np.ones(len(scores)), cost=None, precision=None, recall=aim
-        )
+        found = choose_threshold(scores, positive, s, cost=None, precision=None, recall=aim)
         if points and found.value == points[-1]["threshold"]:
             continue
-        false = float((scores[~positive] > found.value).mean())
+        false = float(np.average(scores[~positive] > found.value, weights=s[~positive]))
         points.append(
             {
                 "threshold": found.value,

@@ -7,13 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from separatrix.cli.command_decorator import UsageError
-from separatrix.cli.option_values import (
-    delimiter,
-    image_size,
-    label_column,
-    proportions,
-    word_list,
-)
+from separatrix.cli.option_values import proportions, word_list
+from separatrix.cli.reading_options import NewRowsOptions as NewRowsOptions
+from separatrix.cli.reading_options import ReadingOptions as ReadingOptions
 from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 
 _DATA, _TEXT, _MODEL = "Data", "Text", "Model"  # titles of the help's panels
@@ -35,108 +31,6 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Model file to write (.sx).", rich_help_panel="Output"),
 ]
-
-
-@dataclass
-class ReadingOptions:
-    """Options for reading a source."""
-
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Label column: a name, or a position from 0 (-1 is the last). 'none' if there "
-            "are no labels.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Text column. Can be given several times.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    features: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Number of features of an svmlight file.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    zero_based: Annotated[
-        bool | None,
-        typer.Option(
-            "--zero-based/--one-based",
-            help="Index of the first feature in an svmlight file, 0 or 1 (default: detected).",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first line of a table is a header (default: detected).",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WxH",
-            help="Resize images to this width and height in pixels.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    colour: Annotated[
-        bool | None,
-        typer.Option(
-            "--colour/--grey", help="Read images in colour or in grey.", rich_help_panel=_DATA
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X",
-            help="Delimiter of a table: one character, or 'tab'.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column to ignore. Can be given several times.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="File format, if it is not recognised: svmlight, table, parquet, npz, ...",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-
-    def options(self) -> dict[str, Any]:
-        """Return the given options under the names of `load`'s parameters."""
-        given = {
-            "label": label_column(self.label),
-            "text": self.text or None,
-            "features": self.features,
-            "zero_based": self.zero_based,
-            "header": self.header,
-            "size": None if self.size is None else image_size(self.size),
-            "colour": self.colour,
-            "delimiter": None if self.delimiter is None else delimiter(self.delimiter),
-            "drop": self.drop or None,
-            "format": self.format,
-        }
-        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass

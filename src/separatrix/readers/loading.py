@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.readers.data_frames import is_frame
 from separatrix.readers.data_sets import registry
-from separatrix.readers.formats import read_path
+from separatrix.readers.formats import READERS, format_of, options_of, read_path
 from separatrix.readers.numpy_arrays import read_memory
+from separatrix.readers.rows.part_files import source_of_files
+from separatrix.readers.rows.row_columns import check_roles
 from separatrix.readers.source import LoadedTable, Source
 from separatrix.readers.splits import Split
 from separatrix.readers.tables import read_frame
@@ -24,6 +27,12 @@ def load(
     drop: str | list[str] | None = None,
     missing_values: list[str] | None = None,
     types: dict[str, str] | None = None,
+    weight: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    id: str | None = None,
+    validation: str | os.PathLike[str] | None = None,
+    test: str | os.PathLike[str] | None = None,
     features: int | None = None,
     format: str | None = None,
     seed: int = 0,
@@ -49,6 +58,12 @@ def load(
         missing. The default list is `separatrix.readers.cells.missing_words.MISSING_WORDS`.
     types : types of columns by name, if the reader decides wrongly: "number", "category", "text",
         "date" or "drop"
+    weight : column of sample weights of a table or data frame. It is not a feature.
+    group : column of groups. The rows of a group are all training, all validation or all test rows.
+    time : column of times. The oldest rows are training rows, and the newest are test rows.
+    id : column that identifies the rows of predictions. It is not a feature.
+    validation, test : files with the validation rows and the test rows, which are read in the same
+        way as the training rows. Parts without a file are split off the source.
     features : number of features of an svmlight file
     format : format of the file, one of `separatrix.readers.READERS`. By default it is detected from
         the file extension or the content.
@@ -68,17 +83,62 @@ def load(
     given: dict[str, Any] = {"label": label, "text": text, "drop": drop, "features": features}
     given |= {"missing_values": missing_values, "types": types}
     options |= {name: value for name, value in given.items() if value is not None}
+    parts = {"validation": validation, "test": test}
+    files = {part: file for part, file in parts.items() if file is not None}
+    columns = {"weight": weight, "group": group, "time": time, "id": id}
+    roles = {role: name for role, name in columns.items() if name is not None}
     if isinstance(source, Source):
         return source
     if isinstance(source, str) and source in registry.names():
+        _refuse(roles | files, f"The data set {source!r} takes")
         _refuse(options | ({"format": format} if format else {}), f"The data set {source!r} takes")
         return registry.read(source, seed=seed, split=split)
+    if roles:
+        check_roles(roles, label, text)
+        _require_named_columns(source, format, roles)
+        options["roles"] = options.get("roles", {}) | roles
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
         loaded, name = read_path(path, format, options), path.resolve().name
+        if files:
+            paths = {part: _existing(file) for part, file in files.items()}
+            given = options | ({} if format is None else {"format": format})
+            return source_of_files(loaded, path, paths, given, split=_shares(split), seed=seed)
     else:
+        _refuse(files, "A source in memory takes")
         loaded, name = _from_memory(source, options)
     return Source.of_loaded(loaded, name=name, split=split, seed=seed)
+
+
+def _shares(split: Split) -> Sequence[float] | None:
+    """Return the proportions of a split; row numbers are refused."""
+    if isinstance(split, Mapping):
+        raise ParameterError(
+            "'split' must be three proportions if 'validation' or 'test' names a file.",
+            parameter="split",
+        )
+    return split
+
+
+def _require_named_columns(source: Any, format: str | None, roles: Mapping[str, str]) -> None:
+    """Raise if a source has no named columns, which the roles of columns need."""
+    if isinstance(source, str | os.PathLike):
+        path = _existing(source)
+        chosen = format_of(path) if format is None else format
+        if chosen not in READERS or "roles" in options_of(chosen):
+            return
+        what = f"{path} is read as {chosen}, which has no named columns"
+    elif is_frame(source):
+        return
+    else:
+        what = "Arrays have no named columns"
+    raise ParameterError(
+        Message(
+            "{what}. {role:quoted} needs a CSV, TSV or Parquet file, or a data frame.",
+            what=what,
+            role=Parameter(next(iter(roles))),
+        )
+    )
 
 
 def _existing(source: str | os.PathLike[str]) -> Path:
@@ -108,7 +168,10 @@ def _from_memory(source: Any, options: dict[str, Any]) -> tuple[LoadedTable, str
     return read_memory(source), "array"
 
 
-_OF_FRAMES = ("label", "text", "drop", "missing_values", "types", "columns", "formats", "layout")
+_OF_FRAMES = (
+    *("label", "text", "drop", "missing_values", "types"),
+    *("columns", "formats", "layout", "roles"),
+)
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:

@@ -14,15 +14,9 @@ import scipy.sparse as sp
 from separatrix.matrix import Array
 from separatrix.readers.columns import Columns
 from separatrix.readers.label_column import class_labels
-from separatrix.readers.splits import (
-    SHARES,
-    Split,
-    Splits,
-    given_rows,
-    own_splits,
-    split_in_words,
-    split_rows,
-)
+from separatrix.readers.rows.row_columns import RowColumns
+from separatrix.readers.rows.row_order import draw_split
+from separatrix.readers.splits import SHARES, Split, Splits, given_rows, own_splits
 
 _ENTRIES_AT_ONCE = 1 << 20
 
@@ -33,7 +27,7 @@ class LoadedTable:
 
     Attributes
     ----------
-    table, y, feature_names, notes, reading : as in `Source`
+    table, y, feature_names, notes, reading, row_columns : as in `Source`
     own_splits : row numbers of "train" and other parts, if the data set comes with a split
 
     >>> table, y, names, notes = LoadedTable(np.eye(2), None, ["a", "b"], [])
@@ -45,6 +39,7 @@ class LoadedTable:
     notes: list[str]
     reading: dict[str, Any] = field(default_factory=dict)
     own_splits: Mapping[str, Any] | None = None
+    row_columns: RowColumns = field(default_factory=RowColumns)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.table, self.y, self.feature_names, self.notes))
@@ -63,6 +58,7 @@ class Source:
     notes : sentences about the decisions of the reader
     splits : row numbers for "train", "validation" and "test"
     reading : options, as plain values, with which the reader reads new rows in the same way
+    row_columns : columns that describe the rows: weights, groups, times and identifiers
 
     >>> source = Source.of(np.eye(10), np.arange(10) % 2, name="ten rows")
     >>> source
@@ -78,6 +74,7 @@ class Source:
     notes: list[str] = field(default_factory=list)
     splits: Splits = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
+    row_columns: RowColumns = field(default_factory=RowColumns)
 
     @classmethod
     def of(
@@ -92,6 +89,7 @@ class Source:
         split: Split = None,
         seed: int = 0,
         reading: dict[str, Any] | None = None,
+        row_columns: RowColumns | None = None,
     ) -> Source:
         """Make a source and split its rows.
 
@@ -109,9 +107,10 @@ class Source:
             splits = given_rows(split, n)
         elif split is not None or splits is None:
             shares = SHARES if split is None else split
-            splits = split_rows(y, n, seed, shares)
-            notes.append(split_in_words(splits, shares, seed, by_label=y is not None))
-        return cls(name, table, y, feature_names or None, notes, splits, reading or {})
+            splits, note = draw_split(y, n, seed, shares, row_columns)
+            notes.append(note)
+        columns = RowColumns() if row_columns is None else row_columns
+        return cls(name, table, y, feature_names or None, notes, splits, reading or {}, columns)
 
     @classmethod
     def of_loaded(
@@ -131,6 +130,7 @@ class Source:
             split=split,
             seed=seed,
             reading=loaded.reading,
+            row_columns=loaded.row_columns,
         )
 
     def __len__(self) -> int:
@@ -147,7 +147,13 @@ class Source:
         by_name = isinstance(self.table, Columns)
         table = self.table.take(numbers) if by_name else self.table[numbers]
         y = None if self.y is None else self.y[numbers]
-        return Source(self.name, table, y, self.feature_names, self.notes)
+        columns = self.row_columns.take(numbers)
+        return Source(self.name, table, y, self.feature_names, self.notes, row_columns=columns)
+
+    @property
+    def weights(self) -> Array | None:
+        """The sample weights (n,), or None."""
+        return self.row_columns["weight"]
 
     def part(self, part: str) -> Source:
         """Return the rows of one part: "train", "validation" or "test"."""

@@ -32,7 +32,7 @@ def split_rows(y: Array | None, n: int, seed: int, shares: Sequence[float] = SHA
     >>> sorted(y[splits["test"]].tolist())
     ['a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'b']
     """
-    shares = _checked_shares(shares)
+    shares = checked_shares(shares)
     codes = np.zeros(n, int) if y is None else np.unique(y, return_inverse=True)[1].ravel()
     shuffled = np.random.default_rng(seed).permutation(n)
     rows = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by class, random within a class
@@ -106,7 +106,8 @@ def _every(n: int, share: float) -> Array:
     return np.diff(np.floor(np.arange(n + 1) * share + 1e-9)) > 0
 
 
-def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
+def checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
+    """Return three proportions; raise unless they are valid."""
     try:
         found = tuple(float(share) for share in shares)
     except (TypeError, ValueError):
@@ -123,21 +124,37 @@ def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
     return found
 
 
-def split_in_words(splits: Splits, shares: Sequence[float], seed: int, by_label: bool) -> str:
-    """Describe a random split, and name the parts that got no rows because there were too few.
+def split_in_words(
+    splits: Splits,
+    shares: Sequence[float],
+    seed: int | None,
+    by_label: bool,
+    *,
+    how: str = "",
+    parts: Sequence[str] = PARTS,
+) -> str:
+    """Describe a split, and name the parts that got no rows because there were too few.
+
+    `seed` is None if the split is not random, `how` adds words on the split, and `parts` are the
+    parts to name.
 
     >>> splits = {"train": np.arange(8), "validation": np.arange(1), "test": np.arange(0)}
     >>> print(split_in_words(splits, (0.8, 0.1, 0.1), 0, by_label=False))
     Split the rows 80/10/10 (random seed 0): 8 training, 1 validation and 0 test rows. There are
     too few rows for a test part.
     """
-    proportions = "/".join(f"{100 * share:.6g}" for share in shares)
-    how = f"{proportions}, stratified by label" if by_label else proportions
-    counts = _joined([f"{len(splits[part]):,} {_WORDS[part]}" for part in PARTS])
-    sentence = f"{SPLIT_NOTE} {how} (random seed {seed}): {counts} rows."
-    empty = [part for part, share in zip(PARTS, shares) if share and not len(splits[part])]
-    parts = [f"a {part} part" for part in empty]
-    return sentence + (f" There are too few rows for {_joined(parts)}." if empty else "")
+    share_of = dict(zip(PARTS, shares))
+    proportions = "/".join(f"{100 * share_of[part]:.6g}" for part in parts)
+    manner = f"{proportions}, stratified by label" if by_label else proportions
+    if seed is not None:
+        manner += f" (random seed {seed})"
+    if how:
+        manner += how if how.startswith(";") else f" {how}"
+    counts = _joined([f"{len(splits[part]):,} {_WORDS[part]}" for part in parts])
+    sentence = f"{SPLIT_NOTE} {manner}: {counts} rows."
+    empty = [part for part in parts if share_of[part] and not len(splits[part])]
+    missing = [f"a {part} part" for part in empty]
+    return sentence + (f" There are too few rows for {_joined(missing)}." if empty else "")
 
 
 def _joined(words: Sequence[str]) -> str:

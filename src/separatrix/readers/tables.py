@@ -13,6 +13,7 @@ Both have these options:
     columns         names and kinds of the columns of a trained model (`Preparation.columns`)
     formats         how the cells of a trained model were written (`Preparation.formats`)
     layout          order of the columns in the training data
+    roles           columns that describe the rows and are not features, by role: weight, ...
 
 With `columns` and `formats`, every column is read as it was in training, and the labels may be
 missing or incomplete. With `layout`, the columns of a file without a header can be identified.
@@ -48,6 +49,7 @@ from separatrix.readers.label_column import (
     rivals_of,
     to_labels,
 )
+from separatrix.readers.rows.row_columns import read_row_columns
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.typed_columns import (
     as_cells,
@@ -84,6 +86,7 @@ def read_table(
     columns: Mapping[str, Kind] | None = None,
     formats: Formats | None = None,
     layout: Layout | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> LoadedTable:
     """Read a CSV or TSV file.
 
@@ -134,6 +137,7 @@ def read_table(
         columns=columns,
         formats=formats,
         layout=layout,
+        roles=roles,
     )
     reading = parts.reading
     if fields.delimiter not in DELIMITERS:  # these are detected
@@ -163,6 +167,7 @@ def read_parquet(
     columns: Mapping[str, Kind] | None = None,
     formats: Formats | None = None,
     layout: Layout | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> LoadedTable:
     """Read a Parquet file with numbers, booleans, dates, strings and dictionaries of strings."""
     import pyarrow as pa
@@ -184,6 +189,7 @@ def read_parquet(
         columns=columns,
         formats=formats,
         layout=layout,
+        roles=roles,
     )
 
 
@@ -211,6 +217,7 @@ def split_label(
     columns: Mapping[str, Kind] | None = None,
     formats: Formats | None = None,
     layout: Layout | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> LoadedTable:
     """Separate the named columns of a file or data frame into features and labels.
 
@@ -227,12 +234,18 @@ def split_label(
         wanted[name] = "text"
     dropped = _dropped(where, named, drop, columns, notes)
     dropped |= {name: None for name, kind in wanted.items() if kind == "drop" and name in named}
+    described = [name for name in (roles or {}).values() if name in named]
+    dropped |= {name: None for name in described if name not in (columns or ())}
     cells = {name: as_cells(where, name, named[name]) for name in named if name not in dropped}
     if not cells or not len(next(iter(cells.values()))):
         raise ValueError(f"{where} has no rows.")
     missing = missing_words(missing_values)
     if missing_values is None and formats is not None:
         missing = formats.missing
+    row_columns = read_row_columns(
+        where, roles or {}, named, missing, wanted, origin.place, trained=bool(columns)
+    )
+    notes += [] if columns else row_columns.notes()
     trained = {name: kind for name, kind in (columns or {}).items() if name in cells}
     new = {name: each for name, each in cells.items() if name not in trained}
     found = infer_columns(where, new, wanted, missing, comma_first=origin.comma_first)
@@ -265,7 +278,10 @@ def split_label(
     reading: dict[str, Any] = {"layout": {"names": list(named), "label": chosen}}
     if dropped:
         reading["drop"] = list(dropped)
-    return LoadedTable(table, y, table.names, notes, reading)
+    kept = {role: name for role, name in row_columns.names.items() if role in ("weight", "id")}
+    if kept:
+        reading["roles"] = kept
+    return LoadedTable(table, y, table.names, notes, reading, row_columns=row_columns)
 
 
 def _table(

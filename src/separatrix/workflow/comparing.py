@@ -87,7 +87,7 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
             }
         matrices = {part: matrix.toarray() for part, matrix in prepared.X.items()}
     began = time.perf_counter()
-    model.fit(matrices["train"], prepared.y["train"])
+    model.fit(matrices["train"], prepared.y["train"], prepared.weights.get("train"))
     seconds = time.perf_counter() - began
     metrics = {
         part: measure(
@@ -95,6 +95,7 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
             model.predict(matrix),
             model.classes_,
             model.predict_proba(matrix),
+            prepared.weights.get(part),
         )
         for part, matrix in matrices.items()
     }

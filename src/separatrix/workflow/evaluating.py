@@ -55,23 +55,23 @@ def evaluate(
     facts: dict[str, Any] = {
         "source": {"name": source.name, "rows": len(source)},
         "notes": notes,
-        "metrics": measure_model(model, X, source.y),
-        "ranking": rank(source.y, sign * scores, classes),
+        "metrics": measure_model(model, X, source.y, source.weights),
+        "ranking": rank(source.y, sign * scores, classes, source.weights),
     }
     if len(classes) == 2:
         facts["positive"] = positive
         is_positive = source.y == positive
         if 0 < is_positive.sum() < len(is_positive):
-            points = operating_points(is_positive, sign * scores)
+            points = operating_points(is_positive, sign * scores, weights=source.weights)
             facts["operating_points"] = [
                 point | {"threshold": sign * point["threshold"]} for point in points
             ]
-            facts["curves"] = curves(is_positive, sign * scores)
+            facts["curves"] = curves(is_positive, sign * scores, source.weights)
     if precision is not None or recall is not None:
         facts["threshold"] = _threshold(
             bundle, to_choose or source, precision=precision, recall=recall, positive=positive
         )
-        facts["threshold"]["metrics"] = measure_model(model, X, source.y)
+        facts["threshold"]["metrics"] = measure_model(model, X, source.y, source.weights)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
 
@@ -91,7 +91,7 @@ def measure_again(bundle: Bundle, source: Source) -> Bundle:
         rows = {"train": seen.astype(np.int64), **rows}
         parts = {part: source.rows(own) for part, own in rows.items() if len(own)}
     metrics = {
-        name: measure_model(bundle.estimator, bundle.transform(part, []), part.y)
+        name: measure_model(bundle.estimator, bundle.transform(part, []), part.y, part.weights)
         for name, part in parts.items()
         if part.y is not None
     }
@@ -120,5 +120,5 @@ def _threshold(bundle: Bundle, source: Source, **aims: Any) -> dict[str, Any]:
     if not isinstance(model, OptimumClassifier):
         raise ValueError(f"{type(model).__name__} has no threshold to choose.")
     X = bundle.transform(source, [])
-    found = model.choose_threshold(X, source.y, **aims)
+    found = model.choose_threshold(X, source.y, sample_weight=source.weights, **aims)
     return {"value": found.value, "precision": found.precision, "recall": found.recall}

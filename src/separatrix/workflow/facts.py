@@ -54,10 +54,12 @@ def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
     }
 
 
-def measure_model(model: LinearClassifier, X: Any, y: Array) -> dict[str, Any]:
-    """Return the metrics of a model on labelled rows X (n, d)."""
+def measure_model(
+    model: LinearClassifier, X: Any, y: Array, weights: Array | None = None
+) -> dict[str, Any]:
+    """Return the metrics of a model on labelled rows X (n, d) with these sample weights (n,)."""
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    return measure(y, model.predict(X), model.classes_, probabilities)
+    return measure(y, model.predict(X), model.classes_, probabilities, weights)
 
 
 def source_facts(source: Source, preparation: Preparation, classes: Array) -> dict[str, Any]:

@@ -66,10 +66,13 @@ def fit_prepared(
     estimator = build_estimator(family, options)
     began = time.perf_counter()
     with collect_convergence_warnings():  # the verdict has the same diagnoses
-        fit_many([estimator], prepared.X["train"], prepared.y["train"], on_progress=on_progress)
+        weights = prepared.weights.get("train")
+        X, y = prepared.X["train"], prepared.y["train"]
+        fit_many([estimator], X, y, weights, on_progress=on_progress)
     seconds = time.perf_counter() - began
     metrics = {
-        part: measure_model(estimator, prepared.X[part], prepared.y[part]) for part in prepared.X
+        part: measure_model(estimator, matrix, prepared.y[part], prepared.weights.get(part))
+        for part, matrix in prepared.X.items()
     }
     facts = {
         "source": source_facts(prepared.source, prepared.preparation, estimator.classes_),

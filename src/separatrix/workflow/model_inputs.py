@@ -14,8 +14,8 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
-from separatrix.readers.data_frames import is_frame
 from separatrix.readers.columns import require_column
+from separatrix.readers.data_frames import is_frame
 from separatrix.readers.formats import format_of
 from separatrix.readers.label_column import to_labels
 from separatrix.readers.rows.part_files import reading_options

@@ -16,7 +16,8 @@ from separatrix.workflow.facts import measure_model
 def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str, Any]:
     """Return the class of every row, and with `proba` the probabilities of all classes.
 
-    If the rows have labels, `metrics` compares the predictions with them.
+    `ids` holds the identifiers of the rows, if they have any. If the rows have labels, `metrics`
+    compares the predictions with them.
     """
     notes = notes_without_split(source)
     X = bundle.transform(source, notes)
@@ -37,11 +38,14 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
     }
     if proba:
         facts["probabilities"] = bundle.estimator.predict_proba(X).tolist()
+    ids = source.row_columns["id"]
+    if ids is not None:
+        facts["ids"] = {"column": source.row_columns.names["id"], "values": ids.tolist()}
     foreign = _unknown_label(bundle, source.y)
     if foreign is not None:
         notes.append(f"{NO_LABELS}: {foreign!r} is not a class of the model.")
     elif source.y is not None:
-        facts["metrics"] = measure_model(bundle.estimator, X, source.y)
+        facts["metrics"] = measure_model(bundle.estimator, X, source.y, source.weights)
     return facts
 
 

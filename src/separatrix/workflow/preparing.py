@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,17 @@ _WAYS = {"tfidf": "TF-IDF weights", "counts": "counts", "hashing": "hashed count
 
 @dataclass(frozen=True, eq=False)
 class PreparedSource:
-    """The matrices and labels of all parts that have rows, and their preparation."""
+    """The matrices, labels and weights of all parts that have rows, and their preparation.
+
+    `weights` is empty if the rows have no weights.
+    """
 
     source: Source
     preparation: Preparation
     notes: list[str]
     X: dict[str, Any]
     y: dict[str, Array]
+    weights: dict[str, Array] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -87,9 +91,9 @@ def prepare_source(source: Source, settings: Settings | None = None) -> Prepared
         X[name] = preparation.transform(part.table, notes_of_part)
         if name != "train":
             notes += _new_notes(name, notes_of_part, preparation.notes)
-    return PreparedSource(
-        source, preparation, notes, X, {name: _labels(part) for name, part in parts.items()}
-    )
+    y = {name: _labels(part) for name, part in parts.items()}
+    weights = {name: part.weights for name, part in parts.items() if part.weights is not None}
+    return PreparedSource(source, preparation, notes, X, y, weights)
 
 
 def require_labelled(source: Source) -> None:

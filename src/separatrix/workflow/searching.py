@@ -10,8 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -44,6 +46,7 @@ from separatrix.workflow.preparing import (
     require_labelled,
     require_learnable,
 )
+from separatrix.workflow.search_folds import make_folds
 from separatrix.workflow.search_scorers import make_search_scorer, needs_probabilities
 
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -119,7 +122,9 @@ def search_source(
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
         raise OptionError(f"The model '{family.name}' has no penalty to search for.", "model")
-    _require_rows(folds, counts)
+    own_folds, note = make_folds(source, rows, folds)
+    if not note:
+        _require_rows(folds, counts)
     scorer = make_search_scorer(scoring, classes)
     estimator = _estimator(family, options, scoring)
     began = time.perf_counter()
@@ -130,13 +135,13 @@ def search_source(
             "ignore", "The least populated class", UserWarning
         )  # reported as a note
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # counts as 0
-        search = _search(prepare, estimator, grid, rows, y, folds, scorer, on_progress)
+        search = _search(prepare, estimator, grid, rows, y, own_folds, scorer, on_progress)
     candidates = _candidate_facts(search, folds)
     facts: dict[str, Any] = {
         "source": source_facts(source, preparation, classes),
         "notes": [
             *source.notes,
-            *_rare(folds, classes, counts),
+            *([note] if note else _rare(folds, classes, counts)),
             *describe_preparation(preparation, settings),
         ],
         "folds": folds,
@@ -154,11 +159,13 @@ def search_source(
     best = build_estimator(family, replace(options, **facts["best"]))
     heard = renumbered(on_progress, [len(candidates) * folds])
     with collect_convergence_warnings():  # the verdict has the same diagnoses
-        fit_many([best], prepare.transform(rows), y, on_progress=heard)
-    metrics = {"train": measure_model(best, prepare.transform(rows), y)}
+        weights = source.rows(rows).weights
+        fit_many([best], prepare.transform(rows), y, weights, on_progress=heard)
+    metrics = {"train": measure_model(best, prepare.transform(rows), y, weights)}
     test = source.splits["test"]
     if len(test):
-        metrics["test"] = measure_model(best, prepare.transform(test), source.y[test])
+        weights = source.rows(test).weights
+        metrics["test"] = measure_model(best, prepare.transform(test), source.y[test], weights)
     facts |= {
         "model": model_facts(family, best),
         "advice": _advice(grid, facts["best"]),
@@ -213,7 +220,7 @@ def _search(
     grid: dict[str, list[float]],
     rows: Array,
     y: Array,
-    folds: int,
+    folds: int | list[tuple[Array, Array]],
     scorer: Any,
     on_progress: OnProgress | None,
 ) -> Any:
@@ -221,15 +228,25 @@ def _search(
         X, steps = _unscaled(prepare, rows)
     else:
         X, steps = rows[:, None], [("prepare", prepare)]
-    search = GridSearchCV(
-        Pipeline([*steps, ("model", estimator)]),
-        {f"model__{name}": values for name, values in grid.items()},
-        cv=folds,
-        scoring=scorer,
-        error_score="raise",
-        refit=False,
-    )
-    return search.fit(X, y, on_progress=on_progress)
+    weights = prepare.source.rows(rows).weights
+    with sklearn.config_context(enable_metadata_routing=weights is not None):
+        given = {}
+        if weights is not None:  # the model and its score use them, and the preparation does not
+            given["sample_weight"] = weights
+            scorer = get_scorer(scorer).set_score_request(sample_weight=True)
+            estimator = estimator.set_fit_request(sample_weight=True)
+            for _, step in steps:
+                if hasattr(step, "partial_fit"):
+                    step.set_fit_request(sample_weight=False)
+        search = GridSearchCV(
+            Pipeline([*steps, ("model", estimator)]),
+            {f"model__{name}": values for name, values in grid.items()},
+            cv=folds,
+            scoring=scorer,
+            error_score="raise",
+            refit=False,
+        )
+        return search.fit(X, y, on_progress=on_progress, **given)
 
 
 def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
-from separatrix.cli.options import ModelFile, Out, ReadingOptions, SourceArgument
+from separatrix.cli.options import ModelFile, NewRowsOptions, Out, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out, try_to_write
@@ -16,7 +16,7 @@ def evaluate(
     output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: ReadingOptions,
+    reading: NewRowsOptions,
     common: CommonOptions,
     precision: Annotated[
         float | None,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
-from separatrix.cli.options import ModelFile, Picture, ReadingOptions, SourceArgument
+from separatrix.cli.options import ModelFile, NewRowsOptions, Picture, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_picture, try_to_write
@@ -18,7 +18,7 @@ def explain(
     output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: ReadingOptions,
+    reading: NewRowsOptions,
     common: CommonOptions,
     row: Annotated[int, typer.Option(metavar="N", help="Row of the source, counted from 1.")] = 1,
     top: Annotated[

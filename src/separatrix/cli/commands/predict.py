@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, command
-from separatrix.cli.options import ModelFile, ReadingOptions, SourceArgument
+from separatrix.cli.options import ModelFile, NewRowsOptions, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out
@@ -19,7 +19,7 @@ def predict(
     output: Output,
     model: ModelFile,
     source: SourceArgument,
-    reading: ReadingOptions,
+    reading: NewRowsOptions,
     common: CommonOptions,
     proba: Annotated[
         bool,
@@ -76,11 +76,12 @@ def _csv(facts: dict[str, Any]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     with_probabilities = "probabilities" in facts
     classes = [f"P({tables.class_name(c)})" for c in facts["classes"]] if with_probabilities else []
-    writer.writerow(["prediction", *classes])
+    ids = facts.get("ids")
+    writer.writerow([*([ids["column"]] if ids else []), "prediction", *classes])
     for k, label in enumerate(facts["predictions"]):
-        writer.writerow(
-            [tables.class_name(label), *(facts["probabilities"][k] if with_probabilities else [])]
-        )
+        probabilities = facts["probabilities"][k] if with_probabilities else []
+        first = [ids["values"][k]] if ids else []
+        writer.writerow([*first, tables.class_name(label), *probabilities])
     return text.getvalue()
 
 

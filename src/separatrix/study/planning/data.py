@@ -30,6 +30,7 @@ class StudyData:
     facts : name, size, classes and fingerprint
     digest : SHA-256 of the training and validation matrices
     call : the arguments of `Study.run` for the same rows, as Python code
+    weights : sample weights of the training rows, or None
     """
 
     X: Any
@@ -39,6 +40,7 @@ class StudyData:
     facts: DataFacts
     digest: str
     call: str
+    weights: Any = None
 
     @classmethod
     def from_arrays(
@@ -53,14 +55,15 @@ class StudyData:
         feature_names: list[str] | None = None,
         notes: Sequence[str] = (),
         call: str = "X, y, X_val, y_val",
+        weights: Any = None,
     ) -> StudyData:
         """Check arrays or data frames. `fingerprint` is that of their source, if there is one."""
         estimator = GradientDescentClassifier()  # all estimators check rows in the same way
-        training = make_dataset(estimator, X, y, None)
+        training = make_dataset(estimator, X, y, weights)
         validation = make_validation_set(estimator, X_val, y_val, training)
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
-        digest = _digest(X, y, X_val, y_val)
+        digest = _digest(X, y, X_val, y_val, weights)
         rows = {"train": training.n_samples}
         if validation is not None:
             rows["validation"] = validation.n_samples
@@ -73,12 +76,15 @@ class StudyData:
             fingerprint or digest,
             list(notes),
         )
-        return cls(X, y, training, validation, facts, digest, call)
+        return cls(X, y, training, validation, facts, digest, call, weights)
 
     @classmethod
     def from_prepared(cls, prepared: PreparedSource, call: str) -> StudyData:
         """Take the training and validation rows of a prepared source."""
-        X, y = prepared.X, prepared.y
+        X, y, weights = prepared.X, prepared.y, prepared.weights.get("train")
+        notes = [*prepared.notes]
+        if weights is not None:
+            notes.append("In a study, the weights are used in training but not in validation.")
         return cls.from_arrays(
             X["train"],
             y["train"],
@@ -87,8 +93,9 @@ class StudyData:
             name=prepared.source.name,
             fingerprint=prepared.source.fingerprint,
             feature_names=list(prepared.preparation.feature_names_out),
-            notes=prepared.notes,
+            notes=notes,
             call=call,
+            weights=weights,
         )
 
 
@@ -131,8 +138,8 @@ def run_arguments(source: str, settings: Mapping[str, Any]) -> str:
     return ", ".join([source, *given])
 
 
-def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:
-    """Return the SHA-256 of all training and validation rows."""
+def _digest(X: Any, y: Any, X_val: Any, y_val: Any, weights: Any = None) -> str:
+    """Return the SHA-256 of all training and validation rows, and of the weights if any."""
     digest = hashlib.sha256()
     for table, labels in ((X, y), (X_val, y_val)):
         if table is None:
@@ -141,4 +148,6 @@ def _digest(X: Any, y: Any, X_val: Any, y_val: Any) -> str:
         table = table if hasattr(table, "tocsr") else np.asarray(table)
         table = table.tocsr() if hasattr(table, "tocsr") else table
         digest.update(Source("", table, np.asarray(labels)).fingerprint.encode())
+    if weights is not None:
+        digest.update(np.asarray(weights, "<f8").tobytes())
     return digest.hexdigest()

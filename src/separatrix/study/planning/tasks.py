@@ -37,7 +37,7 @@ class StudyTasks:
         weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
         training = data.training
         if any(weight is not None for weight in weights):
-            training = make_dataset(copy(estimators[0]), data.X, data.y, None, weights)
+            training = make_dataset(copy(estimators[0]), data.X, data.y, data.weights, weights)
         tasks = []
         for k, run in enumerate(plan.runs):
             try:
