@@ -103,7 +103,7 @@ def boundary_panel(X, y):
     )
     panel = Panel(510, 70, 330, 250, (0.6, 7.2), (0.0, 2.7))
     yield from panel.frame(
-        f"One run, read off at {len(READINGS)} epochs",
+        f"One run at {len(READINGS)} epochs",
         "petal length (cm)",
         "petal width (cm), and the boundaries between the classes",
         range(1, 8),
