@@ -65,6 +65,7 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other librari
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/kernel.py
 	@$(BIN)/python benchmarks/svmlight.py
+	@$(BIN)/python benchmarks/csv_files.py
 
 docs: $(VENV)/.installed $(VENV)/.docs  ## build the documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -94,3 +94,17 @@ def test_compare_gives_the_metrics_of_scikit_learns_naive_bayes(data_dir, words,
         assert measured["accuracy"] == model.score(messages[part], rows.y)
         expected = log_loss(rows.y, model.predict_proba(messages[part]))
         assert measured["log_loss"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_missing_values_and_types_are_options(tmp_path):
+    rows = [f"{'abc' if k % 8 == 0 else 20 + k},{k % 9},{'uv'[k > 60]}\n" for k in range(120)]
+    path = tmp_path / "table.csv"
+    path.write_text("age,zone,label\n" + "".join(rows))
+    options = ["--missing-values", "abc,21", "--type", "zone=category"]
+    found = facts("fit", path, *options)
+    assert found["source"]["features"] == 10
+    assert "Read as missing values: 'abc' (15 cells), '21' (1 cell)." in found["notes"]
+    words = call("fit", path, "--type", "age", code=2).output
+    assert "--type takes COLUMN=TYPE, such as age=number. Got 'age' instead." in words
+    words = " ".join(call("fit", path, "--type", "age=integer", code=2).output.split())
+    assert "--type must be one of number, category, text, date, drop" in words

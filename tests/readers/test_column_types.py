@@ -74,11 +74,19 @@ def test_the_line_of_a_stray_cell_counts_lines_within_quotation_marks(tmp_path):
 
 
 def test_a_column_with_many_other_cells_is_categories_and_a_note_says_so(column):
-    table, _, _, notes = column(numbers_with(*["low", "high"] * 10))
+    table, _, _, notes = column(numbers_with(*["low", "high", "A/5", "PC"] * 5))
     assert table.kind("x") == "categories"
     note = next(note for note in notes if note.startswith("Column 'x'"))
     assert "20 of 100 cells are not numbers ('low', line 12)" in note
     assert "types={'x': 'number'}" in note
+
+
+def test_a_repeated_word_among_many_numbers_is_a_missing_value(column):
+    table, _, _, notes = column(numbers_with(*["not given", "none"] * 15))
+    assert np.isnan(table["x"]).sum() == 30
+    assert (
+        "Column 'x': 15 cells are not numbers ('not given', line 12); treated as missing." in notes
+    )
 
 
 def test_codes_with_a_word_among_them_are_categories(column):
@@ -262,7 +270,7 @@ def test_the_user_overrules_the_type_of_a_column(column):
     assert column(cells, types={"x": "text"}).table.kind("x") == "text"
     assert column(cells, types={"x": "drop"}).table.names == ["other"]
     assert column(["01", "02"] * 9, types={"x": "category"}).table["x"][0] == "01"
-    words = numbers_with(*["low", "high"] * 20)
+    words = numbers_with(*["low", "high", "A/5", "PC"] * 10)
     found = column(words, types={"x": "number"})
     assert np.isnan(found.table["x"]).sum() == 40
     assert any("40 cells are not numbers ('low', line 12)" in note for note in found.notes)

@@ -110,9 +110,11 @@ def _as_option(named: Named) -> Any:
 def _value_in_words(value: Any) -> str:
     """Return a value as it is written on the command line.
 
-    >>> _value_in_words((8, 6)), _value_in_words(float("inf"))
-    ('8x6', 'inf')
+    >>> _value_in_words((8, 6)), _value_in_words(float("inf")), _value_in_words({"age": "number"})
+    ('8x6', 'inf', 'age=number')
     """
+    if isinstance(value, dict):
+        return " ".join(f"{name}={each}" for name, each in value.items())
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

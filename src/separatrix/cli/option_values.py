@@ -36,6 +36,18 @@ def delimiter(given: str) -> str:
     return character
 
 
+def column_type(given: str) -> tuple[str, str]:
+    """Parse the type of a column.
+
+    >>> column_type("a=b=number")
+    ('a=b', 'number')
+    """
+    name, mark, kind = given.rpartition("=")
+    if not (name and mark and kind):
+        raise UsageError(f"--type takes COLUMN=TYPE, such as age=number. Got '{given}' instead.")
+    return name, kind
+
+
 def image_size(given: str) -> tuple[int, int]:
     """Parse a width and a height.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.option_values import delimiter, image_size, label_column
+from separatrix.cli.option_values import column_type, delimiter, image_size, label_column
 
 _DATA = "Data"  # title of the help's panel
 
@@ -19,8 +19,8 @@ class NewRowsOptions:
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Label column: a name, or a position from 0 (-1 is the last). 'none' if there "
-            "are no labels.",
+            help="Label column: a name, or a position (0 is the first, -1 the last). 'none' if "
+            "there are no labels.",
             rich_help_panel=_DATA,
         ),
     ] = None
@@ -68,7 +68,7 @@ class NewRowsOptions:
     colour: Annotated[
         bool | None,
         typer.Option(
-            "--colour/--grey", help="Read images in colour or in grey.", rich_help_panel=_DATA
+            "--colour/--grey", help="Read images in colour or in greyscale.", rich_help_panel=_DATA
         ),
     ] = None
     delimiter: Annotated[
@@ -138,6 +138,25 @@ class NewRowsOptions:
 class ReadingOptions(NewRowsOptions):
     """Options for reading labelled rows and dividing them into parts."""
 
+    missing_values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD,...",
+            help="Words for missing values in a table, instead of NA, N/A, NULL, ?, - and others. "
+            "Empty cells are always missing.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COLUMN=TYPE",
+            help="Type of a column: number, category, text, date or drop (default: detected). Can "
+            "be given several times.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     group: Annotated[
         str | None,
         typer.Option(
@@ -175,7 +194,10 @@ class ReadingOptions(NewRowsOptions):
 
     def options(self) -> dict[str, Any]:
         """Return the given options under the names of `load`'s parameters."""
+        words = self.missing_values
         given = {
+            "missing_values": None if words is None else words.split(","),
+            "types": dict(map(column_type, self.types or [])) or None,
             "group": self.group,
             "time": self.time,
             "validation": None if self.validation is None else str(self.validation),

@@ -2,7 +2,8 @@
 
 1. If all cells are numbers in the usual form, they are numbers.
 2. Otherwise the way of writing numbers or dates that fits most cells is tried. The other cells are
-   missing values if they are at most 10 % (1 % if there are at most 20 different numbers).
+   missing values if they are at most 10 %; at most half, if they are at most three different words;
+   at most 1 %, if there are at most 20 different numbers, which may be codes.
 3. Otherwise the cells are text, an identifier that is left out, or categories.
 """
 
@@ -33,6 +34,8 @@ from separatrix.readers.cells.word_cells import count_words, frequent_words, loo
 TYPES = ("number", "category", "text", "date", "drop")
 
 MOST_OTHERS = 0.1  # share of cells that may be no numbers
+MOST_OTHERS_OF_FEW_WORDS = 0.5  # the same if they are a few words that are repeated
+FEW_WORDS = 3
 MOST_OTHERS_OF_CODES = 0.01  # the same if the numbers may be codes
 CODES = 20  # a column with at most so many different numbers may hold codes
 LEAST_DIFFERENT = 0.95  # share of different values in an identifier
@@ -283,5 +286,7 @@ def _sample(present: CodedCells) -> Any:
 def _most_others(found: Inferred) -> float:
     """Return the share of cells that may be no numbers."""
     different = len(np.unique(found.values[~np.isnan(found.values)]))
-    codes = not found.format.date and different <= CODES
-    return MOST_OTHERS_OF_CODES if codes else MOST_OTHERS
+    if not found.format.date and different <= CODES:
+        return MOST_OTHERS_OF_CODES
+    assert found.others is not None
+    return MOST_OTHERS_OF_FEW_WORDS if found.others.sum() <= FEW_WORDS else MOST_OTHERS
