@@ -229,7 +229,7 @@ PARAMETERS = [
     ("or {p}.", Parameter("probability", False), "or no --probability."),
     ("a number > 0, {p} for no penalty", Value(np.inf), "a number > 0, inf for no penalty"),
     # Parameters without an option are not changed.
-    ("Give {p}.", Parameter("solver", "auto"), "Give solver='auto'."),
+    ("Give {p}.", Parameter("multiclass", "ovr"), "Give multiclass='ovr'."),
 ]
 
 

@@ -1,6 +1,6 @@
 """The groups of options that several commands share, and the parsing of their values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,9 +10,15 @@ from separatrix.cli.command_decorator import UsageError
 from separatrix.cli.option_values import proportions, word_list
 from separatrix.cli.reading_options import NewRowsOptions as NewRowsOptions
 from separatrix.cli.reading_options import ReadingOptions as ReadingOptions
-from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
+from separatrix.workflow.model_families import (
+    GRADIENT,
+    MODEL_FAMILIES,
+    SOLVER_NAMES,
+    ModelOptions,
+)
 
 _DATA, _TEXT, _MODEL = "Data", "Text", "Model"  # titles of the help's panels
+_DESCENT = "Gradient descent"
 _OF_TEXT = ("words", "ngrams", "min_documents", "most_words", "hashes", "word_list")
 
 SourceArgument = Annotated[
@@ -217,6 +223,16 @@ class TrainingOptions:
         ),
     ] = None
 
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Solver: {', '.join(SOLVER_NAMES[:-1])}; 'gradient' (gradient descent) in fit "
+            "(default: auto).",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
     def options(self, seed: int, **penalty: Any) -> ModelOptions:
         """Return the options as `ModelOptions`."""
         return ModelOptions(
@@ -226,6 +242,7 @@ class TrainingOptions:
             max_iter=self.max_iter,
             balanced=self.balanced or None,
             probability=self.probability,
+            solver=self.solver,
             seed=seed,
             **penalty,
         )
@@ -252,3 +269,63 @@ class PenaltyOptions:
             rich_help_panel=_MODEL,
         ),
     ] = None
+
+
+@dataclass
+class DescentOptions:
+    """Options for gradient descent."""
+
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Learning rate (default: half of the largest that is stable at all weights).",
+            rich_help_panel=_DESCENT,
+        ),
+    ] = None
+    momentum: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Momentum, from 0 to 1 (default: 0).", rich_help_panel=_DESCENT
+        ),
+    ] = None
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Maximum number of passes over the data (default: 1000).",
+            rich_help_panel=_DESCENT,
+        ),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Rows per step (default: all rows).", rich_help_panel=_DESCENT
+        ),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Stop after N epochs without a better validation loss, and keep the best epoch "
+            "(default: no early stopping).",
+            rich_help_panel=_DESCENT,
+        ),
+    ] = None
+
+    def options(self, solver: str | None) -> Any:
+        """Return the options as `GradientOptions`; raise if another solver is used."""
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        name = next((name for name, value in given.items() if value is not None), None)
+        if name is not None and solver != GRADIENT:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is an option of gradient descent: add --solver "
+                "gradient."
+            )
+        if solver != GRADIENT:
+            return None
+        from separatrix.workflow.gradient_descent import GradientOptions
+
+        return GradientOptions(**given)

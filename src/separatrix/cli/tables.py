@@ -128,21 +128,27 @@ def _end(verdict: dict[str, Any]) -> Text:
     certificate = verdict["certificate"]
     if certificate is None:
         return Text.assemble(("Converged: ", "bold green"), f"an epoch without mistakes; {effort}.")
+    name = "Optimal"
+    if verdict["solver"] == "gradient" and verdict["stop_reason"] != "tol":
+        name = "Converged"
+    if verdict["stop_reason"] == "patience":
+        name = f"Stopped early and kept epoch {verdict['best_epoch']}"
     if certificate["relative_gap"] is not None:
         gap = f"{certificate['gap']:.1e} (relative {certificate['relative_gap']:.1e})"
         reached = f"objective {certificate['primal']:.6g}, duality gap {gap}"
-        return Text.assemble(("Optimal: ", "bold green"), f"{reached}; {effort}.")
+        return Text.assemble((f"{name}: ", "bold green"), f"{reached}; {effort}.")
+    name = "Converged" if name == "Optimal" else name
     reached = (
         f"objective {certificate['primal']:.6g}, gradient norm {certificate['gradient_norm']:.1e} "
         "(no duality gap: it needs a convex loss and a penalty)"
     )
-    return Text.assemble(("Converged: ", "bold green"), f"{reached}; {effort}.")
+    return Text.assemble((f"{name}: ", "bold green"), f"{reached}; {effort}.")
 
 
 def _effort(verdict: dict[str, Any]) -> str:
     """Return the solver, the number of iterations and the time."""
     steps, solver = verdict["iterations"], verdict["solver"]
-    unit = "epoch" if solver is None else "iteration"
+    unit = "epoch" if solver in (None, "gradient") else "iteration"
     parts = [counted(steps, unit)]
     if solver is not None:
         parts.insert(0, solver)

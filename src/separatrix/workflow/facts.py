@@ -11,12 +11,14 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import message_of
+from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.features.preparation import Preparation
 from separatrix.matrix import Array
 from separatrix.metrics import measure
 from separatrix.readers import Source
-from separatrix.workflow.model_families import ModelFamily
+from separatrix.workflow.gradient_descent import remedy_of
+from separatrix.workflow.model_families import GRADIENT, ModelFamily
 
 # Kinds of diagnoses that mean that the fit did not converge.
 UNFIT = frozenset({"diverged", "not_converged", "separable"})
@@ -39,14 +41,24 @@ def collect_convergence_warnings() -> Iterator[list[str]]:
 
 def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
     """Return whether and how a fit converged, with its certificate and diagnoses."""
+    descends = isinstance(model, GradientDescentClassifier)
+    found = model.diagnoses_
+    if model.stop_reason_ == "patience":  # early stopping does not aim at the optimum
+        found = [d for d in found if d.kind not in UNFIT or d.kind == "diverged"]
     diagnoses = [
-        {"kind": d.kind, "message": d.message, "remedy": d.remedy} for d in model.diagnoses_
+        {
+            "kind": d.kind,
+            "message": d.message,
+            "remedy": remedy_of(d.remedy) if descends else d.remedy,
+        }
+        for d in found
     ]
-    solver = getattr(model, "solver_", None)
+    solver = GRADIENT if descends else getattr(model, "solver_", None)
     return {
-        "converged": not any(d.kind in UNFIT for d in model.diagnoses_),
+        "converged": not any(d.kind in UNFIT for d in found),
         "stop_reason": model.stop_reason_,
         "iterations": model.history_.epochs,
+        "best_epoch": model.best_epoch_ if descends else None,
         "solver": solver,
         "why": getattr(model, "solver_reason_", None),
         "certificate": None if solver is None else asdict(model.certificate_),

@@ -21,7 +21,13 @@ from separatrix.workflow.facts import (
     source_facts,
     verdict_facts,
 )
-from separatrix.workflow.model_families import ModelOptions, build_estimator, find_family
+from separatrix.workflow.gradient_descent import GradientOptions, build_gradient_descent
+from separatrix.workflow.model_families import (
+    GRADIENT,
+    ModelOptions,
+    build_estimator,
+    find_family,
+)
 from separatrix.workflow.preparing import PreparedSource, prepare_source
 
 HELD_OUT = ("validation", "test")
@@ -59,16 +65,28 @@ def fit_prepared(
     model: str = "auto",
     options: ModelOptions | None = None,
     on_progress: OnProgress | None = None,
+    descent: GradientOptions | None = None,
 ) -> FittedSource:
-    """Train a model on the training rows of a prepared source, and measure it on every part."""
+    """Train a model on the training rows of a prepared source, and measure it on every part.
+
+    `descent` holds the options of gradient descent, for the solver "gradient".
+    """
     options = ModelOptions() if options is None else options
     family = find_family(model, prepared.n_classes)
-    estimator = build_estimator(family, options)
+    X, y, weights = prepared.X["train"], prepared.y["train"], prepared.weights.get("train")
+    notes, held_out = prepared.notes, {}
+    estimator: LinearClassifier
+    if options.solver == GRADIENT:
+        descent = GradientOptions() if descent is None else descent
+        estimator, chosen = build_gradient_descent(family, options, descent, X, y, weights)
+        notes = [*notes, *chosen]
+        if "validation" in prepared.X:
+            held_out = {"X_val": prepared.X["validation"], "y_val": prepared.y["validation"]}
+    else:
+        estimator = build_estimator(family, options)
     began = time.perf_counter()
     with collect_convergence_warnings():  # the verdict has the same diagnoses
-        weights = prepared.weights.get("train")
-        X, y = prepared.X["train"], prepared.y["train"]
-        fit_many([estimator], X, y, weights, on_progress=on_progress)
+        fit_many([estimator], X, y, weights, on_progress=on_progress, **held_out)
     seconds = time.perf_counter() - began
     metrics = {
         part: measure_model(estimator, matrix, prepared.y[part], prepared.weights.get(part))
@@ -76,7 +94,7 @@ def fit_prepared(
     }
     facts = {
         "source": source_facts(prepared.source, prepared.preparation, estimator.classes_),
-        "notes": prepared.notes,
+        "notes": notes,
         "model": model_facts(family, estimator),
         "verdict": verdict_facts(estimator) | {"seconds": seconds},
         "metrics": metrics,

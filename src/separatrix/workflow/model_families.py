@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 DEFAULT_TOL = 1e-6  # tight enough for the same predictions as at the optimum
 BIASES = ("free", "penalised", "none")
 SVM_LOSSES = ("hinge", "squared_hinge")
+GRADIENT = "gradient"
+SOLVER_NAMES = ("auto", "newton", "lbfgs", "coordinate", "interior", "dual", GRADIENT)
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class ModelOptions:
     - `tol`, `max_iter`: relative duality gap and maximum number of iterations
     - `balanced`: whether all classes get the same total weight
     - `probability`: number of folds for calibrated probabilities, for support vector machines
+    - `solver`: one of SOLVER_NAMES; GRADIENT only in `fit_prepared`
     - `seed`: random seed of stochastic solvers
     """
 
@@ -37,6 +40,7 @@ class ModelOptions:
     max_iter: int | None = None
     balanced: bool | None = None
     probability: int | None = None
+    solver: str | None = None
     seed: int = 0
 
     def given(self) -> dict[str, Any]:
@@ -83,6 +87,23 @@ class ModelFamily:
                 raise OptionError(
                     f"The loss must be one of {losses}. Got '{value}' instead.", "loss"
                 )
+            elif name == "solver" and value not in SOLVER_NAMES:
+                raise OptionError(
+                    Message(
+                        "{solver:subject} must be one of {known}. Got '{value}' instead.",
+                        solver=Parameter("solver"),
+                        known=", ".join(SOLVER_NAMES),
+                        value=value,
+                    )
+                )
+            elif name == "solver" and value == GRADIENT:
+                raise OptionError(
+                    Message(
+                        "{solver} trains a single model: use it with 'fit'. To compare learning "
+                        "rates, use 'study'.",
+                        solver=Parameter("solver", GRADIENT),
+                    )
+                )
             elif name == "balanced":
                 parameters[self.takes[name]] = "balanced" if value else None
             else:
@@ -107,6 +128,7 @@ _OPTIMUM_OPTIONS = {
     "tol": "tol",
     "max_iter": "max_iter",
     "balanced": "class_weight",
+    "solver": "solver",
 }
 _SVM_OPTIONS = {**_OPTIMUM_OPTIONS, "loss": "loss", "probability": "probability"}
 

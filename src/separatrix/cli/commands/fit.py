@@ -4,6 +4,7 @@ from typing import Any
 
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.options import (
+    DescentOptions,
     Out,
     PenaltyOptions,
     PreparationOptions,
@@ -25,6 +26,7 @@ def fit(
     preparing: PreparationOptions,
     training: TrainingOptions,
     penalty: PenaltyOptions,
+    descending: DescentOptions,
     common: CommonOptions,
     out: Out = None,
 ) -> int:
@@ -34,6 +36,7 @@ def fit(
     [b]separatrix fit people.csv --label income --out income.sx[/b]
     [b]separatrix fit mail.tsv --words counts --model svm --C 0.1[/b]
     [b]separatrix fit adult --l1 1 --C 0.05[/b]      a sparse model: few non-zero weights
+    [b]separatrix fit wine --solver gradient --momentum 0.9 --patience 20[/b]
 
     Detects the label column, text columns and missing values, and prints what it decided. The rows
     are split 80/10/10 unless the data set has its own split. Only the training rows are used for
@@ -45,12 +48,13 @@ def fit(
 
     check_out(out, source)
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
+    descent = descending.options(training.solver)
     split = preparing.shares()
     loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
     with show_fit_progress(output, "Fitting", training.tol or DEFAULT_TOL) as progress:
-        trained = fit_prepared(prepared, training.model, options, progress)
+        trained = fit_prepared(prepared, training.model, options, progress, descent)
     failed = try_to_write(out, trained.bundle.save)
     facts = trained.facts | {"out": None if out is None or failed else str(out)}
     output.print_json(facts)

@@ -1,0 +1,107 @@
+"""The choice of a solver, and gradient descent with its options."""
+
+import numpy as np
+import pytest
+
+from separatrix import GradientDescentClassifier, load
+from separatrix.solvers import OPTIMISERS
+from separatrix.workflow.fitting import fit_prepared, fit_source
+from separatrix.workflow.gradient_descent import GradientOptions
+from separatrix.workflow.model_families import GRADIENT, SOLVER_NAMES, ModelOptions
+from separatrix.workflow.preparing import prepare_source
+from support.command import call, facts
+
+
+def test_all_solvers_are_listed():
+    assert sorted(SOLVER_NAMES) == sorted(["auto", *OPTIMISERS, GRADIENT])
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "dual"])
+def test_a_solver_is_used_by_fit_search_and_compare(solver):
+    assert facts("fit", "iris", "--solver", solver)["verdict"]["solver"] == solver
+    found = facts("search", "iris", "--solver", solver, "--C", "1", "--folds", "2")
+    assert found["verdict"]["solver"] == solver
+    found = facts("compare", "iris", "--solver", solver, "--model", "softmax")
+    assert found["models"][0]["verdict"]["solver"] == solver
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "iris", "--solver", "sgd"), "--solver must be one of auto, newton"),
+        (("fit", "iris", "--solver", "newton", "--model", "svm", "--loss", "hinge"), "smooth loss"),
+        (("fit", "iris", "--solver", "newton", "--model", "perceptron"), "no option --solver"),
+        (("fit", "iris", "--epochs", "5"), "--epochs is an option of gradient descent"),
+        (("fit", "iris", "--solver", "gradient", "--balanced"), "--balanced cannot be combined"),
+        (("fit", "iris", "--solver", "gradient", "--model", "perceptron"), "cannot be trained"),
+        (("fit", "iris", "--solver", "gradient", "--bias", "penalised", "--model", "svm"), "bias"),
+        (("fit", "iris", "--solver", "gradient", "--momentum", "2"), "--momentum"),
+        (("search", "iris", "--solver", "gradient"), "use it with 'fit'"),
+    ],
+)
+def test_solvers_and_options_that_do_not_fit_are_refused(words, message):
+    assert message in call(*words, code=2).stderr
+
+
+FAMILIES = ["logistic", "softmax", "reference", "svm", "weston-watkins"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gradient_descent_reaches_the_optimum_of_the_same_objective(family):
+    wine = load("wine")
+    options = ModelOptions(C=0.05, tol=1e-7)
+    exact = fit_source(wine, family, options).facts
+    options = ModelOptions(C=0.05, tol=1e-7, solver=GRADIENT)
+    descent = GradientOptions(momentum=0.9, epochs=20_000)
+    found = fit_prepared(prepare_source(wine), family, options, descent=descent).facts
+    assert found["model"]["objective"] == exact["model"]["objective"]
+    assert found["verdict"]["stop_reason"] == "tol"
+    primal = found["verdict"]["certificate"]["primal"]
+    assert primal == pytest.approx(exact["verdict"]["certificate"]["primal"], rel=1e-6)
+
+
+def test_the_options_of_gradient_descent_are_passed_on():
+    given = ("--learning-rate", "0.2", "--momentum", "0.5", "--epochs", "7", "--batch-size", "32")
+    found = facts("fit", "wine", "--solver", "gradient", *given, code=3)
+    parameters = found["model"]["parameters"]
+    assert parameters["learning_rate"] == 0.2
+    assert parameters["momentum"] == 0.5
+    assert parameters["batch_size"] == 32
+    assert found["verdict"]["iterations"] == 7
+
+
+def test_the_learning_rate_is_chosen_from_the_data_and_printed():
+    found = facts("fit", "wine", "--solver", "gradient")
+    rate = found["model"]["parameters"]["learning_rate"]
+    assert any(note.startswith(f"Chose the learning rate {rate:g}") for note in found["notes"])
+    assert np.isfinite(rate)
+
+
+def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("fit", "breast-cancer", "--solver", "gradient", "--C", "inf", "--momentum", "0.9")
+    printed = call(*words, "--patience", "5", "--out", "m.sx").stdout
+    assert "Stopped early and kept epoch" in printed
+    assert "separable" not in printed
+    assert facts("predict", "m.sx", "breast-cancer")["metrics"]["accuracy"] > 0.9
+
+
+def test_diagnoses_name_options():
+    printed = call("fit", "wine", "--solver", "gradient", "--epochs", "3", code=3).stdout
+    assert "Raise --epochs" in printed
+    words = ("--learning-rate", "3", "--epochs", "50")
+    printed = " ".join(call("fit", "wine", "--solver", "gradient", *words, code=3).stdout.split())
+    assert "Stop there (--patience, or --epochs" in printed
+    assert "lower --C" in printed
+
+
+def test_sample_weights_are_used_by_gradient_descent(tmp_path):
+    rows = [f"{k % 7},{1 + k % 3},{'uv'[k % 2]}\n" for k in range(60)]
+    (tmp_path / "a.csv").write_text("x,s,y\n" + "".join(rows))
+    source = load(tmp_path / "a.csv", weight="s")
+    options = ModelOptions(C=0.1, tol=1e-9)
+    exact = fit_source(source, options=options).bundle.estimator
+    options = ModelOptions(C=0.1, tol=1e-9, solver=GRADIENT)
+    found = fit_source(source, options=options).bundle.estimator
+    assert isinstance(found, GradientDescentClassifier)
+    np.testing.assert_allclose(found.coef_, exact.coef_, rtol=1e-3, atol=1e-6)
