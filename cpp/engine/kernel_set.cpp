@@ -1,4 +1,4 @@
-// Built once for every instruction set. SX_ISA is its name.
+// Compiled once for every instruction set. SX_ISA is the name of that set.
 #include "engine/kernel_set.hpp"
 
 #include "gradient/rules.hpp"

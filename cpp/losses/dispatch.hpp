@@ -1,7 +1,8 @@
 // Maps the number of a loss to its descriptor. This is the only place that lists all losses.
 //
 // A descriptor defines everything the library needs from a loss as static members:
-//   loss_binary(lane)         loss, gradient and hit of one output, for a vector of lanes
+//   loss_binary(lane)         loss and gradient of one output, and whether the prediction is
+//                             correct (hit), for a vector of lanes
 //   loss_multiclass(lane)     the same for several outputs; without it, losses of one class against
 //                             the rest are summed
 //   hessian_binary(lane), hessian_multiclass(lane)    products of the second derivative with a

@@ -470,7 +470,7 @@ def test_omitted_columns_are_named_under_the_table(folder):
     words = ["study", "iris", "--l2", "0,0.1", "--learning-rate", "0.1", "--epochs", "5"]
     words += ["--momentum", "0.5,0.25", "--batch-size", "all,50", "--schedule", "constant,inverse"]
     text = call(*words).stdout
-    assert re.search(r"Not shown: 4 more rows,.* best\s+acc %", text)
+    assert re.search(r"Not shown: 4 more rows\s+and\s+the\s+columns?\s.*'best\s+acc\s+%'", text)
     assert "separatrix studies export iris --out table.csv" in " ".join(text.split())
     text = " ".join(call(*words, "--name", "two rates").stdout.split())
     assert "separatrix studies export 'two rates' --out table.csv" in text

@@ -133,7 +133,7 @@ def test_a_model_can_be_pickled_but_not_saved(tmp_path):
     ("model", "words"),
     [
         (KernelRidge(-1.0), "'alpha' parameter must be a finite number >= 0. Got -1.0"),
-        (KernelRidge([1.0, 2.0, 3.0]), "which has 2. Got 3 numbers. To try several, use KernelR"),
+        (KernelRidge([1.0, 2.0, 3.0]), "the 2 columns of y. Got 3 numbers. To compare several"),
         (KernelRidge(kernel="gauss"), "'kernel' parameter must be one of 'additive_chi2', "),
         (KernelRidge(gamma=-1.0), "'gamma' parameter must be a finite number >= 0 or None. Got -1"),
         (KernelRidge(degree=-1), "'degree' parameter must be a finite number >= 0. Got -1"),

@@ -25,7 +25,7 @@ from separatrix.losses import OneVsRest
 from separatrix.matrix import rows_read
 
 IRIS, SPECIES = load_iris(return_X_y=True)
-FLOWERS, KINDS = IRIS[20:], SPECIES[20:]  # 30, 50 and 50 of each
+FLOWERS, KINDS = IRIS[20:], SPECIES[20:]  # 30, 50 and 50 rows per class
 CANCER, BENIGN = load_breast_cancer(return_X_y=True)
 CANCER = (CANCER / CANCER.std(axis=0))[:, :8]
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(KINDS)).astype(float)

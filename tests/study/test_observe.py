@@ -91,7 +91,7 @@ def test_no_convergence_is_promised_without_a_finite_optimum(small):
     X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
     y = np.array([0, 1, 0, 1])
     facts = Study("a", GradientDescentClassifier(), {"epochs": [50]}).run(X, y, X, y).facts()
-    assert "It cannot converge: there is no finite optimum" in facts.rows[0].observations[0]
+    assert "Training cannot converge: there is no finite optimum" in facts.rows[0].observations[0]
     assert any("separable" in sentence for sentence in facts.verdict.sentences)
 
 

@@ -91,9 +91,9 @@ def test_unconverged_configurations_are_counted_by_their_reasons():
     ]
     unknown = ("not_converged", None)
     several = unconverged(slow, ("not_converged", 5.0), unknown, unknown)
-    assert "(2 of them need, in the median, 4 times as many epochs)" in several[0]
+    assert "(2 of them need a median of 4 times as many epochs)" in several[0]
     assert "(1 of them needs about 3 times as many epochs)" in unconverged(slow, unknown)[0]
-    assert "(they need, in the median, 3 times as many epochs)" in unconverged(slow, slow)[0]
+    assert "(they need a median of 3 times as many epochs)" in unconverged(slow, slow)[0]
     assert unconverged(swings) == ["1 of 1 configuration did not converge: oscillating."]
 
 

@@ -1,4 +1,4 @@
-"""The largest curvatures equal dense eigenvalues."""
+"""The largest curvatures equal the largest eigenvalues of dense matrices."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def features(X: np.ndarray, f: np.ndarray | None, m: int, bias: bool) -> np.ndar
 def dense_hessian(
     form: Form, X: np.ndarray, y: np.ndarray, s: np.ndarray, Z: np.ndarray, l2: float, bias: bool
 ) -> np.ndarray:
-    """sum_i s_i kron(x x^T, loss'') / S, plus l2 on all but the bias; X has its ones already."""
+    """sum_i s_i kron(x x^T, loss'') / S, plus l2 on all but the bias; X includes the ones."""
     K = Z.shape[1]
     curved = np.stack(
         [

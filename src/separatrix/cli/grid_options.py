@@ -48,7 +48,7 @@ class GridOptions:
         typer.Option(
             "--C",
             metavar="X,...",
-            help="Inverse strengths of the penalty (not for the model gradient).",
+            help="Inverse strengths of the penalty (not with --model gradient).",
             rich_help_panel=_GRID,
         ),
     ] = None

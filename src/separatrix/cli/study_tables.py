@@ -159,10 +159,13 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
     legend = [facts.caption()]
     legend += _legend(" ".join(column[0] for column in columns), set(map(_mark, rows)))
     left = len(facts.rows) - len(rows)
-    missing = ([f"{left:,} more rows"] if left else []) + omitted
+    missing = [counted(left, "more row")] if left else []
+    if omitted:
+        names = ", ".join(f"'{name}'" for name in omitted)
+        missing.append(f"the {'column' if len(omitted) == 1 else 'columns'} {names}")
     if missing:
         export = shell_command("studies", "export", facts.name, "--out", "table.csv")
-        legend.append(f"Not shown: {', '.join(missing)}. For the full table: {export}")
+        legend.append(f"Not shown: {' and '.join(missing)}. For the full table: {export}")
     return tables.spaced(Group(table, *(Text(line, "dim") for line in legend)))
 
 

@@ -53,7 +53,7 @@ class PerceptronStory:
         bound on the number of mistakes. `margin` and `bound` are None if no separating hyperplane
         was found
     planes : the decision boundaries of several models
-    fit_intercept : whether they have a bias
+    fit_intercept : whether these models have a bias
     """
 
     classes: tuple[Any, Any]
@@ -111,7 +111,7 @@ class PerceptronStory:
         return (
             f"The classes are linearly separable. {extended} longest row has length "
             f"R = {number(self.radius)} and the margin is {number(self.margin)}. So there are at "
-            f"most (R / margin)^2 = {self.most} mistakes, in any order of the rows."
+            f"most (R / margin)^2 = {self.most} mistakes, whatever the order of the rows."
         )
 
     def _which(self) -> str:
@@ -135,7 +135,8 @@ class PerceptronStory:
         if self.ended:
             return (
                 f"Rows of class {self.classes[1]} lie on the decision boundary, and the perceptron "
-                "counts them as correct. So the margin is 0, and the mistakes have no bound."
+                "counts them as correct. So the margin is 0, and the number of mistakes has no "
+                "bound."
             )
         rest = [plane for plane in self.planes if not plane.name.startswith("perceptron")]
         accuracies = ", ".join(f"{plane.name} {percent(plane.accuracy)}" for plane in rest)

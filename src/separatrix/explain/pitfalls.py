@@ -115,7 +115,7 @@ def one_at_a_time(
 
 
 def outlier(distance: float = 60.0) -> Demonstration:
-    """Show how an outlier on its correct side affects squared error and logistic loss.
+    """Show how a correctly classified outlier affects squared error and logistic loss.
 
     The rows have one feature: 1 to 5 in class 0, 6 to 10 in class 1, and an outlier in class 1 at
     `distance`. The logistic loss of the outlier is almost 0, and its squared error is large.

@@ -31,10 +31,10 @@ class Contribution:
     ----------
     feature : the name of the feature
     value : the value that the model gets
-    weights, products : of every score; a product is the value times the weight
+    weights, products : one for every score; a product is the value times the weight
     towards : the contribution to the margin, which is the score of the predicted class minus the
         score of the runner-up
-    raw : the value before standardising or scaling; None if the model gets the value of the data
+    raw : the value before standardising or scaling; None if the model uses the value as it is
     """
 
     feature: str
@@ -56,7 +56,7 @@ class Template:
 
     Attributes
     ----------
-    pixels : in the units of the data
+    pixels : the pixels in the units of the data
     weights : the weights of the predicted class minus the weights of the runner-up
     products : these weights times the pixels that the model gets
     """
@@ -85,11 +85,12 @@ class Prediction:
         distance of the score from the threshold
     distance : the distance of the row from the decision boundary in the space of the features,
         margin / |difference of the weights|
-    classes, scores, probabilities : of every class. `probabilities` is None if the model has none
-    bias : of every score
+    classes, scores, probabilities : one for every class. `probabilities` is None if the model has
+        none
+    bias : the bias of every score
     label, right, loss : the true class, whether the prediction is correct, and the loss of the row.
         None if the true class is not known
-    contributions : of the features with a product other than 0, with the largest |towards| first
+    contributions : those of the features with a product other than 0, the largest |towards| first
     hidden : the number of contributions that were left out
     bias_towards : the contribution of the biases to the margin
     threshold : for two classes, the score above which the second class is predicted

@@ -89,7 +89,7 @@ class Weights:
             return np.asarray(self.estimator.predict_proba(X), np.float64)
 
     def predict(self, X: Array) -> list[int]:
-        """Return the number of the predicted class of every row."""
+        """Return the index of the predicted class of every row."""
         if self.estimator is None:
             return [int(k) for k in self.loss.predict(self.scores(X))[:, 0]]
         with _without_names():

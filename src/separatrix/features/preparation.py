@@ -131,7 +131,8 @@ class Preparation:
     def transform(self, table: Any, notes: list[str] | None = None) -> Any:
         """Return the feature matrix of a table, whose columns can be in any order.
 
-        Filled, unknown and dropped values are reported in `notes`, or in a warning if it is None.
+        Filled, unknown and dropped values are reported in `notes`, or in a warning if `notes` is
+        None.
         """
         new_notes: list[str] = []
         table = self._known(_table(table), new_notes)

@@ -62,7 +62,7 @@ class Intervals:
         Two-sided p-values of the hypothesis that the coefficient is 0. None with
         method="bootstrap".
     covariance : ndarray of shape (K p, K p) or None
-        Covariance of all coefficients, output after output. None with method="bootstrap".
+        Covariance of all coefficients, ordered by output. None with method="bootstrap".
     replicates : ndarray of shape (R, K, p) or None
         Coefficients of the R replicates. None with method="wald".
     certificates : tuple of Certificate
@@ -148,12 +148,12 @@ def confidence_intervals(
     level : float, default=0.95
         Confidence level: the fraction of data sets whose interval contains the true coefficient.
     method : {"wald", "bootstrap"}, default="wald"
-        "wald" computes the estimate plus or minus a multiple of its standard error, from the
-        curvature of the likelihood. It requires LogisticRegression without a penalty (C=np.inf),
-        and sample weights that are counts of rows. "bootstrap" fits the model to resampled rows
-        and works with every loss and penalty. A penalty shrinks the coefficients of the
-        replicates as well, so these intervals are for the penalised coefficients, not for the
-        true ones.
+        "wald" computes the estimate plus or minus a multiple of its standard error, which follows
+        from the curvature of the likelihood. It requires LogisticRegression without a penalty
+        (C=np.inf), and sample weights that are counts of rows. "bootstrap" fits the model to
+        resampled rows and works with every loss and penalty. A penalty shrinks the coefficients
+        of the replicates as well, so these intervals are for the penalised coefficients, not for
+        the true ones.
     n_replicates : int, default=200
         Number of bootstrap replicates. All are fitted as one batch, starting from the
         coefficients of the estimator.
@@ -161,7 +161,7 @@ def confidence_intervals(
         Bootstrap interval: "percentile" takes quantiles of the replicates, "basic" reflects these
         about the estimate.
     stratified : bool, default=False
-        Whether to resample within each class, which keeps the numbers of rows per class.
+        Whether to resample within each class, so that each class keeps its number of rows.
         Otherwise, a replicate in which a class is missing is drawn again.
     random_state : int, RandomState or None, default=None
         Random seed of the bootstrap. None means 0.

@@ -125,7 +125,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def _require_finite_targets(y: Any) -> None:
-    """Raise if a target is NaN or infinite, with its row and column."""
+    """Raise an error that names the row and column of a target that is NaN or infinite."""
     targets = np.asarray(y)
     if targets.dtype.kind == "f" and targets.ndim in (1, 2):
         require_finite("y", targets.reshape(len(targets), -1))
@@ -193,8 +193,9 @@ class KernelRidge(KernelRegressor):
             require_number("alpha", alpha)
         if len(given) not in (1, n_targets):
             raise ParameterError(
-                "The 'alpha' parameter must be one number, or one for every column of y, which has "
-                f"{n_targets}. Got {len(given)} numbers. To try several, use KernelRidgeCV.",
+                "The 'alpha' parameter must be one number, or one for each of the "
+                f"{n_targets} columns of y. Got {len(given)} numbers. To compare several "
+                "penalties, use KernelRidgeCV.",
                 parameter="alpha",
             )
         return np.broadcast_to(np.array(given, np.float64), (n_targets,))
@@ -216,7 +217,7 @@ class KernelRidgeCV(KernelRegressor):
 
     Attributes
     ----------
-    alpha_ : penalty with the smallest error, and the largest of several such penalties
+    alpha_ : penalty with the smallest error. If several penalties have it, the largest of them
     loo_errors_ : (alphas,), mean squared leave-one-out errors over rows (weighted by sample_weight)
         and targets
     loo_predictions_ : leave-one-out predictions, (alphas, n) or (alphas, n, T)

@@ -11,7 +11,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which computations with X of `dtype` are done: float32 or float64."""
+    """Return the type used for computations with an X of type `dtype`: float32 or float64."""
     return np.dtype(np.float32 if dtype in (np.float32, np.float16) else np.float64)
 
 

@@ -37,13 +37,13 @@ class Matrix(StoredMatrix):
         self._emptied: tuple[Array, Matrix] | None = None
 
     def once(self, name: str, find: Callable[[], Any]) -> Any:
-        """Return a statistic of X, computed on the first request and kept."""
+        """Return a statistic of X, computed on the first request and cached."""
         if name not in self._facts:
             self._facts[name] = find()
         return self._facts[name]
 
     def every(self, step: int) -> Matrix:
-        """Return every step-th row, starting with the first; the result is kept."""
+        """Return every step-th row, starting with the first. The result is cached."""
         if self._thinned is None or self._thinned[0] != step:
             self._thinned = step, self.take(slice(None, None, step))
         return self._thinned[1]
@@ -55,7 +55,7 @@ class Matrix(StoredMatrix):
         return part
 
     def without(self, columns: Array) -> Matrix:
-        """Return a copy with 0 in some columns (a mask); the copy is kept."""
+        """Return a copy with 0 in the columns of a mask. The copy is cached."""
         if self._emptied is not None and np.array_equal(self._emptied[0], columns):
             return self._emptied[1]
         X = self.X.copy()

@@ -12,8 +12,8 @@ from separatrix.model_selection.penalty_cv import PenaltyCV
 class LogisticRegressionCV(PenaltyCV):
     """Logistic regression whose penalty is chosen by cross-validation.
 
-    All combinations of C and l1_ratio on all folds are trained together. Then the best combination
-    is fitted to all rows.
+    The models for all combinations of C and l1_ratio and for all folds are trained together. Then
+    the best combination is fitted to all rows.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class LogisticRegressionCV(PenaltyCV):
     n_batches_, n_passes_
         Numbers of batches trained and of passes over X. See GridSearchCV.
     coef_, intercept_, classes_, certificate_, diagnoses_, ...
-        See LogisticRegression. They belong to the fit on all rows.
+        See LogisticRegression. With refit=True, they describe the fit on all rows.
 
     Notes
     -----
-    The attributes have the shapes of scikit-learn's class with use_legacy_attributes=False.
+    The attributes have the same shapes as in scikit-learn with use_legacy_attributes=False.
 
     Examples
     --------

@@ -50,20 +50,21 @@ def load(
           IDX files may be compressed.
         - a folder: one folder of images or documents per class, IDX files, or npy files
         - a pair (X, y), X alone, or a data frame
-    label : label column of a table or data frame: its name, its position from 0, or False if there
-        are no labels. The default is a column named label, target, class or y, else the last one.
+    label : label column of a table or data frame: its name, its position (0 is the first), or
+        False if there are no labels. The default is a column named label, target, class or y, else
+        the last one.
     text : columns of a table or data frame that hold documents
     drop : columns of a table or data frame to leave out
     missing_values : words for missing values in a table or data frame. Empty cells are always
         missing. The default list is `separatrix.readers.cells.missing_words.MISSING_WORDS`.
-    types : types of columns by name, if the reader decides wrongly: "number", "category", "text",
-        "date" or "drop"
+    types : types of columns by name, where the detected type is wrong: "number", "category",
+        "text", "date" or "drop"
     weight : column of sample weights of a table or data frame. It is not a feature.
     group : column of groups. The rows of a group are all training, all validation or all test rows.
     time : column of times. The oldest rows are training rows, and the newest are test rows.
     id : column that identifies the rows of predictions. It is not a feature.
     validation, test : files with the validation rows and the test rows, which are read in the same
-        way as the training rows. Parts without a file are split off the source.
+        way as the training rows. Parts without a file are split off from the source.
     features : number of features of an svmlight file
     format : format of the file, one of `separatrix.readers.READERS`. By default it is detected from
         the file extension or the content.

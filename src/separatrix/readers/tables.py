@@ -5,7 +5,7 @@
 
 Both have these options:
 
-    label           label column: a name, a position from 0 (-1 is the last), or False for none
+    label           label column: a name, a position (0 is first, -1 is last), or False for none
     text            names of the columns that hold documents
     drop            names of the columns to leave out
     missing_values  words for missing values, instead of `cells.missing_words.MISSING_WORDS`

@@ -95,7 +95,7 @@ def certify(
     duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
         the gradient of the loss
     found : the evaluation of the models, if it is known
-    pull : g*(X^T (s o U) / S) (B,), if it is known; the duals must be balanced then
+    pull : g*(X^T (s o U) / S) (B,), if it is known. If it is given, the duals must be balanced
 
     >>> import numpy as np
     >>> from separatrix.data import Dataset

@@ -152,7 +152,10 @@ def _by_bounds(state: State, record: GapRecord, tol: Array) -> dict[int, Certifi
 def certify_some(
     objective: Objective, state: State, record: GapRecord, models: Array
 ) -> dict[int, Certificate]:
-    """Return the certificates of some of the running models (positions) at their weights."""
+    """Return the certificates of some of the running models, by their positions in the batch.
+
+    `models` holds these positions.
+    """
     if not len(models):
         return {}
     every = len(models) == len(state.done)

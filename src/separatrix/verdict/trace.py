@@ -137,7 +137,7 @@ def find_unfinished(trace: Trace) -> str | None:
     if fall > STILL_FALLING:
         epochs = "epoch" if window == 1 else f"{window} epochs"
         return (
-            f"The objective still fell by {percent(fall, 2)} over the last {epochs} "
+            f"The objective was still falling, by {percent(fall, 2)} over the last {epochs} "
             f"(gradient norm {norms[-1]:.2g})."
         )
     if norms[-1] > STILL_STEEP * norms[0] > 0.0 and not swings:

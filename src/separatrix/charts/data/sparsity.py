@@ -19,8 +19,8 @@ _PIXELS = 300  # largest number of pixels per side
 def spy(X: Any) -> Any:
     """Draw the sparsity pattern of a matrix (n, d) of any size.
 
-    A pixel of a large matrix stands for a block. It is darker the more entries of the block are
-    non-zero, on a logarithmic scale.
+    A pixel of a large matrix stands for a block. The more entries of the block are non-zero, the
+    darker the pixel is, on a logarithmic scale.
 
     >>> import scipy.sparse as sp
     >>> from separatrix import charts

@@ -30,8 +30,9 @@ def compare(
     [b]separatrix compare iris[/b]
     [b]separatrix compare mail.csv --C 10[/b]
 
-    An option applies to the models that have it. With --model, only that model and Naive Bayes are
-    compared. The best model is chosen on the validation rows, and those as good are named.
+    Each option applies only to the models that support it. With --model, only that model and Naive
+    Bayes are compared. The best model is chosen on the validation rows, and the models that are as
+    good are listed.
     """
     from separatrix.workflow.comparing import BASELINE, compare_families, families_for
     from separatrix.workflow.model_families import DEFAULT_TOL
@@ -75,7 +76,7 @@ def compare(
 
 
 def _judge(done: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the best model, those as good, and the sentences that say so."""
+    """Return the best model, the models that are as good, and the sentences that say so."""
     from separatrix.study.results.model_comparison import judge_models
 
     usable = [row for row in done if row["validation"] is not None and not _interrupted(row)]

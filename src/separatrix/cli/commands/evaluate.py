@@ -39,7 +39,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="CLASS",
-            help="Positive class of precision and recall (default: the second of two classes).",
+            help="Positive class for precision and recall (default: the second of two classes).",
         ),
     ] = None,
     out: Out = None,

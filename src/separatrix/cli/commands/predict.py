@@ -42,8 +42,8 @@ def predict(
     [b]separatrix predict mail.sx new.tsv --proba --out answers.csv[/b]
     [b]separatrix predict income.sx - < people.csv[/b]
 
-    The rows are read and prepared in the same way as the training rows. If they have labels, --out
-    also reports the accuracy.
+    The rows are read and prepared in the same way as the training rows. With --out, the accuracy
+    is printed if the rows have labels.
     """
     from separatrix.workflow.model_inputs import open_model
     from separatrix.workflow.predicting import predict as predict_rows

@@ -121,7 +121,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     output.say(tables.heading(facts["source"]))
     output.say(tables.notes(facts["notes"]))
     about = facts["model"]["about"]
-    objective = f"{facts['model']['objective']} (of the best candidate)"
+    objective = f"for the best candidate, {facts['model']['objective']}"
     output.say(tables.named([("Model", about), ("Objective", objective)]))
     output.say(_table(facts))
     output.say(

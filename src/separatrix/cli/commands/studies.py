@@ -52,7 +52,7 @@ def list_(output: Output, common: CommonOptions, store: StoreFile = None) -> Non
 
 @command
 def show(output: Output, common: CommonOptions, name: Name = None, store: StoreFile = None) -> None:
-    """Show a study: verdict, observations about every configuration, and its command.
+    """Show a study: its verdict, observations about every configuration, and its command line.
 
     [b]separatrix studies show[/b]
     """
@@ -110,7 +110,8 @@ def report(
     ] = None,
     store: StoreFile = None,
 ) -> None:
-    """Write the report of a study: one HTML file with verdict, table and training curves.
+    """Write the report of a study: one HTML file with the verdict, the table and training
+    curves.
 
     [b]separatrix studies report[/b]
     [b]separatrix studies report iris --out iris.html[/b]
@@ -136,7 +137,7 @@ def export(
         Literal["csv", "json", "markdown", "latex"] | None,
         typer.Option(
             metavar="NAME",
-            help="Format: csv, json, markdown or latex (default: by the extension of --out).",
+            help="Format: csv, json, markdown or latex (default: from the extension of --out).",
         ),
     ] = None,
     out: Annotated[

@@ -67,13 +67,14 @@ class StudyTasks:
 
     @cached_property
     def sharing(self) -> list[list[list[int]]]:
-        """The batches without a memory limit: for every batch its models, for a model its runs.
+        """The batches without a memory limit: for every batch its models, and for every
+        model its runs.
 
-        Runs that differ only in their number of epochs are the same model.
+        Runs that differ only in their number of epochs train the same model.
         """
         return share_passes(self.tasks, self.own_weights)
 
     @cached_property
     def model_of(self) -> dict[int, int]:
-        """For every run, the first run that is the same model."""
+        """For every run, the first run that trains the same model."""
         return {run: same[0] for models in self.sharing for same in models for run in same}

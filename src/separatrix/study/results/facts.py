@@ -148,7 +148,7 @@ class StudyVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of the first seed of the best configuration: coef (K, d), intercept (K,)."""
+    """The weights of the best configuration for its first seed: coef (K, d), intercept (K,)."""
 
     coef: Array
     intercept: Array

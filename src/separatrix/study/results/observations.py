@@ -47,7 +47,7 @@ def observe_run(
         if d.kind == "not_converged":
             more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
             if any(other.kind == "separable" for other in diagnoses):
-                more = "It cannot converge: there is no finite optimum without a penalty."
+                more = "Training cannot converge: there is no finite optimum without a penalty."
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "oscillating":
             out.append(_oscillation(d, history["objective"]))

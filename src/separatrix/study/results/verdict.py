@@ -134,7 +134,7 @@ def _as_good(choice: Choice) -> list[str]:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
         out.append(f"{others} as good: no significant difference in {what}.")
         if choice.reason:
-            out.append(f"This one was chosen because {choice.reason}.")
+            out.append(f"The configuration above was chosen because {choice.reason}.")
     by = {name: sum(c.by == name for c in comparisons) for name in ("accuracy", "loss")}
     worse = [
         f"{by['accuracy']:,} {_verb(by['accuracy'], 'is', 'are')} less accurate (exact "
@@ -301,4 +301,4 @@ def _need(times: Sequence[float], slow: int) -> str:
     if len(times) == 1:
         return f"1 of them needs about {about}"
     who = "they need" if len(times) == slow else f"{len(times)} of them need"
-    return f"{who}, in the median, {about}"
+    return f"{who} a median of {about}"

@@ -75,7 +75,7 @@ def create_study(
 
 
 def claim_study(store: Store, row: sqlite3.Row) -> StudyWriter:
-    """Return the writer of a stored study. Raise a StoreError if another process writes it."""
+    """Return the writer of a stored study. Raise a StoreError if another process writes to it."""
     token = uuid.uuid4().hex
     with store.writing() as connection:
         refuse_claimed(store, connection, row)
