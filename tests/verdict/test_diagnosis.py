@@ -261,7 +261,7 @@ def test_not_converged_reports_the_last_fall_and_the_safe_rate():
     diagnosis = the("not_converged", model)
     values = model.history_["objective"]
     fall = (values[-6] - values[-1]) / values[-6]
-    assert f"fell by {100 * fall:.2f} % over the last 5 epochs" in diagnosis.message
+    assert f"still falling, by {100 * fall:.2f} % over the last 5 epochs" in diagnosis.message
     norm = model.history_["gradient_norm"][-1]
     assert f"gradient norm {norm:.2g}" in diagnosis.message
     safe = 2 / smoothness(X, 0.25, 0.1)
