@@ -189,7 +189,7 @@ def test_compare_names_the_models_that_are_as_good_as_the_best(folder):
     # 25 rows separate none of them: every model is named, and no winner of three equal ones alone.
     assert {found["best"], *found["as_good"]} == set(accuracies)
     assert f"Best: {found['best']}, 100.0 % of 25 validation rows correct" in text
-    assert "As good (○, no significant difference in accuracy at the 5 % level)" in text
+    assert "Not significantly different in accuracy at the 5 % level (○)" in text
 
 
 # predict, evaluate, show

@@ -132,17 +132,23 @@ def checkpoint():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rate": 0.2}, "gradient's learning_rate differs ([0.3] there, [0.2] here)"),
-        ({"rule": "adam"}, "gradient's rule differs (plain there, adam here)"),
-        ({"solver": PerceptronRule()}, "solver differs (gradient there, perceptron here)"),
-        ({"loss": "perceptron", "margin": 0.0}, "loss differs (hinge there, perceptron here)"),
-        ({"margin": 2.0}, "margin differs (1.0 there, 2.0 here)"),
-        ({"l2": 0.2}, "l2 differs ([0.1] there, [0.2] here)"),
-        ({"bias": False}, "bias differs (True there, False here)"),
-        ({"rows": 39}, "number of rows differs (40 there, 39 here)"),
-        ({"columns": 2}, "number of features differs (3 there, 2 here)"),
+        ({"rate": 0.2}, "gradient's learning_rate differs (checkpoint: [0.3], this run: [0.2])"),
+        ({"rule": "adam"}, "gradient's rule differs (checkpoint: plain, this run: adam)"),
+        (
+            {"solver": PerceptronRule()},
+            "solver differs (checkpoint: gradient, this run: perceptron)",
+        ),
+        (
+            {"loss": "perceptron", "margin": 0.0},
+            "loss differs (checkpoint: hinge, this run: perceptron)",
+        ),
+        ({"margin": 2.0}, "margin differs (checkpoint: 1.0, this run: 2.0)"),
+        ({"l2": 0.2}, "l2 differs (checkpoint: [0.1], this run: [0.2])"),
+        ({"bias": False}, "bias differs (checkpoint: True, this run: False)"),
+        ({"rows": 39}, "number of rows differs (checkpoint: 40, this run: 39)"),
+        ({"columns": 2}, "number of features differs (checkpoint: 3, this run: 2)"),
         ({"models": 30}, "gradient's learning_rate differs. Resume with"),
-        ({"dtype": np.float32}, "type of numbers differs (float64 there, float32 here)"),
+        ({"dtype": np.float32}, "type of numbers differs (checkpoint: float64, this run: float32)"),
     ],
     ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )

@@ -150,7 +150,8 @@ def outlier(distance: float = 60.0) -> Demonstration:
         (
             f"A row at {number(distance)}, on its correct side, moves the decision boundary of the "
             f"squared error by {number(moved[0])}, and of the logistic loss by {number(moved[1])}.",
-            f"{effect}. The squared error penalises a row that is far on its correct side.",
+            f"{effect}. The squared error penalises a row that is on the correct side but far from "
+            "the boundary.",
         ),
         {"x": to_builtin(x), "y": to_builtin(y), "outlier": float(distance), "planes": lines},
     )

@@ -58,7 +58,7 @@ def judge_models(
     elif as_good:
         what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
         sentences.append(
-            f"As good (○, no significant difference in {what} at the 5 % level): {listed(as_good)}."
+            f"Not significantly different in {what} at the 5 % level (○): {listed(as_good)}."
         )
     elif choice.comparisons:
         sentences.append("It is significantly better than every other model at the 5 % level.")
