@@ -91,7 +91,7 @@ class NewRowsOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="File format, if it is not recognised: svmlight, table, parquet, npz, ...",
+            help="File format, if it is not recognised: csv, svmlight, parquet, text, ...",
             rich_help_panel=_DATA,
         ),
     ] = None

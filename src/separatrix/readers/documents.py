@@ -4,6 +4,7 @@
     read_lines(path)            one document per line, without labels
     read_class_files(paths)     one document per line, one file per class: reviews.pos, reviews.neg
     read_class_folders(path)    one document per file, one folder per class
+    read_whole_files(path)      one document per file, without labels
 
 The table has one column, 'text'. `tables.read_table` reads documents from a column of a CSV or TSV
 file, including files with lines of the form "label TAB text".
@@ -21,6 +22,7 @@ from separatrix.readers.cells.cell_format import Kind
 from separatrix.readers.columns import Columns
 from separatrix.readers.compression.text_encoding import read_text, stem_of
 from separatrix.readers.label_column import Label, Layout
+from separatrix.readers.rows.row_columns import file_names
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.tables import read_table
 from separatrix.text import counted
@@ -34,11 +36,13 @@ def read_documents(
     label: Label = None,
     columns: Mapping[str, Kind] | None = None,
     layout: Layout | None = None,
+    whole_files: bool = False,
 ) -> LoadedTable:
     """Read documents from a file, from a folder of files, or from a folder of folders.
 
-    `columns` and `layout` describe the columns of a trained model, as in `read_table`. If they are
-    given, the text column gets the name it has in the model, and every line of a file is a
+    With `whole_files`, every file is one document. Otherwise a folder of files has a file per
+    class. `columns` and `layout` describe the columns of a trained model, as in `read_table`. If
+    they are given, the text column gets the name it has in the model, and every line of a file is a
     document, even if it is blank.
 
     >>> import tempfile
@@ -52,6 +56,8 @@ def read_documents(
     (['ham', 'ham', 'spam'], ['Read one document per line, one file per class: ham 2, spam 1.'])
     """
     path = Path(path)
+    if whole_files and (path.is_file() or not any(entry.is_dir() for entry in visible(path))):
+        return _renamed(read_whole_files(path), columns)
     if not path.is_dir():
         return read_lines(path, label=label, columns=columns, layout=layout)
     inside = visible(path)
@@ -97,16 +103,41 @@ def read_class_files(paths: Iterable[Path | str]) -> LoadedTable:
 
 def read_class_folders(path: Path | str) -> LoadedTable:
     """Read one folder per class, with one document per file."""
-    documents: dict[str, list[str]] = {}
-    old = 0
-    for name, files in class_folders(Path(path)).items():
-        documents[name] = []
-        for file in files:
-            text, remarks = read_text(file)
-            documents[name].append(text.strip())
-            old += bool(remarks)
-    notes = [f"Read {counted(old, 'file')} as latin-1 or UTF-16 instead of UTF-8."] if old else []
-    return _labelled(documents, notes, "Read one document per file, one folder per class")
+    path = Path(path)
+    notes: list[str] = []
+    folders = class_folders(path)
+    every = [file for files in folders.values() for file in files]
+    texts = iter(_whole(every, notes))
+    documents = {name: [next(texts) for _ in files] for name, files in folders.items()}
+    loaded = _labelled(documents, notes, "Read one document per file, one folder per class")
+    names = file_names(path, every)
+    return replace(loaded, reading={"whole_files": True}, row_columns=names)
+
+
+def read_whole_files(path: Path | str) -> LoadedTable:
+    """Read one document per file, from a file or a folder of files, without labels."""
+    path = Path(path)
+    files = [path]
+    if path.is_dir():
+        files = [entry for entry in visible(path) if entry.is_file()]
+    notes: list[str] = []
+    table = _table(_whole(files, notes))
+    notes.append("Read one document per file, without labels.")
+    reading = {"whole_files": True}
+    names = file_names(path, files)
+    return LoadedTable(table, None, [COLUMN], notes, reading, row_columns=names)
+
+
+def _whole(files: Sequence[Path], notes: list[str]) -> list[str]:
+    """Return the text of every file; append a note if some files are not in UTF-8."""
+    texts, old = [], 0
+    for file in files:
+        text, remarks = read_text(file)
+        texts.append(text.strip())
+        old += bool(remarks)
+    if old:
+        notes.append(f"Read {counted(old, 'file')} as latin-1 or UTF-16 instead of UTF-8.")
+    return texts
 
 
 def visible(folder: Path) -> list[Path]:

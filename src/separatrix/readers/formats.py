@@ -71,6 +71,8 @@ READERS: dict[str, Callable[..., LoadedTable]] = {
     "idx": _idx,
 }
 
+ALIASES = {"csv": "table", "tsv": "table"}  # other names of formats
+
 _BY_ENDING = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -83,8 +85,16 @@ _BY_ENDING = {
     ".npz": "npz",
     ".npy": "npy",
     ".idx": "idx",
+    **dict.fromkeys(IMAGES, "images"),
 }
 
+_BY_START = {
+    b"\x93NUMPY": "npy",
+    b"PK": "npz",
+    b"PAR1": "parquet",
+    b"\x89PNG": "images",
+    b"\xff\xd8\xff": "images",
+}
 
 # Extensions of files that are not documents, although many of them contain text.
 _NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx", ".zip"])
@@ -92,14 +102,13 @@ _NO_DOCUMENTS = frozenset([*_BY_ENDING, ".json", ".jsonl", ".sx", ".xls", ".xlsx
 
 def read_path(path: Path, format: str | None, options: dict[str, Any]) -> LoadedTable:
     """Read a file or a folder with the reader of its format."""
-    if format is None:
-        format = format_of(path)
-    elif format not in READERS:
+    format = format_of(path) if format is None else ALIASES.get(format, format)
+    if format not in READERS:
         raise ParameterError(
             Message(
                 "{format:subject} must be one of {formats}. Got {given!r} instead.",
                 format=Parameter("format"),
-                formats=", ".join(READERS),
+                formats=", ".join([*READERS, *ALIASES]),
                 given=format,
             )
         )
@@ -127,7 +136,8 @@ def options_of(format: str) -> tuple[str, ...]:
     >>> options_of("svmlight")
     ('features', 'zero_based', 'label')
     """
-    return tuple(inspect.signature(READERS[format]).parameters)[1:]
+    reader = READERS[ALIASES.get(format, format)]
+    return tuple(inspect.signature(reader).parameters)[1:]
 
 
 def format_of(path: Path) -> str:
@@ -176,6 +186,15 @@ def _format_of_folder(path: Path) -> str:
     return "text"
 
 
+def has_known_ending(path: Path) -> bool:
+    """Return whether the file extension is that of a format.
+
+    >>> has_known_ending(Path("rows.csv.gz")), has_known_ending(Path("mail.eml"))
+    (True, False)
+    """
+    return _ending(path) in _BY_ENDING
+
+
 def _ending(path: Path) -> str:
     """Return the file extension, without the extension of a compression: .csv for a.csv.gz."""
     name = path.name.lower()
@@ -185,7 +204,7 @@ def _ending(path: Path) -> str:
 
 
 def _format_of_content(start: bytes, *, is_text: bool) -> str:
-    for magic, format in ((b"\x93NUMPY", "npy"), (b"PK", "npz"), (b"PAR1", "parquet")):
+    for magic, format in _BY_START.items():
         if start.startswith(magic):
             return format
     if looks_like_idx(start):

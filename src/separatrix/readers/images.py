@@ -16,6 +16,7 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.readers.compression.size_limits import require_room
 from separatrix.readers.documents import class_folders, visible
+from separatrix.readers.rows.row_columns import file_names
 from separatrix.readers.source import LoadedTable
 
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -31,7 +32,7 @@ def read_images(
     colour: bool | None = None,
     resize: bool = True,
 ) -> LoadedTable:
-    """Read images from one folder per class, or from a single folder without labels.
+    """Read images from one folder per class, or a folder or a single image without labels.
 
     All images must have the same size, or are resized to `size`, (width, height). With
     resize=False, they must already have that size. A pixel has three numbers with colour=True and
@@ -52,10 +53,12 @@ def read_images(
     ['Read greyscale images of 2 x 2 pixels, one folder per class: dark 1, light 1.']
     """
     path = Path(path)
-    folders = {"": visible(path)}
+    folders = {"": visible(path) if path.is_dir() else [path]}
     if any(entry.is_dir() for entry in folders[""]):
         folders = class_folders(path)
-    images = [(name, file) for name, files in folders.items() for file in _images_of(files)]
+    images = [(name, file) for name, files in folders.items() for file in files]
+    if path.is_dir():
+        _require_images([file for _, file in images])
     if size is not None and (len(size) != 2 or min(size) < 1):
         raise ParameterError(
             f"'size' must be (width, height), both >= 1. Got {size!r} instead.", parameter="size"
@@ -75,11 +78,14 @@ def read_images(
     found += " (resized)" if resized else ""
     names = _names(h, w, colour)
     reading = {"size": [w, h], "resize": resized, "colour": colour}
+    files = file_names(path, [file for _, file in images])
     if "" in folders:
-        return LoadedTable(X, None, names, [f"{found}, without labels."], reading)
+        notes = [f"{found}, without labels."]
+        return LoadedTable(X, None, names, notes, reading, row_columns=files)
     y = np.array([name for name, _ in images])
     counts = ", ".join(f"{name} {int((y == name).sum()):,}" for name in folders)
-    return LoadedTable(X, y, names, [f"{found}, one folder per class: {counts}."], reading)
+    notes = [f"{found}, one folder per class: {counts}."]
+    return LoadedTable(X, y, names, notes, reading, row_columns=files)
 
 
 def _one_shape(
@@ -108,14 +114,13 @@ def _one_shape(
     )
 
 
-def _images_of(files: Sequence[Path]) -> list[Path]:
+def _require_images(files: Sequence[Path]) -> None:
     for file in files:
         if file.suffix.lower() not in ENDINGS:
             raise ValueError(
                 f"{file} is not an image. A folder of images must contain only files that end in "
                 f"{', '.join(ENDINGS)}."
             )
-    return list(files)
 
 
 def _names(h: int, w: int, colour: bool) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.readers.data_frames import is_frame
 from separatrix.readers.data_sets import registry
-from separatrix.readers.formats import READERS, format_of, options_of, read_path
+from separatrix.readers.formats import ALIASES, READERS, format_of, options_of, read_path
 from separatrix.readers.numpy_arrays import read_memory
 from separatrix.readers.rows.part_files import source_of_files
 from separatrix.readers.rows.row_columns import check_roles
@@ -126,7 +126,7 @@ def _require_named_columns(source: Any, format: str | None, roles: Mapping[str, 
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
         chosen = format_of(path) if format is None else format
-        if chosen not in READERS or "roles" in options_of(chosen):
+        if chosen not in (*READERS, *ALIASES) or "roles" in options_of(chosen):
             return
         what = f"{path} is read as {chosen}, which has no named columns"
     elif is_frame(source):

@@ -16,7 +16,7 @@ from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
 from separatrix.readers.columns import require_column
 from separatrix.readers.data_frames import is_frame
-from separatrix.readers.formats import format_of
+from separatrix.readers.formats import format_of, has_known_ending
 from separatrix.readers.label_column import to_labels
 from separatrix.readers.rows.part_files import reading_options
 from separatrix.readers.rows.row_columns import ROLES
@@ -43,6 +43,8 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
         path = Path(source).expanduser()
         if "format" not in given and _is_column_of_model(bundle, path):
             given["format"] = "table"
+        elif "format" not in given and _is_document(bundle, path):
+            given["format"] = "text"
         given = _known_to(bundle, path, given) | given
     elif is_frame(source) and (columns := _columns_of(bundle)) is not None:
         formats = getattr(bundle.preparation, "formats", None)
@@ -97,6 +99,12 @@ def _is_column_of_model(bundle: Bundle, path: Path) -> bool:
     )
 
 
+def _is_document(bundle: Bundle, path: Path) -> bool:
+    """Return whether a file is one document of a model that was trained on one file per row."""
+    whole = bool(reading_of(bundle).get("whole_files"))
+    return whole and path.is_file() and not has_known_ending(path)
+
+
 def _known_to(bundle: Bundle, path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """Return the reading options that follow from the model."""
     of_matrix = getattr(bundle.preparation, "columns", None) is None
@@ -144,7 +152,7 @@ def reading_of(bundle: Bundle) -> dict[str, Any]:
 
 def _is_sound(name: Any, value: Any) -> bool:
     match name:
-        case "zero_based" | "colour" | "resize":
+        case "zero_based" | "colour" | "resize" | "whole_files":
             return isinstance(value, bool)
         case "size":
             pair = isinstance(value, list) and len(value) == 2

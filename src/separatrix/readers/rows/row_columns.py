@@ -8,8 +8,9 @@ id       identifies the rows of a prediction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,16 @@ class RowColumns:
         if "id" in self.names:
             notes.append(f"Column {self.names['id']!r} identifies the rows and is not a feature.")
         return notes
+
+
+def file_names(path: Path, files: Sequence[Path]) -> RowColumns:
+    """Return the names of files, one per row, as identifiers; within a folder if `path` is one.
+
+    >>> file_names(Path("pets"), [Path("pets/cats/a.png")])["id"]
+    array(['cats/a.png'], dtype=object)
+    """
+    names = [file.name if file == path else file.relative_to(path).as_posix() for file in files]
+    return RowColumns({"id": "file"}, {"id": np.array(names, dtype=object)})
 
 
 def check_roles(roles: Mapping[str, str], label: Any, text: Any) -> None:
