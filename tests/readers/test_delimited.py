@@ -144,3 +144,15 @@ def test_a_repeated_header_is_left_out_and_lines_still_count(tmp_path):
     assert len(table) == 60
     assert "Skipped 1 repetition of the header (line 32)." in notes
     assert any("('many', line 53)" in note for note in notes)
+
+
+def test_a_delimiter_at_the_end_of_all_lines_but_the_header_is_ignored(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,kind,label\n1,red,u,\n2,blue,v,\n")
+    _, y, names, notes = read_table(path)
+    assert names == ["x", "kind"]
+    assert y.tolist() == ["u", "v"]
+    assert "Left out column 4: it is empty, because lines end in a delimiter." in notes
+    path.write_text("x,kind,label\n1,red,u,\n2,blue,v,w\n")
+    with pytest.raises(ValueError, match="line 2: expected 3 fields"):
+        read_table(path)

@@ -153,7 +153,7 @@ FILES = {
     latin_1: ["was read as latin-1", "dates (year-month-day)"],
     vertical_bars: ["dates (year-month-day), read as days since 1970-01-01"],
     repeated_header: ["Skipped 2 blank lines.", "Skipped 1 repetition of the header (line 304)."],
-    trailing_delimiter: ["every line ends in a delimiter"],
+    trailing_delimiter: ["Left out column 6: it is empty, because lines end in a delimiter."],
     percentages: [f"Column 'age': '{ROWS['age'][0]} %' is read as {ROWS['age'][0]}.", PAY],
 }
 
@@ -212,11 +212,17 @@ def test_a_few_new_rows_are_read_as_in_training(tmp_path):
     bundle = fit_source(load(tmp_path / "a.csv")).bundle
     new = tmp_path / "new.csv"
     new.write_text("age;pay;job;since\n30;1 234,50;smith;01.02.2015\nunknown;-;nil;02.03.2016\n")
-    table = load_for_model(bundle, new).table
+    found = load_for_model(bundle, new)
+    table = found.table
+    assert not any(note.startswith("Column") for note in found.notes)
     assert table["pay"][0] == 1234.5
     assert table["since"].tolist() == [16467.0, 16862.0]
     assert [np.isnan(table["age"][1]), np.isnan(table["pay"][1])] == [True, True]
     assert table["job"].tolist() == ["smith", None]
+    new.write_text("age;pay;job;since\n30;1,234.50;smith;01.02.2015\n")
+    found = load_for_model(bundle, new)
+    assert found.table["pay"].tolist() == [1234.5]
+    assert "Column 'pay': '1,234.50' is read as 1234.5." in found.notes
     new.write_text("age;pay;job;since\n30;many;smith;01.02.2015\n")
     with pytest.raises(ValueError, match="row 1: column 'pay' must hold numbers, as in training"):
         load_for_model(bundle, new)

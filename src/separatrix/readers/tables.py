@@ -151,9 +151,7 @@ def _drop_empty_end(named: dict[str, Any], fields: Fields) -> None:
     empty = len(named) > 1 and last == f"column {len(fields.names)}"
     if empty and not fields.n_present(-1):
         del named[last]
-        fields.notes.append(
-            f"Left out {last}: it is empty, because every line ends in a delimiter."
-        )
+        fields.notes.append(f"Left out {last}: it is empty, because lines end in a delimiter.")
 
 
 def read_parquet(
@@ -272,7 +270,12 @@ def split_label(
         )
     table = _table(found, missing, formats)
     strings = {name: each for name, each in cells.items() if not isinstance(each, np.ndarray)}
-    notes += describe_decisions(found, strings, origin.place)
+    decided = {  # for a model, only what differs from training
+        name: each
+        for name, each in found.items()
+        if name not in trained or each.example or each.others is not None
+    }
+    notes += describe_decisions(decided, strings, origin.place)
     _note_text(table, [*_names(text), *wanted, *(columns or ())], notes)
     _note_missing(table, notes)
     reading: dict[str, Any] = {"layout": {"names": list(named), "label": chosen}}

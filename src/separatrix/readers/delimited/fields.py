@@ -171,6 +171,8 @@ class _File:
     def split(self, quoting: Quoting, *, quotes: bool) -> Fields | None:
         """Split the file with pyarrow; return None if the rows are uneven."""
         rows = first_rows(self.content, self.delimiter, LOOKED_AT, quoting)
+        if rows[1:] and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:]):
+            rows[0].append("")  # all lines except the header end in a delimiter
         if len(set(map(len, rows))) > 1:
             return None
         fields = self._named(rows, quoting)
