@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from separatrix import LogisticRegression
+from separatrix import LogisticRegression, load
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.readers.columns import Columns
@@ -392,3 +392,12 @@ def test_adult_is_prepared_and_predicted_without_options(data_dir):
     test = read_table(data_dir / "adult/adult-test.csv", columns=preparation.columns)
     model = LogisticRegression().fit(X, train.y)
     assert model.score(preparation.transform(test.table, []), test.y) > 0.85
+
+
+def test_categories_may_be_any_strings():
+    table = Columns({"c": ["\ud800", "x", None, "x"]})
+    preparation = Preparation.fit(table)
+    assert preparation.feature_names_out == ["c=x", "c=\ud800"]
+    assert preparation.transform(table, []).tolist() == [[0, 1], [1, 0], [1, 0], [1, 0]]
+    frame = pd.DataFrame({"c": ["\ud800", "x"] * 4, "label": ["u", "v"] * 4}, dtype=object)
+    assert load(frame).table.kinds == {"c": "categories"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from separatrix.features.value_checks import missing_value
@@ -33,7 +34,7 @@ class Categories:
 
     @classmethod
     def fit(cls, table: Columns, column: str, missing: str, notes: list[str]) -> Self:
-        counts = Counter(value for value in to_words(table[column]) if value is not None)
+        counts = _count(*_encode(to_words(table[column])))
         values = sorted(counts)
         fill = None
         if missing != "refuse" and values:
@@ -47,14 +48,15 @@ class Categories:
         return [f"{self.column}={value}" for value in self.values]
 
     def transform(self, table: Columns, notes: list[str]) -> Any:
-        words = to_words(table[self.column])
+        words, codes_of_rows = _encode(to_words(table[self.column]))
         places: dict[str | None, int] = {value: k for k, value in enumerate(self.values)}
-        gaps = sum(value is None for value in words)
-        if gaps:
-            self._handle_missing(words, gaps, notes)
+        is_missing = codes_of_rows == len(words)
+        if is_missing.any():
+            self._handle_missing(is_missing, notes)
             places[None] = -1 if self.fill is None else self.fill
-        codes = np.array([places.get(value, -1) for value in words], dtype=np.int32)
-        unseen = Counter(value for value in words[codes < 0] if value is not None)
+        places_of_words = np.array([places.get(word, -1) for word in [*words, None]], np.int32)
+        codes = places_of_words[codes_of_rows]
+        unseen = _count(words, codes_of_rows[(codes < 0) & ~is_missing])
         if unseen:
             shown = listed((repr(value[:40]) for value, _ in unseen.most_common()), _SHOWN)
             notes.append(
@@ -63,15 +65,36 @@ class Categories:
             )
         indptr = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)
         indices = codes[codes >= 0]
-        shape = (len(words), len(self.values))
+        shape = (len(codes), len(self.values))
         return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 
-    def _handle_missing(self, words: Array, gaps: int, notes: list[str]) -> None:
+    def _handle_missing(self, is_missing: Array, notes: list[str]) -> None:
         if self.refuse:
-            raise missing_value([value is None for value in words].index(True), self.column)
-        missing = counted(gaps, "missing value")
+            raise missing_value(int(np.argmax(is_missing)), self.column)
+        missing = counted(int(np.count_nonzero(is_missing)), "missing value")
         notes.append(
             f"Column {self.column!r}: ignored {missing}."
             if self.fill is None
             else f"Column {self.column!r}: filled {missing} with {self.values[self.fill]!r}."
         )
+
+
+def _encode(values: Array) -> tuple[list[str], Array]:
+    """Return the different strings, and the position of every value among them.
+
+    The position of a missing value is the number of strings.
+    """
+    try:
+        coded = pa.array(values, pa.string(), from_pandas=True).dictionary_encode()
+    except UnicodeEncodeError:  # lone surrogates
+        known = {value: None for value in values if value is not None}
+        places = {value: place for place, value in enumerate(known)}
+        return list(known), np.array([places.get(value, len(known)) for value in values], int)
+    words: list[str] = coded.dictionary.to_pylist()
+    return words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+
+
+def _count(words: list[str], codes: Array) -> Counter[str]:
+    """Count how often each string occurs."""
+    counts = np.bincount(codes, minlength=len(words) + 1)
+    return Counter({word: n for word, n in zip(words, counts.tolist()) if n})
