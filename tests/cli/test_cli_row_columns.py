@@ -68,6 +68,36 @@ def test_weights_are_used_when_a_model_is_evaluated(folder):
     assert weighted["log_loss"] != plain["log_loss"]
 
 
+def test_new_rows_need_no_weights_unless_the_option_is_given(folder):
+    call("fit", "a.csv", "--weight", "s", "--drop", "key", "--out", "m.sx", "-q")
+    (folder / "d.csv").write_text("s,site,x,z,y\n,s1,0.5,0.1,v\n-1,s2,0.3,0.2,v\n")
+    assert len(facts("predict", "m.sx", "d.csv")["predictions"]) == 2
+    found = facts("predict", "m.sx", "c.csv")
+    assert "The metrics use the sample weights in column 's'." in found["notes"]
+    assert "'s'" in " ".join(facts("evaluate", "m.sx", "c.csv")["notes"])
+    found = call("evaluate", "m.sx", "d.csv", "--weight", "s", code=1)
+    assert "finite number >= 0" in found.stderr
+
+
+def test_unusable_weights_in_a_file_of_test_rows_are_refused(folder):
+    (folder / "d.csv").write_text("key,s,site,x,z,y\n1,,s1,0,0,v\n2,1,s1,0,0,u\n")
+    found = call("fit", "a.csv", "--weight", "s", "--test", "d.csv", code=1)
+    assert "d.csv: column 's' has missing or invalid values" in found.stderr
+
+
+def test_a_model_does_not_overwrite_the_file_of_test_rows():
+    found = call("fit", "a.csv", "--test", "c.csv", "--out", "c.csv", code=2)
+    assert "would overwrite" in found.stderr
+
+
+def test_identifiers_of_a_parquet_file_are_printed_as_they_are(folder):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"n": range(30), "x": [float(k) for k in range(30)], "y": ["u"] * 15 + ["v"] * 15}
+    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), "a.parquet")
+    call("fit", "a.parquet", "--id", "n", "--out", "m.sx", "-q")
+    assert call("predict", "m.sx", "a.parquet").stdout.startswith("n,prediction\n0,u\n1,u\n")
+
+
 @pytest.mark.parametrize("command", ["fit", "search", "compare"])
 def test_files_of_validation_and_test_rows_are_used_as_they_are(command, folder):
     found = facts(command, "a.csv", *GIVEN, "--validation", "b.csv", "--test", "c.csv")

@@ -192,6 +192,10 @@ class ReadingOptions(NewRowsOptions):
         ),
     ] = None
 
+    def files(self) -> list[str]:
+        """Return the files of the validation and test rows that were given."""
+        return [str(file) for file in (self.validation, self.test) if file is not None]
+
     def options(self) -> dict[str, Any]:
         """Return the given options under the names of `load`'s parameters."""
         words = self.missing_values

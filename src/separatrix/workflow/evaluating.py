@@ -15,7 +15,7 @@ from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
 from separatrix.workflow.facts import measure_model
 from separatrix.workflow.model_inputs import held_out_rows
-from separatrix.workflow.predicting import notes_without_split
+from separatrix.workflow.predicting import notes_without_split, weight_notes
 from separatrix.workflow.preparing import require_labelled
 
 
@@ -36,7 +36,7 @@ def evaluate(
     Precision and recall refer to the class `positive`, by default the second of two.
     """
     require_labelled(source)
-    notes = notes_without_split(source)
+    notes = [*notes_without_split(source), *weight_notes(source)]
     test = None if every_row else held_out_rows(bundle, source)
     to_choose = None if every_row else held_out_rows(bundle, source, "validation")
     if test is not None:

@@ -54,6 +54,10 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
         if role in given and role not in loaded.row_columns.names:
             columns = loaded.reading.get("layout", {}).get("names", [])
             require_column(given[role], columns, f"in {loaded.name}")
+            raise ValueError(
+                f"Column {given[role]!r} of {loaded.name} must hold a finite number >= 0 in every "
+                "row to be used for sample weights."
+            )
     _require_same_features(bundle, loaded)
     found = None if "label" in given else _label_of(bundle, loaded)
     if found is None:

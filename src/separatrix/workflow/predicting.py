@@ -46,6 +46,7 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
         notes.append(f"{NO_LABELS}: {foreign!r} is not a class of the model.")
     elif source.y is not None:
         facts["metrics"] = measure_model(bundle.estimator, X, source.y, source.weights)
+        notes += weight_notes(source)
     return facts
 
 
@@ -55,6 +56,14 @@ def _unknown_label(bundle: Bundle, y: Array | None) -> Any:
     return next(
         (label for label in (() if y is None else y.tolist()) if label not in classes), None
     )
+
+
+def weight_notes(source: Source) -> list[str]:
+    """Return a sentence about sample weights in the metrics, if there are any."""
+    if source.weights is None:
+        return []
+    name = source.row_columns.names["weight"]
+    return [f"The metrics use the sample weights in column {name!r}."]
 
 
 def notes_without_split(source: Source) -> list[str]:

@@ -46,7 +46,7 @@ def fit(
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.preparing import prepare_source
 
-    check_out(out, source)
+    check_out(out, source, *reading.files())
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     descent = descending.options(training.solver)
     split = preparing.shares()

@@ -78,7 +78,7 @@ def search(
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.searching import search_source
 
-    check_out(out, source)
+    check_out(out, source, *reading.files())
     Cs = numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()

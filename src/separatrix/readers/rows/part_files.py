@@ -150,6 +150,11 @@ def _read_part(
         if role == "weight" or (role in ("group", "time") and part == "validation"):
             columns_of_file = found.reading["layout"]["names"]
             require_column(name, columns_of_file, f"in {file}, as in {path.name}")
+            if role not in found.row_columns.names:
+                raise ValueError(
+                    f"{file}: column {name!r} has missing or invalid values, which cannot be used "
+                    f"as the {role} of a row."
+                )
     if first.y is not None and found.y is not None:
         _require_known_labels(first.y, found.y, path, file)
     return found

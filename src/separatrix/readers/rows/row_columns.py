@@ -111,7 +111,9 @@ def read_row_columns(
     *,
     trained: bool,
 ) -> RowColumns:
-    """Read the columns of these roles. For a trained model, columns may be missing.
+    """Read the columns of these roles.
+
+    For a trained model, columns that are missing or have unusable values are left out.
 
     >>> named = {"w": np.array([1.0, 2.0])}
     >>> read_row_columns("a.csv", {"weight": "w"}, named, (), {}, str, trained=False)["weight"]
@@ -122,25 +124,44 @@ def read_row_columns(
         if trained and name not in named:
             continue
         require_column(name, named, f"of {where} with {_WORDS[role]}")
-        wanted = types.get(name) if role in ("weight", "time") else "text"
-        cells = as_cells(where, name, named[name])
-        given = {} if wanted is None else {name: wanted}
-        found = infer_columns(where, {name: cells}, given, missing, comma_first=False)[name]
-        if role in ("weight", "time") and found.format.kind != "numbers":
-            if role == "time" and found.ambiguous:
-                raise ValueError(
-                    f"{where}: the dates of column {name!r} can be day-month-year or "
-                    "month-day-year. Write them as year-month-day."
-                )
-            words = [isinstance(value, str) and not is_value(value) for value in found.values]
-            row = int(np.argmax(words))
-            raise _error(where, place, row, role, name, found.values[row])
-        if found.others is not None and found.others.any():
-            row = int(np.argmax(found.others))
-            raise _error(where, place, row, role, name, named[name][row])
-        _require_values(where, place, role, name, found.values)
-        names[role], values[role] = name, found.values
+        try:
+            values[role] = _read(where, role, name, named[name], missing, types.get(name), place)
+        except ValueError:
+            if not trained:
+                raise
+            continue  # new rows need no weights
+        names[role] = name
     return RowColumns(names, values)
+
+
+def _read(
+    where: str,
+    role: str,
+    name: str,
+    given: Any,
+    missing: tuple[str, ...],
+    wanted: str | None,
+    place: Callable[[int], str],
+) -> Array:
+    """Read a column as numbers for weights and times, and as strings for other roles."""
+    wanted = wanted if role in ("weight", "time") else "text"
+    cells = as_cells(where, name, given)
+    types = {} if wanted is None else {name: wanted}
+    found = infer_columns(where, {name: cells}, types, missing, comma_first=False)[name]
+    if role in ("weight", "time") and found.format.kind != "numbers":
+        if role == "time" and found.ambiguous:
+            raise ValueError(
+                f"{where}: the dates of column {name!r} can be day-month-year or "
+                "month-day-year. Write them as year-month-day."
+            )
+        words = [isinstance(value, str) and not is_value(value) for value in found.values]
+        row = int(np.argmax(words))
+        raise _error(where, place, row, role, name, found.values[row])
+    if found.others is not None and found.others.any():
+        row = int(np.argmax(found.others))
+        raise _error(where, place, row, role, name, cells[row])
+    _require_values(where, place, role, name, found.values)
+    return found.values
 
 
 def _require_values(
