@@ -1,6 +1,6 @@
 """Find the files of the registered data sets on this machine, or download them, and check them.
 
-A file is searched in the folder SEPARATRIX_DATA, then in the cache (SEPARATRIX_CACHE, or separatrix
+A file is looked for in the folder SEPARATRIX_DATA, then in the cache (SEPARATRIX_CACHE, or separatrix
 in XDG_CACHE_HOME, or ~/.cache/separatrix), and then downloaded from its public address.
 """
 
