@@ -13,7 +13,7 @@ def test_models_with_probabilities_are_compared_by_log_loss():
     )
     assert (found["best"], found["as_good"]) == ("low", [])
     assert "lowest log-loss" in found["comparison"][0]
-    assert "significantly better" in found["comparison"][1]
+    assert "significantly worse in accuracy or log-loss" in found["comparison"][1]
 
 
 def test_a_model_without_probabilities_leaves_accuracy_to_decide():

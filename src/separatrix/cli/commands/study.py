@@ -175,7 +175,8 @@ def study(
 
 
 def _loading(source: str, options: dict[str, Any]) -> str:
-    """Return the Python expression that loads the same source."""
+    """Return the Python expression that loads the same source; FILE is for standard input."""
+    source = "FILE" if source == "-" else source
     given = {name: value for name, value in options.items() if value is not None}
     if given.get("seed") == 0:
         del given["seed"]

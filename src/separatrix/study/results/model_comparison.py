@@ -53,13 +53,13 @@ def judge_models(
         f"Best: {best}, {percent(float(right.mean()))} of {rows} correct"
         + (", lowest log-loss." if choice.measure == "val_log_loss" and not choice.reason else ".")
     ]
+    what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
     if is_too_short(choice.best) and len(names) > 1:
         sentences.append(f"{rows} cannot show any difference between models.")
     elif as_good:
-        what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
         sentences.append(
             f"Not significantly different in {what} at the 5 % level (○): {listed(as_good)}."
         )
     elif choice.comparisons:
-        sentences.append("It is significantly better than every other model at the 5 % level.")
+        sentences.append(f"Every other model is significantly worse in {what} at the 5 % level.")
     return {"best": best, "as_good": as_good, "comparison": sentences}
