@@ -131,7 +131,8 @@ def refuse_foreign(arrays: Mapping[str, Array], here: Mapping[str, Array]) -> No
     for name in now:
         theirs, ours = there.get(name, "none"), now[name]
         if theirs != ours:
-            quoted = f" (checkpoint: {theirs}, this run: {ours})" if len(theirs + ours) <= SHOWN else ""
+            short = len(theirs + ours) <= SHOWN
+            quoted = f" (checkpoint: {theirs}, this run: {ours})" if short else ""
             raise ValueError(
                 f"The checkpoint belongs to another run: {name} differs{quoted}. Resume with the "
                 "solver, objective and start of that run, or start again without resume."

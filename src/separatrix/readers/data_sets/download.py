@@ -1,7 +1,7 @@
 """Find the files of the registered data sets on this machine, or download them, and check them.
 
-A file is looked for in the folder SEPARATRIX_DATA, then in the cache (SEPARATRIX_CACHE, or separatrix
-in XDG_CACHE_HOME, or ~/.cache/separatrix), and then downloaded from its public address.
+The folder SEPARATRIX_DATA is searched first, then the cache (SEPARATRIX_CACHE, or separatrix in
+XDG_CACHE_HOME, or ~/.cache/separatrix). Other files are downloaded from their public address.
 """
 
 from __future__ import annotations
