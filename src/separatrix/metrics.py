@@ -27,7 +27,7 @@ from separatrix.matrix import Array
 from separatrix.text import listed
 
 _POINTS = 201  # largest number of points of a curve
-_NORMAL = 1.959963984540054  # 95 % of a normal distribution is within so many standard deviations
+_NORMAL = 1.959963984540054  # standard deviations around the mean that hold 95 % of a normal one
 RECALLS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 

@@ -13,7 +13,7 @@ from separatrix.study.store.errors import StoreError
 from separatrix.text import shell_command
 
 HELD: set[str] = set()  # tokens of the writers in this process
-STALE = 120.0  # a writer on another host is dead after so many seconds without a heartbeat
+STALE = 120.0  # seconds without a heartbeat after which a writer on another host is dead
 
 
 def claim(connection: sqlite3.Connection, study: int, token: str) -> None:
