@@ -259,7 +259,7 @@ def test_unknown_settings_and_settings_for_arrays_are_refused(small):
     study = Study("a", GradientDescentClassifier(), {"epochs": 1})
     with pytest.raises(TypeError, match=r"no option 'standardize'.* standardise, missing"):
         study.run("wine", standardize=True)
-    with pytest.raises(ValueError, match=r"'standardise' is only for a source"):
+    with pytest.raises(ValueError, match=r"'standardise' applies only to a source"):
         study.run(*iris(), standardise=True)
     assert not list(small.iterdir())
 
