@@ -188,8 +188,11 @@ def test_compare_names_the_models_that_are_as_good_as_the_best(folder):
     assert accuracies[found["best"]] == max(accuracies.values()) == 1.0
     # 25 rows separate none of them: every model is named, and no winner of three equal ones alone.
     assert {found["best"], *found["as_good"]} == set(accuracies)
-    assert f"Best: {found['best']}, 100.0 % of 25 validation rows correct" in text
+    assert found["ties"] == [name for name in accuracies if accuracies[name] == 1.0][1:]
+    named = ", ".join([found["best"], *found["ties"]])
+    assert f"Best: {named}, each with 100.0 % of 25 validation rows correct" in text
     assert "Not significantly different in accuracy at the 5 % level (○)" in text
+    assert "at least 6 rows" in text
 
 
 # predict, evaluate, show

@@ -46,4 +46,4 @@ def test_few_rows_show_no_difference_between_models():
 
 
 def test_without_validation_rows_there_is_no_best_model():
-    assert judge_models({}) == {"best": None, "as_good": [], "comparison": []}
+    assert judge_models({}) == {"best": None, "ties": [], "as_good": [], "comparison": []}

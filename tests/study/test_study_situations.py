@@ -93,7 +93,7 @@ SITUATIONS = [
     Situation("equal runs: converged first",
               epochs({**SLOW, "noisy": True}, {"loss": 0.001}), 1, ("as good",)),
     Situation("equal runs: smaller rate", rates({"loss": 0.001, "noisy": True}, {}), 0,
-              ("because it has the smallest learning rate",)),
+              ("the simplest of these, by learning rate",)),
     Situation("largest rate best, larger is stable",
               rates({"loss": 1.0}, {"loss": 0.5}, {"stable_rate": 4.0}), 2,
               ("up to 4 is stable",), edges={"learning_rate": "high"}),

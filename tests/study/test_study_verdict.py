@@ -69,7 +69,7 @@ def test_the_largest_rate_is_worth_extending_only_if_no_smaller_one_is_as_good()
     assert "up to 2 is stable" in " ".join(alone.sentences)
     beside = judge(done(noise), grid, 1, 0)  # 0.1 is as good, and smaller
     assert (beside.best, beside.edges) == (1, {})
-    assert "because it has the smallest learning rate" in " ".join(beside.sentences)
+    assert "the simplest of these, by learning rate" in " ".join(beside.sentences)
 
 
 def unconverged(*whys, **more):

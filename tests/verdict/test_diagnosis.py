@@ -104,7 +104,7 @@ def test_diverged_quotes_the_safe_rate_from_the_data(scale):
     assert is_safe(number("A rate of", diagnosis.message), safe)
     assert number("The learning rate", diagnosis.message) == 3.0
     assert is_safe(number("Lower the learning rate to", diagnosis.remedy), safe)
-    assert "weights from before the divergence were kept" in diagnosis.remedy
+    assert "were kept" in diagnosis.remedy
     assert "from 0.5 to" in diagnosis.message
     assert number("since epoch", diagnosis.message) == model.best_epoch_ + 1
 
@@ -197,10 +197,9 @@ def test_oscillating_counts_the_epochs_in_which_the_objective_rose():
     values = np.r_[np.log(2), model.history_["objective"]]
     rises = np.flatnonzero(np.diff(values) > 0) + 1
     message = the("oscillating", model).message
-    above = values[-1] / values.min() - 1
     told = (
         f"rose in {len(rises)} of 60 epochs (last in epoch {rises[-1]}) and ended "
-        f"{100 * above:.2f} % above"
+        f"at {values[-1]:.4g}, above its lowest value {values.min():.4g}"
     )
     assert told in message
 

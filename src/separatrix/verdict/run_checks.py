@@ -27,8 +27,14 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     return Diagnosis(
         "diverged",
         f"{seen} {limits.describe(m, trace.step_size)}".strip(),
-        f"{limits.lower(m, trace.step_size)}. The weights from before the divergence were kept.",
+        f"{limits.lower(m, trace.step_size)}. {_kept_words(trace)}",
     )
+
+
+def _kept_words(trace: Trace) -> str:
+    if not trace.kept_epoch:
+        return "The starting weights were kept."
+    return f"The weights of epoch {trace.kept_epoch}, before the divergence, were kept."
 
 
 def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -44,7 +50,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     )
     values = trace.objective
     if trace.rise_lasts() and values.min() > 0.0:
-        seen += f" and ended {percent(values[-1] / values.min() - 1.0, 2)} above its lowest value"
+        seen += f" and ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}"
     seen += "."
     cause, remedy = limits.describe(m, step_size), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:

@@ -17,6 +17,7 @@ RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises
 SEVERAL = 2  # ... at least: a single rise that is recovered is no oscillation
 STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
 STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
+NEGLIGIBLE = 1e-3  # an objective below this share of its start is as good as 0
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
 CUT_SHORT = ("epochs", "time_limit", "interrupted")  # stop reasons without convergence
 
@@ -98,7 +99,8 @@ def rises(objective: Array) -> Array:
     [1]
     """
     with np.errstate(invalid="ignore"):
-        rose = objective[1:] - objective[:-1] > ROUNDING * np.abs(objective[:-1])
+        size = np.maximum(np.abs(objective[:-1]), NEGLIGIBLE * np.abs(objective[0]))
+        rose = objective[1:] - objective[:-1] > ROUNDING * size
     return np.flatnonzero(rose)
 
 
@@ -116,7 +118,8 @@ def oscillation_ended(objective: Array) -> bool:
 
 def _ended_above(objective: Array) -> bool:
     lowest = objective.min()
-    return bool(objective[-1] - lowest > STILL_FALLING * abs(lowest))
+    size = max(abs(lowest), NEGLIGIBLE * abs(objective[0]))
+    return bool(objective[-1] - lowest > STILL_FALLING * size)
 
 
 def find_unfinished(trace: Trace) -> str | None:

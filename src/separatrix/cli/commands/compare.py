@@ -97,6 +97,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     table = tables.plain_table("  model", columns)
     for row in facts["models"]:
         best = row["model"] == facts["best"]
+        best = best or row["model"] in facts["ties"]
         mark = "●" if best else "○" if row["model"] in facts["as_good"] else " "
         found = row["metrics"]
         cells = [f"{mark} {row['model']}"]

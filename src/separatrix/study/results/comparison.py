@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from scipy.special import bdtr, stdtr
 
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Comparison, Row
+from separatrix.text import percent
 
 LEVEL = 0.05  # significance level of all tests
+FEW_ROWS = 60  # up to which the smallest significant difference is more than 10 points
 MIN_ROWS = 6  # fewer rows cannot give a significant exact test: 2 / 2^5 > 0.05
 
 
@@ -67,13 +69,15 @@ class Choice:
     measure : the measure that decided: "val_loss", "val_log_loss", "val_accuracy", "train_loss" or
         "train_accuracy"
     comparisons : one for each other configuration that did not diverge
-    reason : why it was preferred to the one with the lowest loss, "" if it has the lowest loss
+    lowest : the candidate with the lowest loss, if it is another one
+    simpler_by : the properties, in order, by which the best is the simplest of those as good
     """
 
     best: FinishedConfiguration
     measure: str
     comparisons: list[Comparison] = field(default_factory=list)
-    reason: str = ""
+    lowest: FinishedConfiguration | None = None
+    simpler_by: list[str] = field(default_factory=list)
 
 
 def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
@@ -93,13 +97,22 @@ def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
     level = [one for one in candidates if _is_level(lowest, one, measure)]
     simplest = sorted(level, key=_complexity)
     best = next((one for one in simplest if not _any_better(level, one, measure)), lowest)
-    comparisons = []
+    rivals = simplest[simplest.index(best) + 1 :]
+    comparisons, as_good = [], []
     for one in usable:
-        if one is not best:
-            excluded = _less_accurate(one, most_accurate, p_below[id(one)])
-            comparisons.append(compare_configurations(best, one, measure, excluded))
-    reason = "" if best is lowest else _reason(simplest[simplest.index(best) :])
-    return Choice(best, measure, comparisons, reason)
+        if one is best:
+            continue
+        excluded = _less_accurate(one, most_accurate, p_below[id(one)])
+        found = compare_configurations(best, one, measure, excluded)
+        if not found.by and found.p_loss is not None and one not in rivals:
+            # It differs from the lowest loss, or from another one that is as good.
+            found = replace(found, by="loss")
+        comparisons.append(found)
+        if not found.by:
+            as_good.append(one)
+    if best is lowest:
+        return Choice(best, measure, comparisons)
+    return Choice(best, measure, comparisons, lowest, _simpler_by(best, as_good))
 
 
 def compare_configurations(
@@ -185,27 +198,37 @@ def _complexity(one: FinishedConfiguration) -> tuple[float, ...]:
     )
 
 
-_REASONS = (
-    "it converged",
-    "it needs the fewest epochs",
-    "it has the smallest learning rate",
-    "it has the least momentum",
-    "it has the strongest L2 penalty",
-    "it has the strongest penalty",
-    "it has the strongest L1 penalty",
-    "it comes first in the grid",
+_PROPERTIES = (
+    "convergence",
+    "number of epochs",
+    "learning rate",
+    "momentum",
+    "L2 penalty",
+    "penalty",
+    "L1 penalty",
+    "order in the grid",
 )
 
 
-def _reason(simplest: Sequence[FinishedConfiguration]) -> str:
-    """The property by which the first configuration precedes all others."""
-    best, *others = simplest
-    own = _complexity(best)
-    for k, words in enumerate(_REASONS):
-        others = [one for one in others if _complexity(one)[k] == own[k]]
-        if not others:
-            return words
-    return ""
+def _simpler_by(best: FinishedConfiguration, others: Sequence[FinishedConfiguration]) -> list[str]:
+    """Return the properties that distinguish the best from less simple ones, in their order."""
+    own, found = _complexity(best), []
+    for k, name in enumerate(_PROPERTIES):
+        equal = [one for one in others if _complexity(one)[k] == own[k]]
+        if len(equal) < len(others):
+            found.append(name)
+        others = equal
+    return found
+
+
+def smallest_difference(n: int) -> str:
+    """Return which difference in accuracy n validation rows can show, "" if there are many rows."""
+    if n >= FEW_ROWS:
+        return ""
+    return (
+        f"With {n} validation rows, accuracies must differ by at least {MIN_ROWS} rows "
+        f"({percent(MIN_ROWS / n, 0)}) to be significantly different."
+    )
 
 
 def _number(one: FinishedConfiguration, name: str) -> float:

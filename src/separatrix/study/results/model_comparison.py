@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from separatrix.study.results.comparison import FinishedConfiguration, choose, is_too_short
+from separatrix.study.results.comparison import (
+    FinishedConfiguration,
+    choose,
+    is_too_short,
+    smallest_difference,
+)
 from separatrix.study.results.facts import Row
 from separatrix.text import counted, listed, percent
 
@@ -13,7 +18,7 @@ from separatrix.text import counted, listed, percent
 def judge_models(
     validation: Mapping[str, Mapping[str, Any]], unconverged: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Choose the best model and name those that are as good.
+    """Choose the best model, and name those with the same accuracy and those that are as good.
 
     Parameters
     ----------
@@ -44,22 +49,31 @@ def judge_models(
         ]
     )
     if choice is None:
-        return {"best": None, "as_good": [], "comparison": []}
+        return {"best": None, "ties": [], "as_good": [], "comparison": []}
     best, right = names[choice.best.row.number], choice.best.right
     assert right is not None
     as_good = [names[c.number] for c in choice.comparisons if not c.by]
+    ties = [name for name in as_good if validation[name]["right"].sum() == right.sum()]
+    if choice.measure != "val_accuracy":
+        ties = []
     rows = counted(len(right), "validation row")
+    share = f"{percent(float(right.mean()))} of {rows} correct"
+    decided = choice.measure == "val_log_loss" and choice.lowest is None
     sentences = [
-        f"Best: {best}, {percent(float(right.mean()))} of {rows} correct"
-        + (", lowest log-loss." if choice.measure == "val_log_loss" and not choice.reason else ".")
+        f"Best: {listed([best, *ties])}, each with {share}."
+        if ties
+        else f"Best: {best}, {share}{', lowest log-loss' if decided else ''}."
     ]
     what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
+    others = [name for name in as_good if name not in ties]
     if is_too_short(choice.best) and len(names) > 1:
         sentences.append(f"{rows} cannot show any difference between models.")
-    elif as_good:
+    elif others:
         sentences.append(
-            f"Not significantly different in {what} at the 5 % level (○): {listed(as_good)}."
+            f"Not significantly different in {what} at the 5 % level (○): {listed(others)}."
         )
-    elif choice.comparisons:
+    elif choice.comparisons and not ties:
         sentences.append(f"Every other model is significantly worse in {what} at the 5 % level.")
-    return {"best": best, "as_good": as_good, "comparison": sentences}
+    if choice.comparisons and not is_too_short(choice.best):
+        sentences += filter(None, [smallest_difference(len(right))])
+    return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}

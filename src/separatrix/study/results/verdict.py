@@ -15,6 +15,7 @@ from separatrix.study.results.comparison import (
     is_number,
     is_too_short,
     row_losses,
+    smallest_difference,
 )
 from separatrix.study.results.facts import Comparison, StudyVerdict
 from separatrix.text import counted, describe_configuration, listed, percent, value_words
@@ -37,7 +38,6 @@ CLOSER = {
     "momentum": "high",
     "C": "high",
 } | dict.fromkeys(("l1", "l2", "alpha"), "low")
-FEW_ROWS = 60  # up to which the smallest significant difference is more than 10 points
 
 
 def judge(
@@ -61,7 +61,7 @@ def judge(
         *_as_good(choice),
         *(_extend(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
-        *_diverged(diverged, diverged_runs, runs, len(finished), seeds),
+        *_diverged(best, diverged, diverged_runs, runs, len(finished), seeds),
         *_unconverged(finished),
     ]
     if waiting:
@@ -133,25 +133,33 @@ def _as_good(choice: Choice) -> list[str]:
     if same:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
         out.append(f"{others} as good: no significant difference in {what}.")
-        if choice.reason:
-            out.append(f"The configuration above was chosen because {choice.reason}.")
+    if choice.lowest is not None:
+        out += _simplest(choice, choice.lowest)
     by = {name: sum(c.by == name for c in comparisons) for name in ("accuracy", "loss")}
+    than = "" if choice.lowest is None else " than one of these"
     worse = [
         f"{by['accuracy']:,} {_verb(by['accuracy'], 'is', 'are')} less accurate (exact "
         f"{_sign_test(comparisons, best)} test)",
-        f"{by['loss']:,} {_verb(by['loss'], 'has', 'have')} a higher loss (paired t-test)",
+        f"{by['loss']:,} {_verb(by['loss'], 'has', 'have')} a higher loss{than} (paired t-test)",
     ]
     named = [words for count, words in zip(by.values(), worse) if count]
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
         text = f"{start}{' and '.join(named)}, at the 5 % level."
         out.append(text[0].upper() + text[1:])
-    if n < FEW_ROWS:
-        out.append(
-            f"With {n} validation rows, accuracies must differ by at least {MIN_ROWS} rows "
-            f"({percent(MIN_ROWS / n, 0)}) to be significantly different."
-        )
-    return out
+    return [*out, *filter(None, [smallest_difference(n)])]
+
+
+def _simplest(choice: Choice, lowest: FinishedConfiguration) -> list[str]:
+    """Why the best is another configuration than the one with the lowest loss."""
+    losses = row_losses(lowest, choice.measure)
+    loss = "" if losses is None else f", {losses.mean():.4g},"
+    named = describe_configuration(lowest.row.parameters)
+    return [
+        f"The lowest loss{loss} is that of {named}, but the "
+        "difference is not significant. The configuration above is the simplest of these, by "
+        f"{listed(choice.simpler_by)}."
+    ]
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:
@@ -251,8 +259,25 @@ def _overfitting(best: FinishedConfiguration) -> list[str]:
     return [f"The best configuration overfits{since}. Use early stopping (patience) or raise l2."]
 
 
+def _elsewhere(best: FinishedConfiguration, diverged: Sequence[FinishedConfiguration]) -> str:
+    """What distinguishes configurations that diverged with the best learning rate from the best."""
+    rate = best.row.parameters.get("learning_rate")
+    alike = [one for one in diverged if one.row.parameters.get("learning_rate") == rate]
+    others = [
+        name.replace("_", " ")
+        for name, value in best.row.parameters.items()
+        if any(one.row.parameters.get(name) != value for one in alike)
+    ]
+    return f" (with another {' or '.join(others)} than the best)" if others else ""
+
+
 def _diverged(
-    diverged: Sequence[FinishedConfiguration], failed: int, runs: int, total: int, seeds: int
+    best: FinishedConfiguration,
+    diverged: Sequence[FinishedConfiguration],
+    failed: int,
+    runs: int,
+    total: int,
+    seeds: int,
 ) -> list[str]:
     if not diverged:
         return []
@@ -265,6 +290,7 @@ def _diverged(
     )
     where = f", with {_verb(len(rates), 'learning rate', 'learning rates')} " if rates else ""
     named = listed((f"{rate:g}" for rate in rates), 6)
+    named += _elsewhere(best, diverged)
     of_runs = f" ({failed:,} of {counted(runs, 'run')})" if seeds > 1 else ""
     return [
         f"{len(diverged):,} of {counted(total, 'configuration')} diverged{of_runs}{where}"
