@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError
+from separatrix.features.column_formats import read_strings
 from separatrix.readers import load
+from separatrix.readers.cells.cell_format import CellFormat, Formats
 from separatrix.readers.cells.inference import infer
 from separatrix.readers.cells.missing_words import MISSING_WORDS
 from separatrix.readers.cells.number_cells import PLAIN, numbers_of
+from separatrix.readers.columns import Columns
 from separatrix.readers.tables import read_table
+from separatrix.readers.typed_columns import read_trained
 
 
 @pytest.fixture
@@ -151,6 +155,47 @@ def test_points_are_between_thousands_if_other_columns_have_decimal_commas(tmp_p
     assert read_table(path).table["a"].tolist() == [1234, 2000, 999]
     path.write_text("a;b;label\n1.234;1;u\n2.000;2;v\n999;3;u\n")
     assert read_table(path).table["a"].tolist() == [1.234, 2, 999]
+
+
+@pytest.mark.parametrize("delimiter", ["\t", "|", ";"])
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1,709", "734", "2,015"], [1709, 734, 2015]),
+        (["$1,709", "$734", "-$2,015"], [1709, 734, -2015]),
+        (["1,234,567", "1,709", "20000"], [1234567, 1709, 20000]),
+        (["1,709", "2,015", "3,500"], [1.709, 2.015, 3.5]),
+        (["1,709", "734", "2015"], [1.709, 734, 2015]),
+        (["1,709", "734", "0,015"], [1.709, 734, 0.015]),
+        (["1,709", "734", "2,5"], [1.709, 734, 2.5]),
+    ],
+)
+def test_commas_are_between_thousands_if_the_column_shows_it(column, cells, values, delimiter):
+    table, _, _, notes = column(cells * 3, delimiter)
+    assert table["x"].tolist() == values * 3
+    assert any(f"{cells[0]!r} is read as {values[0]}" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["20,000", "1,500"], [20000, 1500]),
+        (["20000", "$1,000"], [20000, 1000]),
+        (["$1,000.25", "7"], [1000.25, 7]),
+    ],
+)
+def test_new_cells_are_read_as_in_training_if_the_currency_sign_is_missing(cells, values):
+    formats = Formats(columns={"x": CellFormat(group=",", sign="$")})
+    new = np.array(cells, dtype=object)
+    assert read_trained("", "x", new, new, "numbers", formats).values.tolist() == values
+    table = Columns({"x": new})
+    assert read_strings(table, {"x": "numbers"}, formats, [])["x"].tolist() == values
+
+
+def test_another_way_of_writing_numbers_is_tried_if_a_new_cell_needs_it():
+    formats = Formats(columns={"x": CellFormat(group=",", sign="$")})
+    new = np.array(["20,5", "7"], dtype=object)
+    assert read_trained("", "x", new, new, "numbers", formats).values.tolist() == [20.5, 7]
 
 
 def test_numbers_in_two_forms_are_not_mixed(column):

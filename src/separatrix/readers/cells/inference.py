@@ -25,6 +25,7 @@ from separatrix.readers.cells.date_cells import in_unit, seconds_of, unit_of
 from separatrix.readers.cells.missing_words import ABSENT, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
     PLAIN,
+    has_thousands,
     numbers_of,
     plain_numbers,
     without_numbers,
@@ -84,7 +85,7 @@ def infer(
     """Decide how cells are read, and read them.
 
     `wanted` is the type that the user gave: "number", "category", "text" or "date". `comma_first`
-    says which of two readings of 1,500 is preferred: 1.5 or 1500.
+    says which of two readings of 1,500 is preferred if the other cells do not show it: 1.5 or 1500.
 
     >>> import pyarrow as pa
     >>> found = infer(pa.array(["1,5", "n/a", "20"]))
@@ -141,7 +142,14 @@ def _infer(
 def read_as(
     cells: Any, written: CellFormat, missing: tuple[str, ...]
 ) -> tuple[Array, Array | None]:
-    """Read cells in a known format. Return the values, and a mask of the cells that do not fit."""
+    """Read cells in a known format. Return the values, and a mask of the cells that do not fit.
+
+    The currency or percent sign of the format may be missing.
+
+    >>> import pyarrow as pa
+    >>> read_as(pa.array(["20,000", "$1,000.5"]), CellFormat(group=",", sign="$"), ())
+    (array([20000. ,  1000.5]), None)
+    """
     if written.kind == "numbers" and written.is_plain:
         values = plain_numbers(cells)
         if values is not None:
@@ -158,6 +166,10 @@ def read_as(
         values = in_unit(seconds, written.unit)
     else:
         values, others = numbers_of(present.words, written)
+        if written.sign and others.any():
+            unsigned, no_numbers = numbers_of(present.words, replace(written, sign=""))
+            values = np.where(others, unsigned, values)
+            others = others & no_numbers
     return coded.expand(values), coded.expand(others) if others.any() else None
 
 
@@ -193,6 +205,7 @@ def _numbers(present: CodedCells, given: bool, comma_first: bool) -> Inferred | 
     sample = _sample(present)
     best: Inferred | None = None
     fewest = present.n_present if given else present.n_present // 2 + 1
+    comma_first = comma_first and not has_thousands(present.words, ",")
     for written in number_formats(sample, comma_first):
         if not given and numbers_of(sample, written)[1].mean() > 0.5:
             continue

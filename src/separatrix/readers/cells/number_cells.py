@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from separatrix.matrix import Array
-from separatrix.readers.cells.cell_format import CellFormat
+from separatrix.readers.cells.cell_format import SIGNS, CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells
 
 PLAIN = CellFormat()
@@ -62,6 +62,26 @@ def numbers_of(words: Any, written: CellFormat) -> tuple[Array, Array]:
     return values, others
 
 
+def has_thousands(words: Any, group: str) -> bool:
+    """Return whether the cells show that a comma or a point stands between thousands.
+
+    All cells with this sign must have groups of three digits. In addition, a cell has two groups,
+    or there are integers below 1000 and no larger integer is written without the sign.
+
+    >>> has_thousands(pa.array(["1,709", "734"]), ","), has_thousands(pa.array(["1,709"]), ",")
+    (True, False)
+    """
+    marks = "".join(SIGNS)
+    words = pc.replace_substring_regex(words, pattern=rf"\s*[{marks}]\s*", replacement="")
+    with_sign = pc.drop_null(words).filter(pc.match_substring(pc.drop_null(words), group))
+    groups = rf"(?:{re.escape(group)}\d{{3}})"
+    if not len(with_sign) or not _all(with_sign, rf"^[+-]?[1-9]\d{{0,2}}{groups}+$"):
+        return False
+    if _any(with_sign, rf"{groups}{{2}}$"):
+        return True
+    return _any(words, r"^[+-]?\d{1,3}$") and not _any(words, r"^[+-]?\d{4,}$")
+
+
 def numeric_words(missing: tuple[str, ...]) -> list[float]:
     """Return the words for missing values that are numbers.
 
@@ -76,6 +96,14 @@ def without_numbers(values: Array, missing: tuple[str, ...]) -> Array:
     """Return numbers in which those that are words for missing values, such as -999, are NaN."""
     absent = numeric_words(missing)
     return np.where(np.isin(values, absent), np.nan, values) if absent else values
+
+
+def _all(words: Any, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(words, pattern)).as_py())
+
+
+def _any(words: Any, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
 
 
 @cache
