@@ -241,9 +241,7 @@ def test_without_a_penalty_the_warning_reports_the_gradient_norm():
 def test_separable_data_without_a_penalty_has_a_direction_and_no_optimum(multiclass, n_classes):
     rows = SPECIES < 2 if n_classes == 2 else slice(None)
     A, y = IRIS[rows], SPECIES[rows]  # the first species is separated from the others
-    with pytest.warns(
-        ConvergenceWarning, match=r"weights grow.* Use a finite C"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"weights grow.* Use a finite C"):
         model = LogisticRegression(C=np.inf, multiclass=multiclass).fit(A, y)
     assert model.stop_reason_ == "separable"
     assert [d.kind for d in model.diagnoses_] == ["separable"]

@@ -157,6 +157,32 @@ def test_points_are_between_thousands_if_other_columns_have_decimal_commas(tmp_p
     assert read_table(path).table["a"].tolist() == [1.234, 2, 999]
 
 
+@pytest.mark.parametrize("types", [None, {"share": "number"}])
+@pytest.mark.parametrize(
+    ("shares", "values"),
+    [
+        (["0.232", "0.145", "-0.340"], [0.232, 0.145, -0.34]),
+        (["1.232", "0.145", "12"], [1.232, 0.145, 12]),
+        (["1.232", "2.145", "3.500"], [1.232, 2.145, 3.5]),
+        (["1.232", "12", "1500"], [1.232, 12, 1500]),
+        (["1.232", "12", "7.5"], [1.232, 12, 7.5]),
+        (["1.232", "12", "999"], [1232, 12, 999]),
+        (["1.234.567", "1.232", "2.145"], [1234567, 1232, 2145]),
+    ],
+)
+def test_points_are_decimal_unless_the_column_shows_thousands(tmp_path, shares, values, types):
+    path = tmp_path / "table.csv"
+    rows = [f"2,5{k};{share};{'uv'[k % 2]}\n" for k, share in enumerate(shares * 4)]
+    path.write_text("price;share;label\n" + "".join(rows))
+    assert read_table(path, types=types).table["share"].tolist() == values * 4
+
+
+def test_ambiguous_commas_do_not_decide_about_the_points_of_other_columns(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a;b;label\n1.234;1,709;u\n2.000;2,015;v\n999;3,500;u\n")
+    assert read_table(path).table["a"].tolist() == [1.234, 2, 999]
+
+
 @pytest.mark.parametrize("delimiter", ["\t", "|", ";"])
 @pytest.mark.parametrize(
     ("cells", "values"),

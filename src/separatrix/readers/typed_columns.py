@@ -17,13 +17,17 @@ from separatrix.readers.cells.coded_cells import CodedCells, cells_of, word_at
 from separatrix.readers.cells.date_cells import ORDER_NAMES
 from separatrix.readers.cells.inference import TYPES, Inferred, infer, read_as
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, MISSING_WORDS
-from separatrix.readers.cells.number_cells import numbers_of, without_numbers
+from separatrix.readers.cells.number_cells import (
+    has_thousands,
+    may_be_thousands,
+    numbers_of,
+    without_numbers,
+)
 from separatrix.readers.cells.word_cells import looks_like_text
 from separatrix.readers.columns import require_column, to_column, to_words
 from separatrix.readers.data_frames import is_categorical, truths_to_words
 
 _TRUTH = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, None: np.nan}
-GROUPED_BY_POINTS = r"^[+-]?\d{1,3}(?:\.\d{3})*$"
 
 
 def checked_types(
@@ -101,7 +105,7 @@ def infer_columns(
         else:
             found[name] = infer(values, missing, wanted=wanted, comma_first=comma_first)
             _require_fit(where, name, wanted, found[name])
-    if comma_first and any(each.format.decimal == "," for each in found.values()):
+    if comma_first and any(_has_decimal_commas(named[name], each) for name, each in found.items()):
         for name, each in found.items():
             if each.format == CellFormat() and not isinstance(named[name], np.ndarray):
                 found[name] = _with_points(named[name], each, missing)
@@ -134,17 +138,21 @@ def _any_number(values: Array) -> bool:
     return not len(values) or not np.isnan(values).all()
 
 
+def _has_decimal_commas(cells: Any, found: Inferred) -> bool:
+    """Return whether the commas of a column cannot be between thousands."""
+    return found.format.decimal == "," and not may_be_thousands(CodedCells.of(cells).words, ",")
+
+
 def _with_points(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Inferred:
-    """Read 1.234 as 1234 if all numbers of a column are written in this way.
+    """Read 1.234 as 1234 if the other cells of the column show that this is meant.
 
     This is for files in which other columns have decimal commas.
     """
     coded = CodedCells.of(cells)
     present = coded.without(coded.is_missing(missing))
-    grouped = pc.all(pc.match_substring_regex(present.words, GROUPED_BY_POINTS)).as_py()
-    with_point = pc.match_substring(present.words, ".")
-    if not grouped or not pc.any(with_point).as_py():
+    if not has_thousands(present.words, "."):
         return found
+    with_point = pc.match_substring(present.words, ".")
     written = CellFormat(decimal=",", group=".")
     values = numbers_of(present.words, written)[0]
     place = pc.index(with_point, True).as_py()

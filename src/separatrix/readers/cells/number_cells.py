@@ -71,15 +71,25 @@ def has_thousands(words: Any, group: str) -> bool:
     >>> has_thousands(pa.array(["1,709", "734"]), ","), has_thousands(pa.array(["1,709"]), ",")
     (True, False)
     """
-    marks = "".join(SIGNS)
-    words = pc.replace_substring_regex(words, pattern=rf"\s*[{marks}]\s*", replacement="")
-    with_sign = pc.drop_null(words).filter(pc.match_substring(pc.drop_null(words), group))
-    groups = rf"(?:{re.escape(group)}\d{{3}})"
-    if not len(with_sign) or not _all(with_sign, rf"^[+-]?[1-9]\d{{0,2}}{groups}+$"):
+    if not may_be_thousands(words, group):
         return False
-    if _any(with_sign, rf"{groups}{{2}}$"):
+    words = _without_marks(words)
+    if _any(words, rf"(?:{re.escape(group)}\d{{3}}){{2}}$"):
         return True
     return _any(words, r"^[+-]?\d{1,3}$") and not _any(words, r"^[+-]?\d{4,}$")
+
+
+def may_be_thousands(words: Any, group: str) -> bool:
+    """Return whether a comma or a point occurs, always before three digits as in 1,234.
+
+    >>> may_be_thousands(pa.array(["1,709", "5"]), ","), may_be_thousands(pa.array(["0,709"]), ",")
+    (True, False)
+    """
+    words = pc.drop_null(_without_marks(words))
+    with_sign = words.filter(pc.match_substring(words, group))
+    pattern = rf"^[+-]?[1-9]\d{{0,2}}(?:{re.escape(group)}\d{{3}})+$"
+    good = pc.match_substring_regex(with_sign, pattern)
+    return len(with_sign) > 0 and bool(pc.all(good).as_py())
 
 
 def numeric_words(missing: tuple[str, ...]) -> list[float]:
@@ -98,8 +108,10 @@ def without_numbers(values: Array, missing: tuple[str, ...]) -> Array:
     return np.where(np.isin(values, absent), np.nan, values) if absent else values
 
 
-def _all(words: Any, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(words, pattern)).as_py())
+def _without_marks(words: Any) -> Any:
+    """Return cells without currency and percent signs."""
+    marks = "".join(SIGNS)
+    return pc.replace_substring_regex(words, pattern=rf"\s*[{marks}]\s*", replacement="")
 
 
 def _any(words: Any, pattern: str) -> bool:
@@ -113,7 +125,7 @@ def _pattern(decimal: str, group: str, sign: str) -> str:
     body = rf"(?:\d+(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
     if group:
         between = _BLANKS if group == " " else re.escape(group)
-        body = rf"(?:\d{{1,3}}(?:{between}\d{{3}})+(?:{point}\d*)?|{body})"
+        body = rf"(?:[1-9]\d{{0,2}}(?:{between}\d{{3}})+(?:{point}\d*)?|{body})"
     if not sign:
         return rf"^[+-]?(?:{body}|(?i:inf|infinity|nan))$"
     mark = re.escape(sign)
