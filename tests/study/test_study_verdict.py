@@ -32,6 +32,16 @@ def test_mcnemar_is_exact():
     assert found.by == "accuracy"
 
 
+def test_a_more_accurate_configuration_is_never_called_less_accurate():
+    """Nor is one with a lower loss said to have a higher one."""
+    right, wrong = np.ones(30), np.r_[np.zeros(10), np.ones(20)]
+    losses = np.random.default_rng(0).random(30)
+    found = compare_configurations(judged(0, wrong, losses + 1.0), judged(1, right, losses))
+    assert found.p_accuracy < 0.05
+    assert found.p_loss < 0.05
+    assert found.by == ""
+
+
 def test_a_few_rows_do_not_tell_two_apart():
     """5 rows to none: p = 2 / 2^5 is above 1 in 20; 6 rows: it is below."""
     for rows, by in ((5, ""), (6, "accuracy")):

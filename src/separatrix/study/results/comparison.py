@@ -129,9 +129,9 @@ def compare_configurations(
     """
     p_accuracy, p_loss = _p_accuracy(best, other), _p_loss(best, other, measure)
     by = ""
-    if excluded or _is_significant(p_accuracy):
+    if excluded or _less_accurate(other, best, p_accuracy):
         by = "accuracy"
-    elif _is_significant(p_loss):
+    elif _is_significant(p_loss) and _size(other, measure) > _size(best, measure):
         by = "loss"
     return Comparison(other.row.number, by, p_accuracy, p_loss)
 
