@@ -480,3 +480,18 @@ def test_omitted_columns_are_named_under_the_table(folder):
     assert (
         "Not shown" not in call("study", "iris", "--learning-rate", "0.1", "--epochs", "5").stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "caption"),
+    [
+        (["--standardise"], "Numeric features were standardised"),
+        (["--as-is"], "The features were not standardised"),
+    ],
+)
+def test_the_table_says_whether_the_features_were_standardised(folder, options, caption):
+    (folder / "a.csv").write_text(
+        "standardised,job,y\n" + "".join(f"{k},{'ab'[k % 2]},{'np'[k > 20]}\n" for k in range(40))
+    )
+    words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
+    assert caption in call("study", "a.csv", *words, *options, "--no-report").stdout

@@ -205,11 +205,14 @@ class StudyFacts:
 
     def caption(self) -> str:
         """Whether the features were standardised, on which losses and learning rates depend."""
-        standardised = any("standardised" in note.lower() for note in self.data.notes)
+        standardised = any(
+            note.startswith("Standardised the features") or "numeric (standardised)" in note
+            for note in self.data.notes
+        )
         return (
-            "Trained on standardised features (mean 0, standard deviation 1)."
+            "Numeric features were standardised (mean 0, standard deviation 1)."
             if standardised
-            else "Trained on the features as given, not standardised."
+            else "The features were not standardised."
         )
 
     def table(self) -> list[dict[str, Any]]:
