@@ -240,7 +240,11 @@ def parse(
     """
     block = _BLOCK
     for _ in range(5):
-        options = arrow_csv.ReadOptions(column_names=list(types), block_size=block)
+        options = arrow_csv.ReadOptions(
+            column_names=list(types),
+            block_size=block,
+            use_threads=len(content) > block,  # a single block is no work to share
+        )
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(content)),
