@@ -6,7 +6,6 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -72,5 +71,5 @@ def borrow(
 
 def _with_lists(mark: pytest.Mark) -> pytest.Mark:
     """Return the mark with iterators replaced by lists, as the newest pytest demands."""
-    args = tuple(list(a) if isinstance(a, Iterator) else a for a in mark.args)
-    return replace(mark, args=args)
+    args = (list(a) if isinstance(a, Iterator) else a for a in mark.args)
+    return getattr(pytest.mark, mark.name)(*args, **mark.kwargs).mark
