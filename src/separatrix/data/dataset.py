@@ -236,6 +236,23 @@ class Dataset:
         ]
         return part
 
+    def with_column(self, value: float) -> Dataset:
+        """Return the data with one more feature, which has the same value in every row."""
+        part = self._other_rows()
+        part._origin = None
+        part._blocks = [replace(block, X=block.X.with_column(value)) for block in self._blocks]
+        part.n_features = self.n_features + 1
+        return part
+
+    def with_classes(self, present: Sequence[int]) -> Dataset:
+        """Return the data with some of the classes only; the others must have no weight."""
+        part = self._other_rows()
+        numbers = np.zeros(len(self.classes), np.int32)
+        numbers[list(present)] = np.arange(len(present))
+        part._blocks = [replace(block, y=numbers[block.y]) for block in self._blocks]
+        part.classes, part.highest_label = self.classes[list(present)], len(present) - 1
+        return part
+
     def every(self, step: int) -> Dataset:
         """Return every step-th row of each block, with its weights."""
         self.origin()  # so that the part keeps it

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.validation import require_choice
+from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
+from separatrix.estimators.validation import require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
+from separatrix.matrix import Array
+from separatrix.training import Result
 
 FORMS = ("auto", "softmax", "reference", "ovr")
 
@@ -63,7 +68,7 @@ class LogisticRegression(OptimumClassifier):
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has column names.
-    n_iter_ : int
+    n_iter_ : ndarray of shape (1,)
         Number of iterations.
     certificate_ : Certificate
         Objective, lower bound and duality gap, which bounds the distance to the optimum.
@@ -95,7 +100,7 @@ class LogisticRegression(OptimumClassifier):
         self,
         C: float = 1.0,
         *,
-        l1_ratio: float = 0.0,
+        l1_ratio: float | None = 0.0,
         multiclass: str = "auto",
         solver: str = "auto",
         tol: float = 1e-4,
@@ -104,7 +109,15 @@ class LogisticRegression(OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        penalty: str | None = "auto",
+        dual: bool = False,
+        intercept_scaling: float = 1.0,
+        multi_class: str | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
+        if isinstance(C, str):  # scikit-learn's first parameter is the penalty
+            C, penalty = 1.0, C
         self.C = C
         self.l1_ratio = l1_ratio
         self.multiclass = multiclass
@@ -115,18 +128,37 @@ class LogisticRegression(OptimumClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.penalty = penalty
+        self.dual = dual
+        self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
+        self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_choice("multiclass", self.multiclass, FORMS)
+        require_choice("multiclass", self._multiclass(), FORMS)
+        require_number("intercept_scaling", self.intercept_scaling, open_low=True)
+
+    def _multiclass(self) -> str:
+        form = own_multiclass(self.multiclass, self.multi_class, "auto")
+        return "ovr" if form == "auto" and self.solver == LIBLINEAR else form
+
+    def _bias_factor(self) -> float:
+        return 1.0 / self.intercept_scaling if self.solver == LIBLINEAR else 0.0
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES["logistic"]
 
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
-        if self.multiclass == "ovr" and n_classes > 2:
+        form = self._multiclass()
+        if form == "ovr" and n_classes > 2:
             return OneVsRest(LOSSES["logistic"]), n_classes
-        binary = self.multiclass in ("auto", "ovr") and n_classes == 2
+        binary = form in ("auto", "ovr") and n_classes == 2
         names = {"reference": "softmax_reference"}
-        loss = LOSSES["logistic" if binary else names.get(self.multiclass, "softmax")]
+        loss = LOSSES["logistic" if binary else names.get(form, "softmax")]
         return loss, loss.n_outputs(n_classes)
+
+    def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
+        super()._set_fitted(result, loss, classes)
+        self.n_iter_ = np.array([self.n_iter_], np.int32)

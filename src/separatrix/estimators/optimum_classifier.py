@@ -15,6 +15,12 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.scikit_learn_parameters import (
+    check_penalty,
+    own_penalty,
+    own_solver,
+    warn_about_penalty,
+)
 from separatrix.estimators.threshold import Threshold, choose_threshold
 from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
@@ -34,6 +40,7 @@ from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
+from separatrix.training.rewriting import constant_model
 from separatrix.training.solver_choice import SolverChoice, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
@@ -46,7 +53,8 @@ class OptimumClassifier(LinearClassifier):
     """
 
     C: float
-    l1_ratio: float
+    l1_ratio: float | None
+    penalty: str | None = "auto"
     solver: str
     tol: float
     max_iter: int
@@ -200,12 +208,25 @@ class OptimumClassifier(LinearClassifier):
         """Return the penalty factor of the bias; 0 means that it is not penalised."""
         return 0.0
 
+    def _has_free_bias(self) -> bool:
+        return bool(self.fit_intercept) and self._bias_factor() == 0.0
+
+    def _solver_name(self) -> str:
+        """Return the solver's name in this library."""
+        return own_solver(self.solver)
+
+    def _penalty(self) -> tuple[float, float]:
+        """Return C and l1_ratio, which `penalty` can override."""
+        return own_penalty(self.penalty, self.C, self.l1_ratio)
+
     def _check_parameters(self) -> None:
         require_strength("C", self.C)
-        require_number("l1_ratio", self.l1_ratio, high=1.0, closed_high=True)
-        require_choice("solver", self.solver, ["auto", *OPTIMISERS])
+        require_number("l1_ratio", self.l1_ratio, high=1.0, closed_high=True, optional=True)
+        check_penalty(self.penalty, self.l1_ratio)
+        warn_about_penalty(self.penalty, self.C, self.l1_ratio)
+        require_choice("solver", self._solver_name(), ["auto", *OPTIMISERS])
         require_number("tol", self.tol)
-        require_count("max_iter", self.max_iter)
+        require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
 
@@ -213,29 +234,34 @@ class OptimumClassifier(LinearClassifier):
         """Return the training task; `factors` (d,) are the penalty factors of the features."""
         self._check_parameters()
         loss, n_outputs = self._loss_and_outputs(len(data.classes))
-        _require_weight_of_classes(data)
         l1, l2 = self._strengths(data)
-        if self.fit_intercept and self._bias_factor() == 0.0:
+        if self._has_free_bias():
             data = data.without_constants()
-        if self.solver == "auto":
+        if self._solver_name() == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
-        kind, tol = OPTIMISERS[choice.name], float(self.tol)
+        kind, tol, epochs = OPTIMISERS[choice.name], float(self.tol), int(self.max_iter)
+        start = self._start(n_outputs, data) if self.warm_start else None
+        present = np.flatnonzero(data.class_weight() > 0.0)
+        if self._has_free_bias() and len(present) == 1:
+            start, epochs = constant_model(data, n_outputs, int(present[0])), 0
+        elif self._has_free_bias() and 1 < n_outputs < len(data.classes) > len(present):
+            _refuse_missing(data.classes[data.class_weight() == 0.0][0])
         single = kind.single_is_enough(loss, n_outputs, l2, data, tol, factors)
         return Task(
             loss=loss,
             n_outputs=n_outputs,
             solver=kind.for_task(self._seed(), tol=tol, single=single, patience=choice.patience),
-            stop=Stop(epochs=((int(self.max_iter),),), tol=np.array([tol])),
+            stop=Stop(epochs=((epochs,),), tol=np.array([tol])),
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),
             factors=factors,
             bias_factor=self._bias_factor(),
             precise=True,
-            start=self._start(n_outputs, data) if self.warm_start else None,
+            start=start,
             why=choice.why,
             fallback=choice.fallback,
         )
@@ -245,9 +271,9 @@ class OptimumClassifier(LinearClassifier):
 
     def _strengths(self, data: Dataset) -> tuple[float, float]:
         """Return l1 and l2: shares of 1 / (C S), where S is the total weight of the rows."""
-        weight = float(data.given_weight()[0])
+        weight, (C, l1_ratio) = float(data.given_weight()[0]), self._penalty()
         with np.errstate(over="ignore", divide="ignore"):
-            strength = float(np.float64(1.0) / (np.float64(self.C) * weight))
+            strength = float(np.float64(1.0) / (np.float64(C) * weight))
         if not math.isfinite(strength):
             raise ParameterError(
                 Message(
@@ -258,7 +284,7 @@ class OptimumClassifier(LinearClassifier):
                     larger=Parameter("C"),
                 )
             )
-        return self.l1_ratio * strength, (1.0 - self.l1_ratio) * strength
+        return l1_ratio * strength, (1.0 - l1_ratio) * strength
 
     def _start(self, n_outputs: int, data: Dataset) -> Model | None:
         """Return the weights of the previous fit, or None if there was none."""
@@ -276,7 +302,9 @@ class OptimumClassifier(LinearClassifier):
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._set_fitted(replace(result, diagnoses=self._diagnose(result)), loss, classes)
-        if len(self.intercept_) == len(classes) and not isinstance(loss, OneVsRest):
+        kinds = {diagnosis.kind for diagnosis in result.diagnoses}
+        rounded = self.coef_.dtype == np.float32 or "missing_class" in kinds  # already centred
+        if len(self.intercept_) == len(classes) and not (rounded or isinstance(loss, OneVsRest)):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
         self.threshold_ = 0.0
@@ -284,7 +312,8 @@ class OptimumClassifier(LinearClassifier):
         if self.separating_direction_ is not None:
             self.stop_reason_ = "separable"
         elif self.stop_reason_ == "epochs":
-            self.stop_reason_ = "max_iter"
+            optimal = not result.history.epochs and result.certificate.relative_gap == 0.0
+            self.stop_reason_ = "tol" if optimal else "max_iter"
 
     def _note_direction(self) -> None:
         """Store the direction of a "separable" diagnosis as an attribute."""
@@ -306,16 +335,16 @@ class OptimumClassifier(LinearClassifier):
             for d in result.diagnoses
             if d.kind != "not_converged"
         ]
-        missed = diagnose_convergence(result, float(self.tol), self.max_iter, self.solver != "auto")
+        named = self._solver_name() != "auto"
+        missed = diagnose_convergence(result, float(self.tol), self.max_iter, named)
         separable = any(d.kind == "separable" for d in found)
         return found if missed is None or separable else [missed, *found]
 
 
-def _require_weight_of_classes(data: Dataset) -> None:
-    """Raise if a class has no row with positive weight: its bias would tend to -infinity."""
-    missing = data.classes[data.class_weight() == 0.0]
-    if len(missing):
-        raise ValueError(
-            f"The class {missing[0]!s} has no weight: sample_weight or class_weight is 0 for all "
-            "its rows. Remove these rows, or give some of them a positive weight."
-        )
+def _refuse_missing(missing: Any) -> None:
+    """Raise because the scores of a reference class have no lower bound without its rows."""
+    raise ValueError(
+        f"The class {missing!s} has no weight: sample_weight or class_weight is 0 for all its "
+        "rows. With multiclass='reference', every class needs rows with a positive weight. Remove "
+        "the rows of this class, or set multiclass='softmax'."
+    )

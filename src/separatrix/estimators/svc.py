@@ -15,7 +15,8 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.validation import require_choice, require_number
+from separatrix.estimators.scikit_learn_parameters import own_multiclass
+from separatrix.estimators.validation import require_choice, require_flag, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training.task import Task
@@ -71,10 +72,10 @@ class LinearSVC(OptimumClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        *,
         loss: str = "squared_hinge",
+        *,
         multiclass: str = "ovr",
-        l1_ratio: float = 0.0,
+        l1_ratio: float | None = 0.0,
         intercept_scaling: float | None = None,
         probability: bool | int = False,
         solver: str = "auto",
@@ -84,7 +85,13 @@ class LinearSVC(OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        penalty: str | None = "auto",
+        dual: bool | str = "auto",
+        multi_class: str | None = None,
+        verbose: int = 0,
     ) -> None:
+        if isinstance(C, str):  # scikit-learn's first parameter is the penalty
+            C, penalty = 1.0, C
         self.C = C
         self.loss = loss
         self.multiclass = multiclass
@@ -98,11 +105,15 @@ class LinearSVC(OptimumClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.penalty = penalty
+        self.dual = dual
+        self.multi_class = multi_class
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_choice("loss", self.loss, ("squared_hinge", "hinge"))
-        require_choice("multiclass", self.multiclass, FORMS)
+        require_choice("multiclass", self._multiclass(), FORMS)
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
             raise ParameterError(
                 Message(
@@ -112,20 +123,25 @@ class LinearSVC(OptimumClassifier):
                     hinge=Parameter("loss", "hinge"),
                 )
             )
-
         require_number("intercept_scaling", self.intercept_scaling, open_low=True, optional=True)
-        if self.intercept_scaling is not None and self.l1_ratio > 0.0:
-            raise ParameterError(
-                Message(
-                    "A penalised bias requires a pure L2 penalty. Got {scaling} with {l1_ratio}. "
-                    "Set {free} or {no_l1}.",
-                    scaling=Parameter("intercept_scaling", self.intercept_scaling),
-                    l1_ratio=Parameter("l1_ratio", self.l1_ratio),
-                    free=Parameter("intercept_scaling", None),
-                    no_l1=Parameter("l1_ratio", 0),
-                )
-            )
         _require_folds(self.probability)
+        self._check_dual()
+
+    def _check_dual(self) -> None:
+        """Raise if `dual` asks for a problem that LIBLINEAR does not have; "auto" never does."""
+        if self.dual == "auto":
+            return
+        require_flag("dual", self.dual)
+        l1 = self._penalty()[1] > 0.0
+        if l1 and (self.dual or self.loss == "hinge") or self.loss == "hinge" and not self.dual:
+            raise ParameterError(
+                f"Unsupported set of arguments: penalty='{'l1' if l1 else 'l2'}', "
+                f"loss={self.loss!r} and dual={self.dual} cannot be combined. Set dual='auto'.",
+                parameter="dual",
+            )
+
+    def _multiclass(self) -> str:
+        return own_multiclass(self.multiclass, self.multi_class, "ovr")
 
     def _bias_factor(self) -> float:
         return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
@@ -166,9 +182,9 @@ class LinearSVC(OptimumClassifier):
         return self._sigmoids.probabilities(scores.reshape(len(scores), -1))
 
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
-        crammer_singer = self.multiclass == "crammer_singer"
+        crammer_singer = self._multiclass() == "crammer_singer"
         loss = LOSSES["crammer_singer" if crammer_singer else self.loss]
-        if self.multiclass == "ovr" and n_classes > 2:
+        if self._multiclass() == "ovr" and n_classes > 2:
             return OneVsRest(loss), n_classes
         return loss, loss.n_outputs(n_classes)
 

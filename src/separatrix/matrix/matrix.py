@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import separatrix._core as _core
 from separatrix.matrix.array_types import Array, as_floats
@@ -68,6 +69,13 @@ class Matrix(StoredMatrix):
         part.dtype = self.dtype
         self._emptied = columns, part
         return part
+
+    def with_column(self, value: float) -> Matrix:
+        """Return a copy with one more column, which has the same value in every row."""
+        column = np.full((self.shape[0], 1), value, self.dtype)
+        if not self.is_sparse:
+            return Matrix(np.hstack([self.X, column]))
+        return Matrix(sp.hstack([self.X, sp.csr_array(column)], format=self.X.format))
 
     def scores(self, W: Array, b: Array) -> Array:
         """Return X W + b, (n, B, K), in the type of W (d, B, K)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.gradient import GradientDescentClassifier
@@ -90,10 +91,15 @@ CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "n_batches_": COUNT,
     "n_passes_": NUMBER,
 }
+# scikit-learn's LogisticRegression has its count in an array of one entry.
+COUNT_IN_ARRAY = Schema(
+    lambda count: COUNT.pack(int(count[0])),
+    lambda value, where: np.array([COUNT.unpack(value, where)], np.int32),
+)
 TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     GradientDescentClassifier: EPOCH_CLASSIFIER,
     Perceptron: EPOCH_CLASSIFIER,
-    LogisticRegression: OPTIMUM_CLASSIFIER,
+    LogisticRegression: OPTIMUM_CLASSIFIER | {"n_iter_": COUNT_IN_ARRAY},
     LinearSVC: OPTIMUM_CLASSIFIER | {"_sigmoids": SIGMOIDS},
     KernelClassifier: OPTIMUM_CLASSIFIER | {"factor_": LOW_RANK_FACTOR},
     LogisticRegressionCV: CROSS_VALIDATED_CLASSIFIER,

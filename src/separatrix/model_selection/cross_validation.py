@@ -322,8 +322,9 @@ def _can_go_along(candidate: Candidate) -> bool:
     With L1, the fit would start from its neighbours in the grid and so depend on them. A pipeline
     must be fitted as a whole.
     """
-    without_l1 = getattr(candidate.classifier, "l1_ratio", 0.0) == 0.0
-    return candidate.estimator is candidate.classifier and without_l1
+    classifier = candidate.classifier
+    without_l1 = not isinstance(classifier, OptimumClassifier) or classifier._penalty()[1] == 0.0
+    return candidate.estimator is classifier and without_l1
 
 
 def _make_task(model: LinearClassifier, data: Dataset, factors: Array | None) -> Task:
@@ -334,7 +335,7 @@ def _make_task(model: LinearClassifier, data: Dataset, factors: Array | None) ->
 
 
 def _chooses_solver(model: LinearClassifier) -> bool:
-    return isinstance(model, OptimumClassifier) and model.solver == "auto"
+    return isinstance(model, OptimumClassifier) and model._solver_name() == "auto"
 
 
 def _transform(pipeline: Pipeline, X: Any) -> Any:

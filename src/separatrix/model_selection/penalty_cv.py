@@ -101,7 +101,7 @@ class PenaltyCV(OptimumClassifier):
             self.l1_ratio_ = float(np.mean([ratios[r] for r, _ in each]))
             self._adopt_mean(fits[0].model, np.array([p[at] for p, at in zip(paths, each)]))
         self.Cs_, self.l1_ratios_, self.scores_, self.coefs_paths_ = Cs, ratios, scores, paths
-        self.n_iter_ = _by_fold([fit.model.n_iter_ for fit in fits], shape)
+        self.n_iter_ = _by_fold([fit.model.history_.epochs for fit in fits], shape)
         self.n_batches_ = counter.n_batches()
         self.n_passes_ = counter.n_passes(work.folds.n_samples)
         return self

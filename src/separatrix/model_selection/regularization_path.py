@@ -111,7 +111,7 @@ class RegularizationPath:
 
     @property
     def n_iter(self) -> Array:
-        return np.array([each.n_iter_ for each in self.estimators])
+        return np.array([each.history_.epochs for each in self.estimators])
 
     @property
     def n_nonzero(self) -> Array:
@@ -218,7 +218,7 @@ def regularization_path(
     task = prototype._make_task(data)
     # With a penalised bias, the scores tend to 0 as the penalty grows.
     null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)
-    values = _values(Cs, ratio, prototype.l1_ratio, null, factors, data)
+    values = _values(Cs, ratio, prototype._penalty()[1], null, factors, data)
     estimators = [clone(prototype).set_params(C=float(C)) for C in values]
     start = Model.zeros(data.n_features, 1, task.n_outputs)
     start.b[:] = null.b

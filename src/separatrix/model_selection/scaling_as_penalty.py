@@ -28,9 +28,8 @@ def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
     if classifier._feature_map_key() is not None:  # its weights do not belong to the features
         return False
     # Only a free bias can absorb the means.
-    free = classifier.fit_intercept and getattr(classifier, "intercept_scaling", None) is None
     # Centring sparse data is an error that scikit-learn raises.
-    return not scaler.with_mean or (free and not sp.issparse(X))
+    return not scaler.with_mean or (classifier._has_free_bias() and not sp.issparse(X))
 
 
 def scales(X: Matrix, counts: Array) -> Array:

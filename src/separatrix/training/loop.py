@@ -87,6 +87,8 @@ def run(
         batch.restore(resume)
     else:
         batch.begin(state)
+    if resume is None:
+        batch.end_without_epochs()
     while len(batch.running):
         batch.advance()
         if on_progress is not None:
@@ -159,6 +161,16 @@ class _Batch:
             gap=first_gaps(self.state),
             bound=np.full(B, -np.inf),
         )
+
+    def end_without_epochs(self) -> None:
+        """Read off the models that are to be trained for 0 epochs."""
+        over = np.array([points[-1] == 0 for points in self.stop.epochs])
+        if not over.any():
+            return
+        self.gap_check = GapCheck(np.zeros(len(over), bool), {})
+        self._read_off([(i, 0, "epochs") for i in np.flatnonzero(over).tolist()])
+        self._over = over
+        self.drop()
 
     @property
     def epoch(self) -> int:

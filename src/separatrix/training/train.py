@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,11 +13,14 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
+from separatrix.training.callbacks import renumbered
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
 from separatrix.training.progress import Interrupted, Progress, count_batch
 from separatrix.training.result import Result
+from separatrix.training.rewriting import Rewriting, rewriting_of
+from separatrix.training.rounding import round_results
 from separatrix.training.stopping_rules import Stop
 from separatrix.training.task import Task
 
@@ -47,7 +50,24 @@ def train(
             f"A checkpoint belongs to one batch, and these tasks form {len(batches)}. Resume the "
             "tasks of each batch separately, as grouped by share_passes."
         )
-    results: dict[int, Result] = {}
+    results = _train_rewritten(tasks, data, validation, on_progress, whole)
+    if results:
+        rest = [t for t in range(len(tasks)) if t not in results]
+        if rest:
+            results |= dict(
+                zip(
+                    rest,
+                    train(
+                        [tasks[t] for t in rest],
+                        data.select(np.array(rest)),
+                        validation,
+                        on_progress=renumbered(on_progress, rest),
+                        keep_state=keep_state,
+                        whole=whole,
+                    ),
+                )
+            )
+        return [results[t] for t in range(len(tasks))]
     on_progress, interruption = _note_interruption(on_progress)
     for runs in batches:
         count_batch()
@@ -78,9 +98,45 @@ def train(
                 if tasks[t].ignores_constants:
                     reading = _without_constants(reading, objective, k)
                 results[t] = replace(reading, why=tasks[t].why)
+        precise = first[0].precise and data.dtype != np.float64
+        if precise:
+            models = {t: k for k, same in enumerate(runs) for t in same}
+            own = {t: results[t] for t in models}
+            results |= round_results(tasks, own, models, objective)
     if not interruption.asked:
         results |= _hand_over(tasks, results, data, on_progress, whole)
     return [results[t] for t in range(len(tasks))]
+
+
+def _train_rewritten(
+    tasks: Sequence[Task],
+    data: Dataset,
+    validation: Dataset | None,
+    on_progress: Callable[[Progress], None] | None,
+    whole: bool,
+) -> dict[int, Result]:
+    """Train the tasks that need other data, and return their results by number."""
+    rewritten: dict[int, Rewriting] = {}
+    for t, task in enumerate(tasks):
+        found = rewriting_of(task, data.select(np.array([t])))
+        if found is not None:
+            rewritten[t] = found
+    groups: dict[Hashable, list[int]] = {}
+    for t, rewriting in rewritten.items():
+        groups.setdefault(rewriting.key(), []).append(t)
+    results: dict[int, Result] = {}
+    for numbers in groups.values():
+        one = rewritten[numbers[0]]
+        trained = train(
+            [rewritten[t].task() for t in numbers],
+            one.data(data.select(np.array(numbers))),
+            None if validation is None else one.data(validation),
+            on_progress=renumbered(on_progress, numbers),
+            whole=whole,
+        )
+        for t, result in zip(numbers, trained):
+            results[t] = rewritten[t].restore(result, data.select(np.array([t])))
+    return results
 
 
 def _without_constants(result: Result, objective: Objective, k: int) -> Result:

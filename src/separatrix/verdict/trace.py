@@ -124,7 +124,7 @@ def _ended_above(objective: Array) -> bool:
 
 def find_unfinished(trace: Trace) -> str | None:
     """Return a sentence if the run ended before it converged, else None."""
-    if trace.stop_reason not in CUT_SHORT or not trace.descends:
+    if trace.stop_reason not in CUT_SHORT or not trace.descends or not len(trace.history["objective"]):
         return None
     swings = trace.still_swings()
     if swings and not trace.is_noisy():

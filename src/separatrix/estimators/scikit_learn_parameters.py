@@ -1,0 +1,90 @@
+"""Parameters of scikit-learn's classifiers, translated into those of this library."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from separatrix.errors import Message, Parameter, ParameterError, Value
+from separatrix.estimators.fit_warnings import user_stacklevel
+from separatrix.estimators.validation import require_choice
+
+LIBLINEAR = "liblinear"
+SOLVERS = (LIBLINEAR, "newton-cg", "newton-cholesky", "sag", "saga")
+PENALTIES = ("l1", "l2", "elasticnet")
+UNSET = ("auto", "deprecated")  # "deprecated" is scikit-learn's own default of old parameters
+MULTICLASS_FORMS = {"multinomial": "auto"}
+RATIOS = {"l1": 1.0, "l2": 0.0}
+
+
+def own_solver(name: str) -> str:
+    """Return the solver of this library for a solver's name: "auto" for those of scikit-learn."""
+    return "auto" if name in SOLVERS else name
+
+
+def own_penalty(penalty: Any, C: float, l1_ratio: float | None) -> tuple[float, float]:
+    """Return C and l1_ratio, which scikit-learn's `penalty` overrides.
+
+    >>> own_penalty("l1", 0.5, 0.0), own_penalty(None, 1.0, 0.0), own_penalty("auto", 0.5, 0.2)
+    ((0.5, 1.0), (inf, 0.0), (0.5, 0.2))
+    """
+    ratio = 0.0 if l1_ratio is None else l1_ratio
+    if penalty is None:
+        return math.inf, 0.0
+    return C, RATIOS.get(penalty, ratio)
+
+
+def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
+    """Raise unless `penalty` is one of scikit-learn's, and fits to `l1_ratio`."""
+    if penalty is None or penalty in UNSET:
+        return
+    require_choice("penalty", penalty, ("auto", *PENALTIES))
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ParameterError(
+            Message(
+                "{penalty} needs {ratio:subject}, a number from 0 to 1. Got {given!r}.",
+                penalty=Parameter("penalty", penalty),
+                ratio=Parameter("l1_ratio"),
+                given=l1_ratio,
+            )
+        )
+
+
+def warn_about_penalty(penalty: Any, C: float, l1_ratio: float | None) -> None:
+    """Warn if `penalty` overrides a value of `C` or `l1_ratio` that is not the default."""
+    message = ""
+    if penalty is None and C != 1.0:
+        message = f"Setting penalty=None will ignore the C={C:g} parameter. Set C=inf instead."
+    elif penalty in RATIOS and l1_ratio:
+        message = (
+            f"Inconsistent values: penalty={penalty} with l1_ratio={l1_ratio:g}."
+            if l1_ratio == 1.0
+            else "l1_ratio parameter is only used when penalty is 'elasticnet'. "
+            f"Got (penalty={penalty})."
+        ) + f" The fit uses penalty={penalty!r}. Set only one of the two parameters."
+        message = "" if (penalty, l1_ratio) == ("l1", 1.0) else message
+    if message:
+        warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+
+
+def own_multiclass(multiclass: str, multi_class: str | None, default: str) -> str:
+    """Return the multiclass form; `multi_class` is scikit-learn's name of the parameter.
+
+    >>> own_multiclass("auto", "ovr", "auto"), own_multiclass("softmax", None, "auto")
+    ('ovr', 'softmax')
+    """
+    if multi_class is None or multi_class in UNSET:
+        return multiclass
+    form = MULTICLASS_FORMS.get(multi_class, multi_class)
+    if multiclass not in (default, form):
+        raise ParameterError(
+            Message(
+                "{ours} and {theirs} contradict each other: they are two names of the same "
+                "parameter. Set only {name}.",
+                ours=Parameter("multiclass", multiclass),
+                theirs=Value(f"multi_class={multi_class!r}"),
+                name=Parameter("multiclass"),
+            )
+        )
+    return form
