@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RegularizationPath,
     )
     from separatrix.model_selection.regularization_path import regularization_path
+    from separatrix.patching import patch, unpatch
     from separatrix.penalty import ElasticNet
     from separatrix.readers import Source, load
     from separatrix.study import Study
@@ -56,6 +57,7 @@ _PLACES = {
         "RegularizationPath",
         "regularization_path",
     ),
+    "separatrix.patching": ("patch", "unpatch"),
     "separatrix.penalty": ("ElasticNet",),
     "separatrix.readers": ("Source", "load"),
     "separatrix.study": ("Study",),
@@ -93,11 +95,13 @@ __all__ = [
     "get_threads",
     "load",
     "load_model",
+    "patch",
     "regularization_path",
     "save",
     "set_threads",
     "to_onnx",
     "to_sklearn",
+    "unpatch",
 ]
 
 

@@ -7,6 +7,8 @@ and the internals of its scorers, which tell whether a scorer uses only the pred
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from inspect import signature
 from typing import Any
 
 from sklearn.metrics import accuracy_score
@@ -41,6 +43,7 @@ __all__ = [
     "score_estimator",
     "scorers_by_name",
     "warn_or_raise_about_fit_failures",
+    "with_labels",
 ]
 
 
@@ -63,6 +66,25 @@ def needs_predictions_only(scorer: Any, params: Mapping[str, Any]) -> bool:
         # A pipeline may route metadata to any of its steps.
         return not (params and isinstance(scorer._estimator, Pipeline))
     return isinstance(scorer, _BaseScorer)
+
+
+def with_labels(scorer: Any, classes: Any) -> Any:
+    """Return a scorer that knows all classes, as test rows may lack some of them.
+
+    >>> import numpy as np
+    >>> from sklearn.metrics import get_scorer
+    >>> with_labels(get_scorer("neg_log_loss"), np.array([0, 1]))._kwargs
+    {'labels': array([0, 1])}
+    """
+    known = signature(scorer._score_func).parameters if isinstance(scorer, _BaseScorer) else {}
+    if "labels" not in known:
+        return scorer
+    names = {"labels": classes}
+    if len(classes) == 2 and "pos_label" in known:
+        names["pos_label"] = classes[1]
+    out = copy(scorer)
+    out._kwargs = names | scorer._kwargs
+    return out
 
 
 def is_accuracy(scorer: Any) -> bool:

@@ -78,9 +78,9 @@ def test_a_bad_entry_in_a_late_row_is_reported():
 
 
 def test_a_missing_value_in_a_list_or_table_is_a_nan():
-    refused("X has NaN at row 1, column 0", lambda: G().fit([[1, 2], [None, 3]], [0, 1]))
+    refused("Input X contains NaN at row 1, column 0", lambda: G().fit([[1, 2], [None, 3]], [0, 1]))
     table = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64")})
-    refused("X has NaN at row 2, column 0", lambda: G().fit(table, [0, 1, 0]))
+    refused("Input X contains NaN at row 2, column 0", lambda: G().fit(table, [0, 1, 0]))
 
 
 @BOTH

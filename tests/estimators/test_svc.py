@@ -214,7 +214,6 @@ def test_l1_equals_scikit_learn():
         ({"multiclass": "ovo"}, "'multiclass' parameter must be one of 'ovr', 'weston_watkins'"),
         ({"multiclass": "crammer_singer"}, "requires the hinge loss. Got loss='squared_hinge'"),
         ({"intercept_scaling": 0.0}, "'intercept_scaling' parameter must be a finite number > 0"),
-        ({"intercept_scaling": 1.0, "l1_ratio": 0.5}, "A penalised bias requires a pure L2"),
         ({"probability": 1}, "'probability' parameter must be False or the number of folds"),
         ({"probability": True}, "a whole number >= 2. Got True instead. probability=5 is"),
         ({"probability": 2.0}, "a whole number >= 2. Got 2.0 instead."),

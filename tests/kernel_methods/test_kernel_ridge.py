@@ -153,7 +153,7 @@ def test_invalid_parameters_of_kernel_ridge_raise_errors(model, words):
 def test_errors_name_the_invalid_rows():
     y = Y.copy()
     y[3, 1] = np.nan
-    with pytest.raises(ValueError, match="y has NaN at row 3, column 1"):
+    with pytest.raises(ValueError, match="Input y contains NaN at row 3, column 1"):
         KernelRidge().fit(X, y)
     with pytest.raises(ValueError, match="Row 5 has -1"):
         KernelRidge().fit(X, Y, np.where(np.arange(60) == 5, -1.0, 1.0))

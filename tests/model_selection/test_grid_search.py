@@ -186,18 +186,25 @@ def test_groups_are_passed_to_the_splitter():
     )
 
 
-def test_a_fold_that_lacks_a_class_is_refused():
+def test_a_fold_that_lacks_a_class_is_scored_as_by_scikit_learn():
     y = Y3.copy()
     y[y == 2] = 1
     y[[3, 5]] = 2
     splits = [(np.arange(10, 150), np.arange(10)), (np.arange(140), np.arange(140, 150))]
-    words = "Split 0 of the cross-validation .* no row of class 2"
-    for estimator in (ours(), make_pipeline(PCA(2), ours())):
-        grid = {"C": STRENGTHS} if not isinstance(estimator, Pipeline) else {"pca__whiten": [True]}
-        with pytest.raises(ValueError, match=words):
-            GridSearchCV(estimator, grid, cv=splits).fit(X3, y)
-    w = np.where(Y2 == 1, np.arange(150) >= 100, 1.0)
-    with pytest.raises(ValueError, match="no row of class 1 with a positive sample_weight"):
+    for estimator, grid in (
+        (ours(), {"C": STRENGTHS}),
+        (make_pipeline(PCA(2), ours()), {"pca__whiten": [True]}),
+    ):
+        batched = GridSearchCV(estimator, grid, cv=splits).fit(X3, y)
+        alone = PlainGridSearchCV(estimator, grid, cv=splits).fit(X3, y)
+        for k in range(2):
+            name = f"split{k}_test_score"
+            np.testing.assert_allclose(batched.cv_results_[name], alone.cv_results_[name])
+
+
+def test_a_fold_without_any_weight_is_refused():
+    w = (np.arange(150) < 50).astype(float)
+    with pytest.raises(ValueError, match="Split 0 .* no training row with a positive sample_w"):
         GridSearchCV(ours(), {"C": [1.0]}, cv=KFold(3)).fit(X2, Y2, sample_weight=w)
 
 

@@ -115,7 +115,7 @@ def test_bad_data_is_refused_as_by_a_single_fit(first):
     search = GridSearchCV(estimator, {"C" if first is None else "logisticregression__C": [1.0]})
     X = X2.copy()
     X[4, 1] = np.nan
-    with pytest.raises(ValueError, match="X has NaN at row 4, column 1"):
+    with pytest.raises(ValueError, match="Input X contains NaN at row 4, column 1"):
         search.fit(X, Y2)
     with pytest.raises(ValueError, match="X has 150 rows and y has 149 entries"):
         search.fit(X2, Y2[1:])

@@ -226,7 +226,7 @@ def test_a_penalty_cv_accepts_frames_and_can_be_cloned_and_pickled():
         ({"l1_ratios": 0.5}, "The 'l1_ratios' parameter must be a list of numbers. Got 0.5"),
         ({"l1_ratios": [1.5]}, "The 'l1_ratios' parameter must be a finite number >= 0 and <= 1."),
         ({"refit": "C"}, "The 'refit' parameter must be True or False. Got 'C'"),
-        ({"max_iter": 0}, "The 'max_iter' parameter must be a whole number >= 1. Got 0"),
+        ({"max_iter": -1}, "The 'max_iter' parameter must be a whole number >= 0. Got -1"),
         ({"class_weight": {9: 1.0}}, "names the class 9, which does not occur in y"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
-from separatrix.estimators.validation import require_choice, require_number
+from separatrix.estimators.validation import is_number, require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training import Result
@@ -98,8 +98,9 @@ class LogisticRegression(OptimumClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
+        penalty: Any = "auto",
         *,
+        C: float = 1.0,
         l1_ratio: float | None = 0.0,
         multiclass: str = "auto",
         solver: str = "auto",
@@ -109,15 +110,14 @@ class LogisticRegression(OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
-        penalty: str | None = "auto",
         dual: bool = False,
         intercept_scaling: float = 1.0,
         multi_class: str | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        if isinstance(C, str):  # scikit-learn's first parameter is the penalty
-            C, penalty = 1.0, C
+        if is_number(penalty):  # the first parameter can be C
+            penalty, C = "auto", penalty
         self.C = C
         self.l1_ratio = l1_ratio
         self.multiclass = multiclass
@@ -145,7 +145,8 @@ class LogisticRegression(OptimumClassifier):
         return "ovr" if form == "auto" and self.solver == LIBLINEAR else form
 
     def _bias_factor(self) -> float:
-        return 1.0 / self.intercept_scaling if self.solver == LIBLINEAR else 0.0
+        penalised = self.solver == LIBLINEAR and self.fit_intercept
+        return 1.0 / self.intercept_scaling if penalised else 0.0
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES["logistic"]

@@ -16,6 +16,7 @@ from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.scikit_learn_parameters import (
+    LIBLINEAR,
     check_penalty,
     own_penalty,
     own_solver,
@@ -215,6 +216,10 @@ class OptimumClassifier(LinearClassifier):
         """Return the solver's name in this library."""
         return own_solver(self.solver)
 
+    def _gap_goal(self) -> float:
+        """Return the relative duality gap at which a fit stops."""
+        return float(self.tol)
+
     def _penalty(self) -> tuple[float, float]:
         """Return C and l1_ratio, which `penalty` can override."""
         return own_penalty(self.penalty, self.C, self.l1_ratio)
@@ -242,7 +247,7 @@ class OptimumClassifier(LinearClassifier):
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
-        kind, tol, epochs = OPTIMISERS[choice.name], float(self.tol), int(self.max_iter)
+        kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
         start = self._start(n_outputs, data) if self.warm_start else None
         present = np.flatnonzero(data.class_weight() > 0.0)
         if self._has_free_bias() and len(present) == 1:
@@ -261,6 +266,7 @@ class OptimumClassifier(LinearClassifier):
             factors=factors,
             bias_factor=self._bias_factor(),
             precise=True,
+            rounds=self.solver != LIBLINEAR,  # LIBLINEAR's weights are always float64
             start=start,
             why=choice.why,
             fallback=choice.fallback,
@@ -312,8 +318,7 @@ class OptimumClassifier(LinearClassifier):
         if self.separating_direction_ is not None:
             self.stop_reason_ = "separable"
         elif self.stop_reason_ == "epochs":
-            optimal = not result.history.epochs and result.certificate.relative_gap == 0.0
-            self.stop_reason_ = "tol" if optimal else "max_iter"
+            self.stop_reason_ = "tol" if self._needed_no_training(result) else "max_iter"
 
     def _note_direction(self) -> None:
         """Store the direction of a "separable" diagnosis as an attribute."""
@@ -336,9 +341,15 @@ class OptimumClassifier(LinearClassifier):
             if d.kind != "not_converged"
         ]
         named = self._solver_name() != "auto"
-        missed = diagnose_convergence(result, float(self.tol), self.max_iter, named)
+        missed = diagnose_convergence(result, self._gap_goal(), self.max_iter, named)
         separable = any(d.kind == "separable" for d in found)
-        return found if missed is None or separable else [missed, *found]
+        if missed is None or separable or self._needed_no_training(result):
+            return found
+        return [missed, *found]
+
+    def _needed_no_training(self, result: Result) -> bool:
+        """Return whether all rows with weight are of one class, so that the optimum is known."""
+        return self.max_iter > 0 and not result.history.epochs
 
 
 def _refuse_missing(missing: Any) -> None:

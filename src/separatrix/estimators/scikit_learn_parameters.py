@@ -32,14 +32,14 @@ def own_penalty(penalty: Any, C: float, l1_ratio: float | None) -> tuple[float, 
     ratio = 0.0 if l1_ratio is None else l1_ratio
     if penalty is None:
         return math.inf, 0.0
-    return C, RATIOS.get(penalty, ratio)
+    return C, RATIOS[penalty] if penalty in PENALTIES[:2] else ratio
 
 
 def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
     """Raise unless `penalty` is one of scikit-learn's, and fits to `l1_ratio`."""
-    if penalty is None or penalty in UNSET:
+    if penalty is None:
         return
-    require_choice("penalty", penalty, ("auto", *PENALTIES))
+    require_choice("penalty", penalty, (*UNSET, *PENALTIES))
     if penalty == "elasticnet" and l1_ratio is None:
         raise ParameterError(
             Message(
@@ -56,14 +56,12 @@ def warn_about_penalty(penalty: Any, C: float, l1_ratio: float | None) -> None:
     message = ""
     if penalty is None and C != 1.0:
         message = f"Setting penalty=None will ignore the C={C:g} parameter. Set C=inf instead."
-    elif penalty in RATIOS and l1_ratio:
+    elif penalty in RATIOS and l1_ratio not in (None, 0.0, RATIOS[penalty]):
         message = (
-            f"Inconsistent values: penalty={penalty} with l1_ratio={l1_ratio:g}."
-            if l1_ratio == 1.0
-            else "l1_ratio parameter is only used when penalty is 'elasticnet'. "
-            f"Got (penalty={penalty})."
-        ) + f" The fit uses penalty={penalty!r}. Set only one of the two parameters."
-        message = "" if (penalty, l1_ratio) == ("l1", 1.0) else message
+            f"Inconsistent values: penalty={penalty} with l1_ratio={l1_ratio}. The "
+            "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+            f"(penalty={penalty}). Set only one of the two."
+        )
     if message:
         warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
 

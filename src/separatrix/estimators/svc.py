@@ -16,7 +16,12 @@ from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import own_multiclass
-from separatrix.estimators.validation import require_choice, require_flag, require_number
+from separatrix.estimators.validation import (
+    is_number,
+    require_choice,
+    require_flag,
+    require_number,
+)
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training.task import Task
@@ -71,9 +76,10 @@ class LinearSVC(OptimumClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
+        penalty: Any = "auto",
         loss: str = "squared_hinge",
         *,
+        C: float = 1.0,
         multiclass: str = "ovr",
         l1_ratio: float | None = 0.0,
         intercept_scaling: float | None = None,
@@ -85,13 +91,12 @@ class LinearSVC(OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
-        penalty: str | None = "auto",
         dual: bool | str = "auto",
         multi_class: str | None = None,
         verbose: int = 0,
     ) -> None:
-        if isinstance(C, str):  # scikit-learn's first parameter is the penalty
-            C, penalty = 1.0, C
+        if is_number(penalty):  # the first parameter can be C
+            penalty, C = "auto", penalty
         self.C = C
         self.loss = loss
         self.multiclass = multiclass
@@ -144,7 +149,8 @@ class LinearSVC(OptimumClassifier):
         return own_multiclass(self.multiclass, self.multi_class, "ovr")
 
     def _bias_factor(self) -> float:
-        return 0.0 if self.intercept_scaling is None else 1.0 / self.intercept_scaling
+        free = self.intercept_scaling is None or not self.fit_intercept
+        return 0.0 if free else 1.0 / self.intercept_scaling
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         task = super()._make_task(data, factors)

@@ -52,9 +52,14 @@ def require_strength(name: str, value: Any) -> None:
         _refuse(name, allowed, value)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether `value` is a real number; True and False are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def as_float(value: Any) -> float:
     """Return `value` as a float: infinity if it is too large, NaN if it is not a number."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    if not is_number(value):
         return math.nan
     number: Any = value
     try:
@@ -116,7 +121,8 @@ def require_finite(name: str, X: Any) -> None:
         row, column, value = bad
         what = "NaN" if math.isnan(value) else f"infinity ({value})"
         raise ValueError(
-            f"{name} has {what} at row {row}, column {column}; all entries must be finite. "
+            f"Input {name} contains {what} at row {row}, column {column}. All entries must be "
+            "finite. "
             "Remove the row, or replace the value, for example with scikit-learn's SimpleImputer."
         )
 
@@ -151,8 +157,9 @@ def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -
     rows, labels = (a.shape[0] if getattr(a, "shape", ()) else _length(a) for a in (X, y))
     if rows is not None and labels is not None and rows != labels:
         raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
             f"{names[0]} has {rows} rows and {names[1]} has {labels} entries. There must be one "
-            "entry per row (inconsistent numbers of samples)."
+            "entry per row."
         )
 
 

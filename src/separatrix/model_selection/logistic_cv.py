@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.losses import LOSSES, Loss
+from separatrix.model_selection.legacy_attributes import set_legacy_attributes
 from separatrix.model_selection.penalty_cv import PenaltyCV
 
 
@@ -20,8 +21,8 @@ class LogisticRegressionCV(PenaltyCV):
     Cs : int or list of floats, default=10
         Values of C to try, or their number. A number means values from 1e-4 to 1e4, evenly spaced
         on a logarithmic scale.
-    l1_ratios : list of floats, default=(0.0,)
-        Values of l1_ratio to try.
+    l1_ratios : list of floats, default=None
+        Values of l1_ratio to try. None means 0.
     cv : int, splitter or iterable, default=None
         Number of stratified folds, a splitter of scikit-learn, or pairs of arrays with the row
         numbers for training and testing. None means 5 folds.
@@ -36,6 +37,11 @@ class LogisticRegressionCV(PenaltyCV):
     n_jobs : int, default=None
         Ignored; accepted for compatibility with scikit-learn. A batch uses the threads of
         `set_threads`.
+    penalty, dual, intercept_scaling, multi_class, verbose
+        Parameters of scikit-learn. See LogisticRegression.
+    use_legacy_attributes : bool, default=False
+        Whether the attributes have the shapes of scikit-learn up to version 1.7: `scores_` and
+        `coefs_paths_` are dictionaries by class, and `C_` and `l1_ratio_` are arrays.
 
     Attributes
     ----------
@@ -75,7 +81,7 @@ class LogisticRegressionCV(PenaltyCV):
         self,
         *,
         Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        l1_ratios: Any = None,
         cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
@@ -87,6 +93,12 @@ class LogisticRegressionCV(PenaltyCV):
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        penalty: str = "auto",
+        dual: bool = False,
+        intercept_scaling: float = 1.0,
+        multi_class: str | None = None,
+        verbose: int = 0,
+        use_legacy_attributes: bool | str = False,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -101,6 +113,20 @@ class LogisticRegressionCV(PenaltyCV):
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.penalty = penalty
+        self.dual = dual
+        self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
+        self.verbose = verbose
+        self.use_legacy_attributes = use_legacy_attributes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Train all penalties on all folds, and the best one on all rows. See PenaltyCV.fit."""
+        super().fit(X, y, sample_weight, **params)
+        if self.use_legacy_attributes:  # True or scikit-learn's "warn"
+            with_ratios = self.l1_ratios is not None and not isinstance(self.l1_ratios, str)
+            set_legacy_attributes(self, with_ratios)
+        return self
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES["logistic"]

@@ -14,16 +14,20 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
+from sklearn.utils.validation import column_or_1d
 
-from separatrix._sklearn_compat import raise_for_params, routing_enabled
+from separatrix._sklearn_compat import raise_for_params, routing_enabled, with_labels
 from separatrix.data import Dataset
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_many import finish_fit
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, UNSET
 from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     as_list,
     has_length,
+    require_choice,
     require_count,
     require_equal_lengths,
     require_flag,
@@ -75,7 +79,7 @@ class PenaltyCV(OptimumClassifier):
         """
         raise_for_params(params, self, "fit")
         counter = TrainingCounter()
-        Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios)
+        Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios, self.penalty)
         require_flag("refit", self.refit)
         work = self._cross_validation(X, y, sample_weight, params)
         shared = self._shared_params()
@@ -131,7 +135,8 @@ class PenaltyCV(OptimumClassifier):
     def _shared_params(self) -> dict[str, Any]:
         """Return the parameters that all candidates have in common."""
         known = signature(self._classifier_class).parameters
-        return {k: v for k, v in self.get_params(deep=False).items() if k in known}
+        given = self.get_params(deep=False).items()
+        return {k: v for k, v in given if k in known and k != "penalty"}
 
     def _make_classifier(
         self, C: float, l1_ratio: float, shared: dict[str, Any]
@@ -139,7 +144,8 @@ class PenaltyCV(OptimumClassifier):
         return self._classifier_class(C=float(C), l1_ratio=float(l1_ratio), **shared)
 
     def _scorer(self) -> Any:
-        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+        default = self.scoring is None or self.scoring == "warn"  # scikit-learn's own default
+        return get_scorer("accuracy" if default else self.scoring)
 
     def _cross_validation(
         self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]
@@ -152,7 +158,7 @@ class PenaltyCV(OptimumClassifier):
             y,
             s,
             cv=self.cv,
-            scorer=self._scorer(),
+            scorer=with_labels(self._scorer(), np.unique(column_or_1d(y))),
             to_splitter=to_splitter,
             to_scorer=to_scorer,
         )
@@ -226,7 +232,24 @@ def _strengths(Cs: Any) -> Array:
     return np.array(Cs, np.float64)
 
 
-def _ratios(l1_ratios: Any) -> Array:
+def _ratios(l1_ratios: Any, penalty: Any) -> Array:
+    """Return the values of l1_ratio, which scikit-learn's `penalty` can override."""
+    default = l1_ratios is None or (isinstance(l1_ratios, str) and l1_ratios == "warn")
+    require_choice("penalty", penalty, (*UNSET, *PENALTIES))
+    if penalty in RATIOS:
+        return np.array([RATIOS[penalty]])
+    if penalty == "elasticnet" and default:
+        raise ParameterError(
+            Message(
+                "penalty='elasticnet' needs {ratios:subject}, a list of numbers from 0 to 1 "
+                "(values of l1_ratio). Got {given!r}.",
+                ratios=Parameter("l1_ratios"),
+                given=l1_ratios,
+            ),
+            parameter="l1_ratios",
+        )
+    if default:
+        return np.zeros(1)
     for ratio in as_list("l1_ratios", l1_ratios):
         require_number("l1_ratios", ratio, high=1.0, closed_high=True)
     return np.array(l1_ratios, np.float64)

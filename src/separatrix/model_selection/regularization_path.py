@@ -213,6 +213,7 @@ def regularization_path(
     require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
     checked = copy(prototype)
     data = make_dataset(checked, X, y, sample_weight, [prototype.class_weight])
+    _require_every_class(data)
     (block,) = data.blocks()
     factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
     task = prototype._make_task(data)
@@ -284,3 +285,14 @@ def _values(
         ratio = RATIO_L1 if l1_ratio > 0.0 else RATIO_L2
     strengths = largest * np.geomspace(1.0, ratio, Cs)
     return 1.0 / (strengths * data.given_weight()[0])
+
+
+def _require_every_class(data: Dataset) -> None:
+    """Raise if a class has no weight, because the path begins at the model without features."""
+    missing = data.classes[data.class_weight() == 0.0]
+    if len(missing):
+        raise ValueError(
+            f"The class {missing[0]!s} has no weight: sample_weight or class_weight is 0 for all "
+            "its rows. A path needs rows of every class. Remove these rows, or give some of them "
+            "a positive weight."
+        )

@@ -69,6 +69,7 @@ def _batch_key(task: Task) -> Hashable:
         task.n_outputs,
         task.bias,
         task.precise,
+        task.rounds,
         task.ignores_constants,
         task.solver.shared_key(),
         task.stop.shared_key(),

@@ -133,7 +133,7 @@ def constant_model(data: Dataset, n_outputs: int, present: int) -> Model:
     model = Model.zeros(data.n_features, 1, n_outputs)
     if n_outputs == len(data.classes):
         model.b[:] = -FAR
-        model.b[:, present] = 0.0
+        model.b[:, present] = FAR
     else:  # the first class has the score 0
         model.b[:] = -FAR
         if present > 0:

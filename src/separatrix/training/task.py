@@ -19,8 +19,8 @@ class Task:
     `solver` and `stop` are for a single model. `why` is a sentence on how the solver was chosen,
     and `fallback` names the solver that takes over if it stalls. `factors` (d,) and `bias_factor`
     belong to the penalty. `start` is None for zero weights; `state` continues from an earlier run
-    instead. Weights have the type of X, or float64 if `precise`: a small duality gap cannot be
-    proven in float32, and rounding the weights afterwards would invalidate it.
+    instead. Weights have the type of X, or float64 if `precise`: the solver needs it for a small
+    duality gap. If it `rounds`, the weights found are rounded to the type of X and certified again.
     """
 
     loss: Loss
@@ -33,6 +33,7 @@ class Task:
     factors: Array | None = None
     bias_factor: float = 0.0
     precise: bool = False
+    rounds: bool = False
     start: Model | None = None
     state: State | None = None
     why: str = ""

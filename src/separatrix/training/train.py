@@ -98,8 +98,7 @@ def train(
                 if tasks[t].ignores_constants:
                     reading = _without_constants(reading, objective, k)
                 results[t] = replace(reading, why=tasks[t].why)
-        precise = first[0].precise and data.dtype != np.float64
-        if precise:
+        if first[0].rounds and data.dtype != np.float64:
             models = {t: k for k, same in enumerate(runs) for t in same}
             own = {t: results[t] for t in models}
             results |= round_results(tasks, own, models, objective)

@@ -141,7 +141,7 @@ def _go_faster(step_size: StepSize | None, safe: float) -> str:
 
 
 def _still_mistaken(trace: Trace) -> Diagnosis | None:
-    if trace.stop_reason not in CUT_SHORT:
+    if trace.stop_reason not in CUT_SHORT or not trace.has_epochs():
         return None
     right = trace.history["train_accuracy"][-1]
     return Diagnosis(

@@ -56,6 +56,10 @@ class Trace:
         """The objective at the start and after every epoch."""
         return np.concatenate([[self.start], self.history["objective"]])
 
+    def has_epochs(self) -> bool:
+        """Whether the model was trained at all; max_iter can be 0."""
+        return len(self.history["objective"]) > 0
+
     def rises(self) -> Array:
         """Return the epochs, from 1, in which the objective rose by more than rounding."""
         return rises(self.objective) + 1
@@ -124,7 +128,7 @@ def _ended_above(objective: Array) -> bool:
 
 def find_unfinished(trace: Trace) -> str | None:
     """Return a sentence if the run ended before it converged, else None."""
-    if trace.stop_reason not in CUT_SHORT or not trace.descends or not len(trace.history["objective"]):
+    if trace.stop_reason not in CUT_SHORT or not trace.descends or not trace.has_epochs():
         return None
     swings = trace.still_swings()
     if swings and not trace.is_noisy():

@@ -1,0 +1,126 @@
+"""Replace scikit-learn's linear classifiers by those of this library in running code."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from inspect import Signature, signature
+from typing import Any
+
+from sklearn import linear_model, svm
+
+from separatrix import estimators, model_selection
+from separatrix.estimators.linear_classifier import LinearClassifier
+
+LOG = logging.getLogger("separatrix")
+FINEST_TOL = 1e-11  # a smaller relative duality gap is often lost to rounding
+HOMES = {
+    "LogisticRegression": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
+    "LogisticRegressionCV": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
+    "Perceptron": ("sklearn.linear_model", "sklearn.linear_model._perceptron"),
+    "LinearSVC": ("sklearn.svm", "sklearn.svm._classes"),
+}
+LEFT_ALONE = ("RidgeClassifier", "RidgeClassifierCV", "PassiveAggressiveClassifier", "SVC", "NuSVC")
+
+
+def with_their_defaults(
+    ours: type[LinearClassifier], theirs: type, **content: Any
+) -> type[LinearClassifier]:
+    """Return a subclass of `ours` whose parameters have the defaults of scikit-learn's class.
+
+    >>> with_their_defaults(estimators.LinearSVC, svm.LinearSVC)().intercept_scaling
+    1
+    """
+    defaults = {name: each.default for name, each in signature(theirs).parameters.items()}
+    own = signature(ours.__init__)
+    arguments = Signature(
+        [each.replace(default=defaults.get(name, each.default)) for name, each in own.parameters.items()]
+    )
+
+    def __init__(*args: Any, **given: Any) -> None:  # noqa: N807
+        bound = arguments.bind(*args, **given)
+        bound.apply_defaults()
+        ours.__init__(**bound.arguments)
+
+    __init__.__signature__ = arguments  # type: ignore[attr-defined]
+    content |= {"__init__": __init__, "__doc__": ours.__doc__, "__module__": __name__}
+    return type(theirs.__name__, (ours,), content)
+
+
+def _squared_tol(self: Any) -> float:
+    """Return the relative duality gap for scikit-learn's `tol`, which bounds the gradient.
+
+    Near the optimum, the gap falls with the square of the gradient.
+    """
+    return max(float(self.tol) ** 2, FINEST_TOL)
+
+
+def _any_solver(self: Any) -> str:
+    """Return "auto" for every solver: their names in scikit-learn belong to its own solvers."""
+    return "auto"
+
+
+# The replacements are attributes of this module, so that they can be pickled.
+LogisticRegression = with_their_defaults(
+    estimators.LogisticRegression,
+    linear_model.LogisticRegression,
+    _gap_goal=_squared_tol,
+    _solver_name=_any_solver,
+)
+LogisticRegressionCV = with_their_defaults(
+    model_selection.LogisticRegressionCV,
+    linear_model.LogisticRegressionCV,
+    _gap_goal=_squared_tol,
+    _classifier_class=LogisticRegression,
+)
+LinearSVC = with_their_defaults(estimators.LinearSVC, svm.LinearSVC)
+Perceptron = with_their_defaults(estimators.Perceptron, linear_model.Perceptron)
+
+_originals: dict[str, type] = {}
+
+
+def patch() -> None:
+    """Replace scikit-learn's linear classifiers in all modules that have imported them.
+
+    The replacements have the defaults of the installed scikit-learn and are subclasses of the
+    classes of this library. Estimators that exist already do not change. The logger "separatrix"
+    reports every class that is replaced or left alone, at the level INFO.
+
+    Examples
+    --------
+    >>> import separatrix
+    >>> separatrix.patch()
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> issubclass(LogisticRegression, separatrix.LogisticRegression)
+    True
+    >>> separatrix.unpatch()
+    """
+    for name, homes in HOMES.items():
+        if name in _originals:
+            continue
+        theirs = getattr(import_module(homes[0]), name)
+        _replace(theirs, globals()[name])
+        _originals[name] = theirs
+        LOG.info("%s.%s is replaced by separatrix.%s.", homes[0], name, name)
+    for name in LEFT_ALONE:
+        LOG.info("%s of scikit-learn is left alone: separatrix does not replace it.", name)
+
+
+def unpatch() -> None:
+    """Put scikit-learn's own classes back, wherever `patch` has replaced them."""
+    for name, theirs in _originals.items():
+        _replace(globals()[name], theirs)
+    _originals.clear()
+
+
+def _replace(before: type, after: type) -> None:
+    """Replace a class in all modules that have it under its name."""
+    name = before.__name__
+    for home in HOMES[name]:
+        setattr(import_module(home), name, after)
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").partition(".")[0] != "separatrix" and (
+            getattr(module, "__dict__", {}).get(name) is before
+        ):
+            setattr(module, name, after)
