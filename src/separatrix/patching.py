@@ -35,7 +35,10 @@ def with_their_defaults(
     defaults = {name: each.default for name, each in signature(theirs).parameters.items()}
     own = signature(ours.__init__)
     arguments = Signature(
-        [each.replace(default=defaults.get(name, each.default)) for name, each in own.parameters.items()]
+        [
+            each.replace(default=defaults.get(name, each.default))
+            for name, each in own.parameters.items()
+        ]
     )
 
     def __init__(*args: Any, **given: Any) -> None:  # noqa: N807

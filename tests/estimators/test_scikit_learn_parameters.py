@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 
-from separatrix import LinearSVC, LogisticRegression, LogisticRegressionCV
+from separatrix import LinearSVC, LogisticRegression, LogisticRegressionCV, fit_many
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = scale(X)[:, :6]
@@ -117,6 +117,15 @@ def test_no_iterations_give_zero_weights():
     assert not model.coef_.any()
     assert model.n_iter_.tolist() == [0]
     np.testing.assert_array_equal(model.predict_proba(X), 0.5)
+
+
+def test_fits_with_and_without_iterations_share_a_batch():
+    models = [LogisticRegression(max_iter=k) for k in (0, 3, 0, 1000)]
+    with pytest.warns(match="stopped at max_iter"):
+        fit_many(models, X, Y)
+    assert [int(model.n_iter_[0]) for model in models][:3] == [0, 3, 0]
+    assert not models[2].coef_.any()
+    np.testing.assert_array_equal(models[3].coef_, LogisticRegression().fit(X, Y).coef_)
 
 
 @pytest.mark.parametrize("ratios", [None, [0.0, 1.0]])

@@ -204,7 +204,7 @@ def test_a_fold_that_lacks_a_class_is_scored_as_by_scikit_learn():
 
 def test_a_fold_without_any_weight_is_refused():
     w = (np.arange(150) < 50).astype(float)
-    with pytest.raises(ValueError, match="Split 0 .* no training row with a positive sample_w"):
+    with pytest.raises(ValueError, match=r"Split 0 .* no training row with a positive sample_w"):
         GridSearchCV(ours(), {"C": [1.0]}, cv=KFold(3)).fit(X2, Y2, sample_weight=w)
 
 

@@ -7,6 +7,7 @@ CLASSES = {"LogisticRegression": LogisticRegression, "LogisticRegressionCV": Log
 
 PRIVATE = "calls a private function of scikit-learn"
 MESSAGE = "expects the message of one of scikit-learn's solvers"
+ARRAYS = "needs array libraries that the tests do not install"
 DEPRECATED = "expects a warning about a deprecated parameter, which is accepted without a warning"
 
 # Tests that say nothing about this library.
@@ -18,6 +19,8 @@ EXCLUDED = {
     "test_logistic_regression_path_convergence_fail": PRIVATE,
     "test_logistic_regression_path_coefs_multinomial": PRIVATE,
     "test_logistic_regression_path_init_coefs": PRIVATE,
+    "test_logistic_regression_array_api_compliance": ARRAYS,
+    "test_logistic_regression_array_api_warm_start": ARRAYS,
     "test_max_iter": MESSAGE,
     "test_newton_cholesky_fallback_to_lbfgs": MESSAGE,
     "test_large_sparse_matrix[csr_matrix-liblinear]": MESSAGE,

@@ -28,24 +28,31 @@ class LogisticRegression(OptimumClassifier):
 
     Parameters
     ----------
+    penalty : {"auto", "l1", "l2", "elasticnet"} or None, default="auto"
+        "auto" uses `C` and `l1_ratio`. scikit-learn's names override them: "l1" is `l1_ratio=1`,
+        "l2" is `l1_ratio=0`, and None is `C=np.inf`. A positional number is `C`.
     C : float, default=1.0
         Inverse of the penalty strength, > 0. Smaller values penalise more; `np.inf` means no
         penalty.
     l1_ratio : float, default=0.0
-        Share of L1 in the penalty: 0 is L2, 1 is L1, values in between are the elastic net.
+        Share of L1 in the penalty: 0 is L2, 1 is L1, values in between are the elastic net. None
+        is 0.
     multiclass : {"auto", "softmax", "reference", "ovr"}, default="auto"
         "auto" is logistic loss for two classes and softmax for more. "softmax" has one output per
         class, even for two classes. "reference" is softmax with the score of the first class
         fixed at 0. "ovr" is one-vs-rest.
     solver : {"auto", "coordinate", "dual", "interior", "lbfgs", "newton"}, default="auto"
-        Solver. "auto" chooses one, and `solver_reason_` gives the reason.
+        Solver. "auto" chooses one, and `solver_reason_` gives the reason. scikit-learn's names
+        "newton-cg", "newton-cholesky", "sag" and "saga" are the same as "auto". "liblinear" is too,
+        but the bias is penalised, and several classes are fitted one against the rest.
     tol : float, default=1e-4
         Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
         gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
     max_iter : int, default=1000
-        Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`.
+        Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`. 0 returns
+        weights of 0.
     fit_intercept : bool, default=True
-        Whether to fit a bias. It is not penalised.
+        Whether to fit a bias. It is not penalised, except with solver="liblinear".
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label. "balanced" makes them inversely proportional to the
         sums of the sample weights of the classes.
@@ -54,6 +61,12 @@ class LogisticRegression(OptimumClassifier):
     random_state : int, RandomState or None, default=None
         Random seed for solvers that visit the rows in random order. None means 0, so that fits
         are repeatable.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature whose weight is the bias if solver="liblinear".
+    multi_class : str, default=None
+        scikit-learn's name of `multiclass`; "multinomial" is "auto".
+    dual, verbose, n_jobs
+        Parameters of scikit-learn without a meaning here.
 
     Attributes
     ----------

@@ -40,11 +40,13 @@ class LinearSVC(OptimumClassifier):
 
     Parameters
     ----------
+    penalty : {"auto", "l1", "l2", "elasticnet"} or None, default="auto"
+        See LogisticRegression. A positional number is `C`.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        Loss function.
     C : float, default=1.0
         Inverse of the penalty strength, > 0. Smaller values penalise more; `np.inf` means no
         penalty.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        Loss function.
     multiclass : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
         "ovr" is one-vs-rest. "weston_watkins" sums the loss over all wrong classes.
         "crammer_singer" takes the wrong class with the largest loss and requires loss="hinge".
@@ -58,6 +60,12 @@ class LinearSVC(OptimumClassifier):
         against the rest, and the probabilities are divided by their sum.
     l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state
         See LogisticRegression.
+    dual : bool or "auto", default="auto"
+        True or False refuses the combinations of `loss` and `penalty` that LIBLINEAR does not have.
+    multi_class : str, default=None
+        scikit-learn's name of `multiclass`.
+    verbose
+        A parameter of scikit-learn without a meaning here.
 
     Attributes
     ----------
@@ -138,7 +146,7 @@ class LinearSVC(OptimumClassifier):
             return
         require_flag("dual", self.dual)
         l1 = self._penalty()[1] > 0.0
-        if l1 and (self.dual or self.loss == "hinge") or self.loss == "hinge" and not self.dual:
+        if (l1 and (self.dual or self.loss == "hinge")) or (self.loss == "hinge" and not self.dual):
             raise ParameterError(
                 f"Unsupported set of arguments: penalty='{'l1' if l1 else 'l2'}', "
                 f"loss={self.loss!r} and dual={self.dual} cannot be combined. Set dual='auto'.",
@@ -149,8 +157,9 @@ class LinearSVC(OptimumClassifier):
         return own_multiclass(self.multiclass, self.multi_class, "ovr")
 
     def _bias_factor(self) -> float:
-        free = self.intercept_scaling is None or not self.fit_intercept
-        return 0.0 if free else 1.0 / self.intercept_scaling
+        if self.intercept_scaling is None or not self.fit_intercept:
+            return 0.0
+        return 1.0 / self.intercept_scaling
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         task = super()._make_task(data, factors)

@@ -25,11 +25,13 @@ def set_legacy_attributes(model: LogisticRegressionCV, with_ratios: bool) -> Non
         _legacy_axes(model.coefs_paths_[:, :, :, k], with_ratios)
         for k in range(model.coefs_paths_.shape[3])
     ]
-    model.scores_ = dict.fromkeys(classes.tolist(), scores)
-    model.coefs_paths_ = dict(zip(classes.tolist(), paths))
-    model.n_iter_ = _legacy_axes(model.n_iter_, with_ratios)[None]
-    model.C_ = np.full(len(classes), model.C_)
-    model.l1_ratio_ = np.full(len(classes), model.l1_ratio_)
+    vars(model).update(
+        scores_=dict.fromkeys(classes.tolist(), scores),
+        coefs_paths_=dict(zip(classes.tolist(), paths)),
+        n_iter_=_legacy_axes(model.n_iter_, with_ratios)[None],
+        C_=np.full(len(classes), model.C_),
+        l1_ratio_=np.full(len(classes), model.l1_ratio_),
+    )
 
 
 def _legacy_axes(values: Array, with_ratios: bool) -> Array:

@@ -87,8 +87,6 @@ def run(
         batch.restore(resume)
     else:
         batch.begin(state)
-    if resume is None:
-        batch.end_without_epochs()
     while len(batch.running):
         batch.advance()
         if on_progress is not None:
@@ -161,15 +159,14 @@ class _Batch:
             gap=first_gaps(self.state),
             bound=np.full(B, -np.inf),
         )
+        self._end_without_epochs()
 
-    def end_without_epochs(self) -> None:
+    def _end_without_epochs(self) -> None:
         """Read off the models that are to be trained for 0 epochs."""
-        over = np.array([points[-1] == 0 for points in self.stop.epochs])
-        if not over.any():
-            return
-        self.gap_check = GapCheck(np.zeros(len(over), bool), {})
-        self._read_off([(i, 0, "epochs") for i in np.flatnonzero(over).tolist()])
-        self._over = over
+        self.gap_check = GapCheck(np.zeros(len(self.running), bool), {})
+        epochs = self.stop.epochs
+        self._read_off([(i, 0, "epochs") for i, points in enumerate(epochs) if not points[0]])
+        self._over = np.array([points[-1] == 0 for points in epochs])
         self.drop()
 
     @property
@@ -185,9 +182,7 @@ class _Batch:
         waited = note_validation(
             self.running_models, self.stop, self.records, self.state.model, self.epoch
         )
-        self.gap_check: GapCheck = check_gaps(
-            self.objective, self.state, self.running_models, self.stop.tol
-        )
+        self.gap_check = check_gaps(self.objective, self.state, self.running_models, self.stop.tol)
         tests = {
             "diverged": has_diverged(self.running_models, self.records["objective"]),
             "tol": self.gap_check.solved,

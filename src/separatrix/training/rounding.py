@@ -17,7 +17,10 @@ from separatrix.verdict.diagnosis import Diagnosis
 
 
 def round_results(
-    tasks: Sequence[Task], results: Mapping[int, Result], models: Mapping[int, int], whole: Objective
+    tasks: Sequence[Task],
+    results: Mapping[int, Result],
+    models: Mapping[int, int],
+    whole: Objective,
 ) -> dict[int, Result]:
     """Return the results of a batch with their weights in the type of X.
 

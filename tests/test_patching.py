@@ -1,0 +1,91 @@
+"""Replacing scikit-learn's classes in running code."""
+
+import logging
+import pickle
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+import sklearn.ensemble._stacking
+import sklearn.linear_model
+import sklearn.svm
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+import separatrix
+from separatrix import patching
+
+X, Y = load_breast_cancer(return_X_y=True)
+Z = scale(X)
+
+
+@pytest.fixture(autouse=True)
+def patched():
+    separatrix.patch()
+    yield
+    separatrix.unpatch()
+
+
+def test_classes_are_replaced_where_they_are_imported_and_put_back():
+    module = ModuleType("someones_code")
+    separatrix.unpatch()
+    module.LinearSVC = theirs = sklearn.svm.LinearSVC
+    sys.modules["someones_code"] = module
+    try:
+        separatrix.patch()
+        separatrix.patch()  # changes nothing
+        assert issubclass(module.LinearSVC, separatrix.LinearSVC)
+        stacking = sklearn.ensemble._stacking.LogisticRegression
+        assert issubclass(stacking, separatrix.LogisticRegression)
+        assert sklearn.svm._classes.LinearSVC is module.LinearSVC
+        separatrix.unpatch()
+        assert module.LinearSVC is sklearn.svm.LinearSVC is theirs
+        assert sklearn.ensemble._stacking.LogisticRegression is not stacking
+    finally:
+        del sys.modules["someones_code"]
+
+
+@pytest.mark.parametrize("name", patching.HOMES)
+def test_replacements_have_scikit_learns_defaults(name):
+    ours = getattr(sys.modules[patching.HOMES[name][0]], name)()
+    separatrix.unpatch()
+    theirs = getattr(sys.modules[patching.HOMES[name][0]], name)().get_params()
+    assert {key: ours.get_params()[key] for key in theirs} == theirs
+
+
+def test_solvers_that_scikit_learn_names_give_its_weights():
+    options = {"C": 0.1, "max_iter": 1000}
+    ours = sklearn.linear_model.LogisticRegression(**options).fit(Z, Y)
+    machine = sklearn.svm.LinearSVC(C=0.01, tol=1e-8).fit(Z, Y)
+    separatrix.unpatch()
+    theirs = sklearn.linear_model.LogisticRegression(**options, tol=1e-8).fit(Z, Y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    liblinear = sklearn.svm.LinearSVC(C=0.01, tol=1e-8, dual=False).fit(Z, Y)
+    np.testing.assert_allclose(machine.coef_, liblinear.coef_, atol=1e-3)
+    np.testing.assert_allclose(machine.intercept_, liblinear.intercept_, atol=1e-3)
+
+
+def test_replacements_can_be_cloned_pickled_searched_and_sent_to_workers():
+    model = clone(sklearn.linear_model.LogisticRegression("l1", C=0.2, solver="liblinear"))
+    fitted = pickle.loads(pickle.dumps(model.fit(Z, Y)))
+    np.testing.assert_array_equal(fitted.predict(Z), model.predict(Z))
+    pipeline = make_pipeline(StandardScaler(), sklearn.linear_model.LogisticRegression())
+    search = GridSearchCV(pipeline, {"logisticregression__C": [0.01, 1.0]}).fit(X, Y)
+    assert search.best_score_ > 0.97
+    assert cross_val_score(pipeline, X, Y).mean() > 0.97
+    (again,) = Parallel(n_jobs=2)([delayed(clone(model).fit)(Z, Y)])
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+def test_every_class_is_logged(caplog):
+    separatrix.unpatch()
+    with caplog.at_level(logging.INFO, "separatrix"):
+        separatrix.patch()
+    for name in patching.HOMES:
+        assert f"{name} is replaced by separatrix.{name}" in caplog.text
+    assert "RidgeClassifier of scikit-learn is left alone" in caplog.text
