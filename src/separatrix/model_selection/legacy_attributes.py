@@ -25,7 +25,7 @@ def set_legacy_attributes(model: LogisticRegressionCV, with_ratios: bool) -> Non
         _legacy_axes(model.coefs_paths_[:, :, :, k], with_ratios)
         for k in range(model.coefs_paths_.shape[3])
     ]
-    vars(model).update(
+    model.__dict__.update(
         scores_=dict.fromkeys(classes.tolist(), scores),
         coefs_paths_=dict(zip(classes.tolist(), paths)),
         n_iter_=_legacy_axes(model.n_iter_, with_ratios)[None],
