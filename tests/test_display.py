@@ -78,7 +78,7 @@ def test_a_fitted_estimator_shows_its_verdict_above_the_diagram():
         assert "sk-container" in html
     assert model.objective() in shown(model)
     assert str(model.certificate_) in shown(model)
-    assert f"tol, after {model.n_iter_} epochs" in shown(model)
+    assert f"tol, after {model.history_.epochs} epochs" in shown(model)
 
 
 def test_scikit_learns_display_setting_is_respected():

@@ -30,7 +30,7 @@ ROUGH = GradientDescentClassifier(epochs=1)
     [
         (lambda: LogisticRegression(C=-1).fit(X, Y), "C"),
         (lambda: LogisticRegression(solver="x").fit(X, Y), "solver"),
-        (lambda: LinearSVC(intercept_scaling=1.0, l1_ratio=0.5).fit(X, Y), "intercept_scaling"),
+        (lambda: LinearSVC(intercept_scaling=-1.0).fit(X, Y), "intercept_scaling"),
         (lambda: build_estimator(MODEL_FAMILIES["perceptron"], ModelOptions(l1=1.0)), "l1"),
         (lambda: build_estimator(MODEL_FAMILIES["svm"], ModelOptions(loss="log")), "loss"),
         (lambda: load("iris", header=True), "header"),

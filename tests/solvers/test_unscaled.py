@@ -98,7 +98,7 @@ def test_a_stalled_solver_hands_over_and_the_reason_says_so():
 def test_callbacks_continue_the_count_of_epochs_when_another_solver_takes_over():
     heard = []
     model = LogisticRegression().fit(*mixed_units(), on_epoch=lambda e: heard.append(e[0].epoch))
-    assert heard == list(range(1, model.n_iter_ + 1))
+    assert heard == list(range(1, model.history_.epochs + 1))
 
 
 @pytest.mark.slow
