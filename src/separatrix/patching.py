@@ -32,7 +32,9 @@ def with_their_defaults(
     >>> with_their_defaults(estimators.LinearSVC, svm.LinearSVC)().intercept_scaling
     1
     """
-    defaults = {name: each.default for name, each in signature(theirs).parameters.items()}
+    # Before version 1.8, scikit-learn had only the attributes that are now called legacy.
+    defaults = {"use_legacy_attributes": True}
+    defaults |= {name: each.default for name, each in signature(theirs).parameters.items()}
     own = signature(ours.__init__)
     arguments = Signature(
         [

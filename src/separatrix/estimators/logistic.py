@@ -64,7 +64,7 @@ class LogisticRegression(OptimumClassifier):
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight is the bias if solver="liblinear".
     multi_class : str, default=None
-        scikit-learn's name of `multiclass`; "multinomial" is "auto".
+        scikit-learn's name of `multiclass`; "multinomial" is "softmax".
     dual, verbose, n_jobs
         Parameters of scikit-learn without a meaning here.
 

@@ -14,7 +14,7 @@ LIBLINEAR = "liblinear"
 SOLVERS = (LIBLINEAR, "newton-cg", "newton-cholesky", "sag", "saga")
 PENALTIES = ("l1", "l2", "elasticnet")
 UNSET = ("auto", "deprecated")  # "deprecated" is scikit-learn's own default of old parameters
-MULTICLASS_FORMS = {"multinomial": "auto"}
+MULTICLASS_FORMS = {"multinomial": "softmax"}
 RATIOS = {"l1": 1.0, "l2": 0.0}
 
 
