@@ -22,7 +22,7 @@ from separatrix.readers import load
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, is_missing_word
 from separatrix.readers.columns import Columns, looks_like_text
 from separatrix.readers.delimited.dialect import is_value
-from separatrix.readers.tables import read_parquet, read_table, split_label
+from separatrix.readers.tables import read_frame, read_parquet, read_table
 
 
 @pytest.fixture
@@ -383,11 +383,7 @@ def test_frames_of_any_library_become_the_same_columns(make):
         "label": "categories",
     }
     assert table["word"].tolist() == ["u", None, "v"]
-    assert split_label("frame", {name: make(FRAME)[name] for name in FRAME}).y.tolist() == [
-        "a",
-        "b",
-        "a",
-    ]
+    assert read_frame(make(FRAME)).y.tolist() == ["a", "b", "a"]
 
 
 def test_columns_of_other_types_and_lengths_are_refused():

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import Kind
-from separatrix.readers.cells.inference import Inferred
+from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.columns import count_missing, require_column, to_words
 from separatrix.readers.delimited.dialect import LABEL_NAMES
 
