@@ -128,18 +128,21 @@ def _infer(
 def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Counter[str]]:
     """Return why a column must not be read as numbers or dates, and its units if they differ."""
     none: Counter[str] = Counter()
-    if quantity is not None and quantity.format.date:
-        return _doubt_about_share(present, quantity) if not quantity.doubt else quantity.doubt, none
-    units = _different_units(present)
-    if units:
+    if quantity is not None:
+        assert quantity.others is not None
+        if quantity.format.date:
+            return quantity.doubt or _doubt_about_share(present, quantity), none
+        if quantity.format == PLAIN and are_codes(present.without(quantity.others).words):
+            return "zeros", none
+        if not present.count(quantity.others):
+            return "", none
+    if units := _different_units(present):
         return "units", units
-    if quantity is None:
-        return "decimals" if mixes_decimals(present) else "", none
-    assert quantity.others is not None
-    if quantity.format == PLAIN and are_codes(present.without(quantity.others).words):
-        return "zeros", none
-    doubt = _doubt_about_share(present, quantity)
-    return "decimals" if doubt and mixes_decimals(present) else doubt, none
+    if quantity is not None and not _doubt_about_share(present, quantity):
+        return "", none
+    if mixes_decimals(present):
+        return "decimals", none
+    return "others" if quantity is not None else "", none
 
 
 def _doubt_about_share(present: CodedCells, quantity: Inferred) -> Doubt:
