@@ -257,3 +257,44 @@ def test_a_saved_model_reads_unusual_cells_as_in_training(tmp_path):
     new.write_text("size;at;loss;pay;zip;day\n1.36 m;7:35;(5);1,5;01234;03/04/2024\n")
     with pytest.raises(ValueError, match="column 'size' must hold numbers in 'cm', as in training"):
         load_for_model(bundle, new)
+
+
+# Whole files
+
+
+def test_a_missing_label_in_a_row_of_totals_is_named_with_its_line(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('x,note,label\n1,"two\nlines",u\n2,b,v\nTotal,,\n')
+    with pytest.raises(ValueError, match=r"table.csv, line 5: the label \(column 'label'\) is mis"):
+        read_table(path)
+
+
+def test_a_title_above_the_header_is_named(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("Report 2024\n\nx,label\n" + "1,u\n2,v\n" * 9)
+    with pytest.raises(ValueError, match=r"line 3: expected 1 field separated.*title, delete them"):
+        read_table(path)
+
+
+def test_classes_that_differ_only_in_capital_letters_are_reported(column, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("x,label\n" + "1,low\n2,High\n3,high\n" * 5)
+    assert notes_on(read_table(path), "labels 'High' and 'high' differ only in capital letters")
+
+
+def test_a_messy_german_file_is_read_as_numbers_and_dates(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = [
+        f"{k % 900 + 1}.{k % 900 + 100:03},50 €;{k % 100},5 %;{k % 28 + 1:02}.03.2021;{k % 24:02}:15;"
+        f"{'ja' if k % 3 else 'nein'}\r\n"
+        for k in range(2000)
+    ]
+    rows[1500] = rows[1500].replace(" €;", " €?;")
+    rows.insert(700, "\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + "".join(["Preis;Anteil;Tag;Zeit;Ziel\r\n", *rows]).encode())
+    found = read_table(path)
+    assert set(found.table.kinds.values()) == {"numbers"}
+    assert found.table["Preis"][0] == 1100.5
+    assert found.table["Zeit"][1] == 4500
+    assert notes_on(found, "1 cell is not a number in '€' ('601.700,50 €?', line 1503)")
+    assert found.y[0] == "nein"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from separatrix.readers.label_column import (
     LabelError,
     Layout,
     find_label,
+    place_by_row,
     rivals_of,
     to_labels,
 )
@@ -99,7 +100,7 @@ class Origin:
     """Where the columns come from: a name, the place of a row, and whether commas are decimal."""
 
     where: str
-    place: Callable[[int], str] = field(default=lambda row: f"row {row + 1}")
+    place: Callable[[int], str] = place_by_row
     comma_first: bool = False
 
 
@@ -241,7 +242,7 @@ class _Separation:
     def _labels(self, name: str, values: Array) -> Array | None:
         """Return the labels. Unusable ones raise an error, or add a note if a model reads them."""
         try:
-            return to_labels(self.where, name, values, self.notes)
+            return to_labels(self.where, name, values, self.notes, self.origin.place)
         except LabelError as error:
             if not self.options.is_for_model:
                 raise
