@@ -52,6 +52,7 @@ def read_table(
     ...     print(note)
     There is no header: the first line contains the value '39'.
     The label is the last column, 'column 3'.
+    Column 'column 2': 1 cell is read as missing ('?', line 2).
     1 value is missing: 'column 2' 1.
     """
     path = Path(path)
