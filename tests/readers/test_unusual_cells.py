@@ -285,8 +285,8 @@ def test_classes_that_differ_only_in_capital_letters_are_reported(column, tmp_pa
 def test_a_messy_german_file_is_read_as_numbers_and_dates(tmp_path):
     path = tmp_path / "table.csv"
     rows = [
-        f"{k % 900 + 1}.{k % 900 + 100:03},50 €;{k % 100},5 %;{k % 28 + 1:02}.03.2021;{k % 24:02}:15;"
-        f"{'ja' if k % 3 else 'nein'}\r\n"
+        f"{k % 900 + 1}.{k % 900 + 100:03},50 €;{k % 100},5 %;{k % 28 + 1:02}.03.2021;"
+        f"{k % 24:02}:15;{'ja' if k % 3 else 'nein'}\r\n"
         for k in range(2000)
     ]
     rows[1500] = rows[1500].replace(" €;", " €?;")

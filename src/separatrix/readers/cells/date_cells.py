@@ -45,6 +45,12 @@ _TIMES = {
         re.ASCII | re.IGNORECASE,
     ),
 }
+_SHAPES = {  # quick: most columns have no such cell
+    "dmy": r"^\d{1,2}[-/.]\d",
+    "mdy": r"^\d{1,2}[-/.]\d",
+    "24h": r"^\d{1,2}:",
+    "12h": r"^\d.*[mM]\.?$",
+}
 
 
 def seconds_of(words: Any, order: str) -> tuple[Array, Array]:
@@ -64,6 +70,9 @@ def seconds_of(words: Any, order: str) -> tuple[Array, Array]:
             return values, np.zeros(len(values), dtype=bool)
         except pa.ArrowInvalid:  # dates of another form are among them
             pass
+    shape = _SHAPES.get(order)
+    if shape and not pc.any(pc.match_substring_regex(words, shape)).as_py():
+        return np.full(len(words), np.nan), words.is_valid().to_numpy(zero_copy_only=False)
     found = [None if word is None else seconds_of_word(word, order) for word in words.to_pylist()]
     values = np.array([np.nan if value is None else value for value in found])
     return values, np.isnan(values) & words.is_valid().to_numpy(zero_copy_only=False)

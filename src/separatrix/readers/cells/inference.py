@@ -75,7 +75,8 @@ def infer(
     kind, _, how = (wanted or "").partition(":")
     if kind in ("", "number") and how != "decimal-comma":
         values = plain_numbers(cells)
-        if values is not None and (kind or not are_codes(_different(cells))):
+        words = cells.words if isinstance(cells, CodedCells) else cells
+        if values is not None and (kind or not are_codes(words)):
             return Inferred(
                 PLAIN, without_numbers(values, missing), missing=_no_words(cells, values)
             )
@@ -163,12 +164,6 @@ def _different_units(present: CodedCells) -> Counter[str]:
     named = sorted((count for unit, count in counts.items() if unit), reverse=True)
     differ = sum(named[1:]) > MOST_OF_OTHER_UNIT * present.n_present
     return counts if differ and 2 * counts.total() > present.n_present else Counter()
-
-
-def _different(cells: Any) -> Any:
-    """Return the cells that may be different, without spaces around them."""
-    words = cells.words if isinstance(cells, CodedCells) else cells
-    return pc.utf8_trim_whitespace(words)
 
 
 def _no_words(cells: Any, values: Array) -> Counter[str]:

@@ -72,7 +72,7 @@ def with_minus_signs(words: Any) -> Any:
     >>> with_minus_signs(pa.array(["(110)", "\N{MINUS SIGN}5", "7"])).to_pylist()
     ['-110', '-5', '7']
     """
-    if not _any(words, rf"^.{{0,3}}\s*[({_MINUS}]"):
+    if not any(pc.any(pc.match_substring(words, sign)).as_py() for sign in ("(", _MINUS)):
         return words
     words = pc.replace_substring(words, _MINUS, "-")
     return pc.replace_substring_regex(words, pattern=_IN_PARENTHESES, replacement=r"-\1\2\3")
@@ -81,12 +81,14 @@ def with_minus_signs(words: Any) -> Any:
 def are_codes(words: Any) -> bool:
     """Return whether cells are digits of one length, some of them with a leading zero.
 
+    Spaces around a cell do not matter.
+
     >>> are_codes(pa.array(["01234", "90210"])), are_codes(pa.array(["0", "10"]))
     (True, False)
     """
-    if not _any(words, r"^0\d"):
+    if not _any(words, r"^\s*0\d"):
         return False
-    present = pc.drop_null(words)
+    present = pc.drop_null(pc.utf8_trim_whitespace(words))
     lengths = pc.min_max(pc.utf8_length(present)).as_py()
     digits = pc.all(pc.match_substring_regex(present, r"^\d+$")).as_py()
     return bool(digits) and lengths["min"] == lengths["max"]

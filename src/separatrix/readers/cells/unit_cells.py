@@ -28,6 +28,7 @@ _NUMBER = rf"(?:\d[\d.,'{BLANKS}]*|[.,]\d+)"
 _WITH_UNIT = (
     rf"^[+-]?\s*(?P<before>{CURRENCY})?\s*[+-]?{_NUMBER}(?:[eE][+-]?\d+)?\s*(?P<after>{_UNIT})?$"
 )
+_LOOKS = r"\d[^\d]*[^\d\s.,'+-]$|^[+-]?[^\d\s]{1,3}\s?[\d(+-]"  # quick: most columns have no unit
 _HOURS = frozenset(["am", "pm", "a.m.", "p.m."])  # part of a time of day
 _MOST_UNITS = 5  # more different units are words
 
@@ -50,6 +51,8 @@ def common_units(words: Any, most: int = 3) -> list[str]:
     >>> common_units(pa.array(["1 m", "20 cm", "30 cm", "7 pm"]))
     ['cm', 'm']
     """
+    if not pc.any(pc.match_substring_regex(words, _LOOKS)).as_py():
+        return []
     counts = Counter(unit for unit in units_of(words).tolist() if unit and _is_unit(unit))
     return [unit for unit, _ in counts.most_common(most)]
 
