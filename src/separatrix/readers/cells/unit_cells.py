@@ -28,7 +28,9 @@ _NUMBER = rf"(?:\d[\d.,'{BLANKS}]*|[.,]\d+)"
 _WITH_UNIT = (
     rf"^[+-]?\s*(?P<before>{CURRENCY})?\s*[+-]?{_NUMBER}(?:[eE][+-]?\d+)?\s*(?P<after>{_UNIT})?$"
 )
-_LOOKS = r"\d[^\d]*[^\d\s.,'+-]$|^[+-]?[^\d\s]{1,3}\s?[\d(+-]"  # quick: most columns have no unit
+_LOOKS = (
+    r"\d[^\d]*[^\d\s.,'+-][23]?$|^[+-]?[^\d\s]{1,3}\s?[\d(+-]"  # quick: most columns have no unit
+)
 _HOURS = frozenset(["am", "pm", "a.m.", "p.m."])  # part of a time of day
 _MOST_UNITS = 5  # more different units are words
 
