@@ -103,8 +103,19 @@ def test_missing_values_and_types_are_options(tmp_path):
     options = ["--missing-values", "abc,21", "--type", "zone=category"]
     found = facts("fit", path, *options)
     assert found["source"]["features"] == 10
-    assert "Read as missing values: 'abc' (15 cells), '21' (1 cell)." in found["notes"]
+    words = "'abc', 15 cells, first on line 2; '21', line 3"
+    assert f"Column 'age': 16 cells are read as missing ({words})." in found["notes"]
     words = call("fit", path, "--type", "age", code=2).output
     assert "--type takes COLUMN=TYPE, such as age=number. Got 'age' instead." in words
     words = " ".join(call("fit", path, "--type", "age=integer", code=2).output.split())
-    assert "--type must be one of number, category, text, date, drop" in words
+    assert "--type must be one of number, number:decimal-point, number:decimal-comma" in words
+
+
+def test_the_order_of_dates_is_an_option(tmp_path):
+    rows = [f"0{k % 9 + 1}/0{k % 5 + 1}/2024,{k % 9},{'uv'[k > 60]}\n" for k in range(120)]
+    path = tmp_path / "table.csv"
+    path.write_text("day,zone,label\n" + "".join(rows))
+    printed = " ".join(call("fit", path).stdout.split())
+    assert "give --type day=date:day-first or --type day=date:month-first" in printed
+    printed = " ".join(call("fit", path, "--type", "day=date:month-first").stdout.split())
+    assert "Column 'day': dates (month-day-year), read as days since 1970-01-01" in printed

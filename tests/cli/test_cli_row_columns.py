@@ -74,6 +74,9 @@ def test_new_rows_need_no_weights_unless_the_option_is_given(folder):
     assert len(facts("predict", "m.sx", "d.csv")["predictions"]) == 2
     found = facts("predict", "m.sx", "c.csv")
     assert "The metrics use the sample weights in column 's'." in found["notes"]
+    with_metric = call("predict", "m.sx", "c.csv", "--out", "p.csv")
+    assert "The metrics use the sample weights" in with_metric.output
+    assert "The metrics use" not in call("predict", "m.sx", "c.csv").output
     assert "'s'" in " ".join(facts("evaluate", "m.sx", "c.csv")["notes"])
     found = call("evaluate", "m.sx", "d.csv", "--weight", "s", code=1)
     assert "finite number >= 0" in found.stderr
@@ -129,7 +132,7 @@ def test_a_study_has_weights_and_a_file_of_validation_rows(folder):
         "study", "a.csv", "--weight", "s", "--validation", "b.csv", *given, "--name", "w"
     )
     assert plain["data"]["rows"] == {"train": 54, "validation": 15}
-    assert "weights are used in training" in " ".join(weighted["data"]["notes"])
+    assert "The comparison of accuracies counts rows." in " ".join(weighted["data"]["notes"])
 
 
 def test_test_rows_in_a_sparse_file_get_the_features_of_the_training_rows(folder):

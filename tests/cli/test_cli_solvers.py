@@ -36,11 +36,42 @@ def test_a_solver_is_used_by_fit_search_and_compare(solver):
         (("fit", "iris", "--solver", "gradient", "--model", "perceptron"), "cannot be trained"),
         (("fit", "iris", "--solver", "gradient", "--bias", "penalised", "--model", "svm"), "bias"),
         (("fit", "iris", "--solver", "gradient", "--momentum", "2"), "--momentum"),
-        (("search", "iris", "--solver", "gradient"), "use it with 'fit'"),
+        (("search", "iris", "--solver", "gradient"), "cannot be used in a search"),
+        (("compare", "iris", "--solver", "sgd"), "--solver must be one of auto, newton"),
+        (("compare", "iris", "--epochs", "5"), "--epochs is an option of gradient descent"),
+        (("compare", "iris", "--model", "perceptron", "--solver", "newton"), "no option --solver"),
+        (("compare", "iris", "--model", "naive-bayes", "--solver", "dual"), "no option --solver"),
+        (("compare", "iris", "--model", "crammer-singer", "--solver", "newton"), "smooth loss"),
+        (("compare", "iris", "--solver", "gradient", "--balanced"), "--balanced cannot be"),
     ],
 )
 def test_solvers_and_options_that_do_not_fit_are_refused(words, message):
     assert message in call(*words, code=2).stderr
+
+
+def test_compare_uses_a_solver_for_the_models_that_it_can_train():
+    found = facts("compare", "iris", "--solver", "newton")
+    solvers = {row["model"]: row["verdict"] and row["verdict"]["solver"] for row in found["models"]}
+    assert solvers["softmax"] == "newton"
+    assert solvers["crammer-singer"] in ("dual", "interior")
+    printed = " ".join(call("compare", "iris", "--solver", "newton").stdout.split())
+    assert "crammer-singer was trained with its automatic choice of solver. Loss" in printed
+    assert "newton needs a smooth loss" in printed
+    assert "perceptron was trained without --solver newton: it has only one solver." in printed
+
+
+def test_compare_trains_by_gradient_descent_with_its_options():
+    words = ("compare", "iris", "--model", "softmax", "--solver", "gradient")
+    given = ("--learning-rate", "0.25", "--momentum", "0.5", "--epochs", "7")
+    row = facts(*words, *given)["models"][0]
+    assert [row["verdict"]["iterations"], row["learning_rate"]] == [7, 0.25]
+    assert row["verdict"]["solver"] == "gradient"
+    assert "Learning rates: softmax 0.25." in call(*words, *given).stdout
+
+
+def test_compare_lists_naive_bayes_once():
+    found = facts("compare", "iris", "--model", "naive-bayes")
+    assert [row["model"] for row in found["models"]] == ["naive-bayes"]
 
 
 FAMILIES = ["logistic", "softmax", "reference", "svm", "weston-watkins"]

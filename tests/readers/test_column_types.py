@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError
@@ -16,7 +16,7 @@ from separatrix.readers import load
 from separatrix.readers.cells.cell_format import CellFormat, Formats
 from separatrix.readers.cells.inference import infer
 from separatrix.readers.cells.missing_words import MISSING_WORDS
-from separatrix.readers.cells.number_cells import PLAIN, numbers_of
+from separatrix.readers.cells.number_cells import PLAIN, are_codes, numbers_of
 from separatrix.readers.columns import Columns
 from separatrix.readers.tables import read_table
 from separatrix.readers.typed_columns import read_trained
@@ -56,9 +56,29 @@ def test_words_for_missing_values_are_missing_in_a_column_of_numbers(column, wor
     assert not any("not a number" in note for note in notes)
 
 
-def test_unexpected_words_for_missing_values_are_reported(column):
-    notes = column(numbers_with("-", "Unknown", "unknown")).notes
-    assert "Read as missing values: 'unknown' (2 cells), '-' (1 cell)." in notes
+def test_every_word_for_missing_values_is_reported_with_its_line(column):
+    notes = column(numbers_with("-", "#N/A", "NA", "#N/A")).notes
+    words = "'#N/A', 2 cells, first on line 13; '-', line 12; 'NA', line 14"
+    assert f"Column 'x': 4 cells are read as missing ({words})." in notes
+    notes = column(["red", "NULL", "blue", "red"] * 9).notes
+    assert any("9 cells are read as missing ('NULL', 9 cells, first on line 3)" in n for n in notes)
+
+
+@pytest.mark.parametrize("place", [10, 350])
+def test_the_word_nan_in_a_column_of_numbers_is_reported(column, place):
+    cells = [f"{k}.5" for k in range(400)]
+    cells[place], cells[place + 5] = "NaN", ""
+    table, _, _, notes = column(cells, delimiter=",")
+    assert np.flatnonzero(np.isnan(table["x"])).tolist() == [place, place + 5]
+    assert f"Column 'x': 1 cell is read as missing ('NaN', line {place + 2})." in notes
+
+
+def test_a_list_of_many_words_says_how_many_more_there_are(column):
+    words = [f"m{k}" for k in range(20)]
+    notes = column(numbers_with(*words), missing_values=words).notes
+    note = next(note for note in notes if "20 cells are read as missing" in note)
+    assert note.count("line") == 12
+    assert note.endswith("and 8 other words).")
 
 
 def test_one_stray_cell_does_not_ruin_a_column_of_numbers(column):
@@ -81,7 +101,7 @@ def test_a_column_with_many_other_cells_is_categories_and_a_note_says_so(column)
     table, _, _, notes = column(numbers_with(*["low", "high", "A/5", "PC"] * 5))
     assert table.kind("x") == "categories"
     note = next(note for note in notes if note.startswith("Column 'x'"))
-    assert "20 of 100 cells are not numbers ('low', line 12)" in note
+    assert "20 of 100 cells are not numbers ('low', line 12; 'high', line 13; 'A/5'" in note
     assert "types={'x': 'number'}" in note
 
 
@@ -107,7 +127,7 @@ def test_a_frequent_word_for_missing_values_is_a_category_and_a_rare_one_is_not(
     assert set(table["x"]) == {"none", "brick", "stone", None}
     assert [table["x"][1], table["x"][5]] == [None, None]
     assert "Column 'x': 'none' (100 cells) is read as a category, not as a missing value." in notes
-    assert "Read as missing values: 'unknown' (1 cell)." in notes
+    assert "Column 'x': 2 cells are read as missing ('Unknown', line 3; 'NA', line 7)." in notes
 
 
 def test_words_for_missing_values_can_be_labels(column):
@@ -242,6 +262,7 @@ FLOATS = st.one_of(
 
 @given(st.lists(FLOATS, min_size=1, max_size=20))
 def test_numbers_equal_those_of_python_to_the_bit(texts):
+    assume(not are_codes(pa.array(texts)))
     wanted = np.array([float(text) for text in texts])
     for found in (
         infer(pa.array(texts), missing=()).values,
@@ -254,6 +275,7 @@ def test_numbers_equal_those_of_python_to_the_bit(texts):
 
 @given(st.lists(FLOATS, min_size=2, max_size=20))
 def test_numbers_of_a_file_equal_those_of_python_to_the_bit(tmp_path_factory, texts):
+    assume(not are_codes(pa.array(texts)))
     path = tmp_path_factory.getbasetemp() / "numbers.csv"
     path.write_text("x,label\n" + "".join(f"{text},{k % 2}\n" for k, text in enumerate(texts)))
     found = read_table(path, header=True).table["x"]
@@ -295,7 +317,9 @@ def test_dates_become_days_or_seconds_and_a_note_gives_the_origin(column, cells,
 def test_dates_of_an_ambiguous_order_are_categories(column):
     table, _, _, notes = column(["01/02/2024", "03/04/2024"] * 5)
     assert table.kind("x") == "categories"
-    assert any("day-month-year or month-day-year ('01/02/2024')" in note for note in notes)
+    note = next(note for note in notes if "day-month-year or month-day-year" in note)
+    assert "('01/02/2024', line 2), so the column is read as categories" in note
+    assert "types={'x': 'date:day-first'} or types={'x': 'date:month-first'}" in note
     with pytest.raises(ValueError, match=r"the dates of column 'x' can be day-month-year or"):
         column(["01/02/2024", "03/04/2024"] * 5, types={"x": "date"})
 
@@ -344,13 +368,13 @@ def test_the_user_overrules_the_type_of_a_column(column):
     words = numbers_with(*["low", "high", "A/5", "PC"] * 10)
     found = column(words, types={"x": "number"})
     assert np.isnan(found.table["x"]).sum() == 40
-    assert any("40 cells are not numbers ('low', line 12)" in note for note in found.notes)
+    assert any("40 cells are not numbers ('low', line 12; " in note for note in found.notes)
     dates = ["2024-01-31", "2024-02-01"] * 9
     assert column(dates, types={"x": "category"}).table["x"].tolist() == dates
 
 
 def test_types_that_cannot_be_are_refused(column):
-    with pytest.raises(ParameterError, match="'types' parameter must be one of number, category"):
+    with pytest.raises(ParameterError, match="'types' parameter must be one of number, number:dec"):
         column(["1", "2"], types={"x": "integer"})
     with pytest.raises(ValueError, match="There is no column 'z'"):
         column(["1", "2"], types={"z": "number"})

@@ -144,11 +144,15 @@ FILES = {
     ],
     american: [PAY, "dates (month-day-year)"],
     stray_cells: [
-        "Column 'age': 3 cells are not numbers ('#VALUE!', line 7); treated as missing.",
+        "Column 'age': 3 cells are not numbers ('#VALUE!', line 7; 'abc', line 52; '#REF!', line "
+        "79); treated as missing.",
         "Column 'pay': 1 cell is not a number ('see note', line 10); treated as missing.",
     ],
     identifiers: ["Left out the column 'key': 600 of its 600 values are different"],
-    missing_words: ["Read as missing values: ", "24 values are missing: 'age' 12, 'job' 12."],
+    missing_words: [
+        "Column 'age': 11 cells are read as missing ('NA', line 5; ",
+        "24 values are missing: 'age' 12, 'job' 12.",
+    ],
     quoted_newlines: ["Read as text (many words, few repeated values): 'note'"],
     latin_1: ["was read as latin-1", "dates (year-month-day)"],
     vertical_bars: ["dates (year-month-day), read as days since 1970-01-01"],

@@ -22,7 +22,7 @@ from separatrix.readers import load
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, is_missing_word
 from separatrix.readers.columns import Columns, looks_like_text
 from separatrix.readers.delimited.dialect import is_value
-from separatrix.readers.tables import read_parquet, read_table, split_label
+from separatrix.readers.tables import read_frame, read_parquet, read_table
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_single_line_is_not_a_header_for_a_trained_model(read):
         ('a,b\n"x\ny",2\n3\n', "line 4: expected 2 fields .* Got 1"),
         ("a,a\n1,2\n", "2 columns have the name 'a'"),
         (b"a,b\n1,\x002\n", "line 2: found a NUL byte"),
-        ("a,y\n1,\n", r"row 1: the label \(column 'y'\) is missing"),
+        ("a,y\n1,\n", r"line 2: the label \(column 'y'\) is missing"),
         ("a,y\n1," + "long " * 60 + "\n2,b\n", "a value of 299 characters"),
         ("a,y\n1,1e300\n", "must be strings or numbers below"),
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], "is compressed and damaged"),
@@ -383,11 +383,7 @@ def test_frames_of_any_library_become_the_same_columns(make):
         "label": "categories",
     }
     assert table["word"].tolist() == ["u", None, "v"]
-    assert split_label("frame", {name: make(FRAME)[name] for name in FRAME}).y.tolist() == [
-        "a",
-        "b",
-        "a",
-    ]
+    assert read_frame(make(FRAME)).y.tolist() == ["a", "b", "a"]
 
 
 def test_columns_of_other_types_and_lengths_are_refused():

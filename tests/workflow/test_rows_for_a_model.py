@@ -157,7 +157,7 @@ def test_predict_works_without_labels(folder, labels, word):
     note = next(n for n in found["notes"] if n.startswith("There are no labels to compare with"))
     assert word in note
     refused = call("evaluate", "m.sx", "new.csv", code=1).stderr
-    assert ("row" in refused and "is missing" in refused) or "is not one of" in refused
+    assert ("line" in refused and "is missing" in refused) or "is not one of" in refused
 
 
 def test_a_file_without_header_has_the_columns_of_the_training_data(folder):

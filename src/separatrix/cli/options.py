@@ -228,7 +228,7 @@ class TrainingOptions:
         typer.Option(
             metavar="NAME",
             help=f"Solver: {', '.join(SOLVER_NAMES[:-1])}; 'gradient' (gradient descent) in fit "
-            "(default: auto).",
+            "and compare (default: auto).",
             rich_help_panel=_MODEL,
         ),
     ] = None

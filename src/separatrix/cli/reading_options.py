@@ -152,8 +152,9 @@ class ReadingOptions(NewRowsOptions):
         typer.Option(
             "--type",
             metavar="COLUMN=TYPE",
-            help="Type of a column: number, category, text, date or drop (default: detected). Can "
-            "be given several times.",
+            help="Type of a column: number, category, text, date or drop (default: detected). For "
+            "ambiguous cells: date:day-first, date:month-first, number:decimal-point or "
+            "number:decimal-comma. Can be given several times.",
             rich_help_panel=_DATA,
         ),
     ] = None

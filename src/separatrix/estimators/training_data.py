@@ -68,9 +68,12 @@ def make_dataset(
 
 
 def make_validation_set(
-    estimator: LinearClassifier, X_val: Any, y_val: Any, data: Dataset
+    estimator: LinearClassifier, X_val: Any, y_val: Any, data: Dataset, weights: Any = None
 ) -> Dataset | None:
-    """Check that a validation set matches the training data, and return it as a data set."""
+    """Check that a validation set matches the training data, and return it as a data set.
+
+    `weights` (m,) are the sample weights of its rows.
+    """
     if X_val is None and y_val is None:
         return None
     if X_val is None or y_val is None:
@@ -100,7 +103,8 @@ def make_validation_set(
     labels = column_or_1d(y_val)
     require_known_classes(labels, data.classes, validation=True)
     checked = estimator._apply_feature_map(checked)
-    return Dataset.of(checked, np.searchsorted(data.classes, labels), classes=data.classes)
+    numbers = np.searchsorted(data.classes, labels)
+    return Dataset.of(checked, numbers, as_weights(weights, checked, 1), classes=data.classes)
 
 
 def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from separatrix.readers.images import ENDINGS as IMAGES
 from separatrix.readers.images import read_images
 from separatrix.readers.label_column import Label
 from separatrix.readers.numpy_arrays import is_npy_folder, read_npy, read_npy_folder, read_npz
+from separatrix.readers.separation import TableOptions
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
 from separatrix.readers.tables import read_parquet, read_table
@@ -137,7 +139,11 @@ def options_of(format: str) -> tuple[str, ...]:
     ('features', 'zero_based', 'label')
     """
     reader = READERS[ALIASES.get(format, format)]
-    return tuple(inspect.signature(reader).parameters)[1:]
+    found = [*inspect.signature(reader).parameters.values()][1:]
+    names = [each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    if len(names) < len(found):  # the reader of a table takes its other options as keywords
+        names += [each.name for each in fields(TableOptions)]
+    return tuple(names)
 
 
 def format_of(path: Path) -> str:

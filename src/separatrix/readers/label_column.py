@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias, TypedDict
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import Kind
-from separatrix.readers.cells.inference import Inferred
+from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.columns import count_missing, require_column, to_words
 from separatrix.readers.delimited.dialect import LABEL_NAMES
 
@@ -119,8 +119,21 @@ def rivals_of(
     return copies
 
 
-def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
+def place_by_row(row: int) -> str:
+    """Return the place of a row that is not in a file of lines. Rows count from 1."""
+    return f"row {row + 1}"
+
+
+def to_labels(
+    where: str,
+    name: str,
+    values: Array,
+    notes: list[str],
+    place: Callable[[int], str] = place_by_row,
+) -> Array:
     """Convert a column to labels: integers, numbers or strings, none of them missing.
+
+    `place` says in messages where a row is.
 
     >>> notes = []
     >>> to_labels("adult.csv", "income", np.array(["<=50K.", ">50K."], dtype=object), notes)
@@ -131,7 +144,7 @@ def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
     if count_missing(values):
         gaps = [value is None or value != value for value in values]
         raise LabelError(
-            f"{where}, row {gaps.index(True) + 1}: the label (column {name!r}) is missing",
+            f"{where}, {place(gaps.index(True))}: the label (column {name!r}) is missing",
             Message(
                 "Remove the row, add its label, or name the label column with {label:=}.",
                 label=Parameter("label"),
@@ -151,8 +164,22 @@ def to_labels(where: str, name: str, values: Array, notes: list[str]) -> Array:
         )
     if all(value.endswith(".") for value in set(values)):
         notes.append("Removed the full stop at the end of every label.")
-        return np.array([value.removesuffix(".") for value in values])
+        values = np.array([value.removesuffix(".") for value in values])
+    _note_capital_letters(values, notes)
     return values.astype(str)
+
+
+def _note_capital_letters(values: Array, notes: list[str]) -> None:
+    """Add a note if two classes differ only in capital letters."""
+    known: dict[str, str] = {}
+    for value in sorted(set(values)):
+        other = known.setdefault(value.lower(), value)
+        if other != value:
+            notes.append(
+                f"The labels {other!r} and {value!r} differ only in capital letters; they are "
+                "different classes."
+            )
+            return
 
 
 def class_labels(y: Array, notes: list[str]) -> Array:

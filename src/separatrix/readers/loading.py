@@ -58,7 +58,8 @@ def load(
     missing_values : words for missing values in a table or data frame. Empty cells are always
         missing. The default list is `separatrix.readers.cells.missing_words.MISSING_WORDS`.
     types : types of columns by name, where the detected type is wrong: "number", "category",
-        "text", "date" or "drop"
+        "text", "date" or "drop". "number:decimal-point", "number:decimal-comma", "date:day-first"
+        and "date:month-first" say how ambiguous cells are read.
     weight : column of sample weights of a table or data frame. It is not a feature.
     group : column of groups. The rows of a group are all training, all validation or all test rows.
     time : column of times. The oldest rows are training rows, and the newest are test rows.

@@ -14,8 +14,9 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.coded_cells import CodedCells, cells_of, word_at
-from separatrix.readers.cells.date_cells import ORDER_NAMES
-from separatrix.readers.cells.inference import TYPES, Inferred, infer, read_as
+from separatrix.readers.cells.date_cells import date_words
+from separatrix.readers.cells.inference import TYPES, infer, read_as
+from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
     has_thousands,
@@ -122,16 +123,28 @@ def _typed(values: Array, wanted: str | None, missing: tuple[str, ...]) -> Infer
 
 def _require_fit(where: str, name: str, wanted: str | None, found: Inferred) -> None:
     """Raise if a column cannot have the type that the user gave."""
-    if wanted == "date" and found.ambiguous:
+    kind = (wanted or "").partition(":")[0]
+    if kind == "date" and found.doubt == "order":
+        raise ambiguous_dates(where, name)
+    is_quantity = kind in ("number", "date") and found.format.kind == "numbers"
+    if kind in ("number", "date") and not (is_quantity and _any_number(found.values)):
         raise ValueError(
-            f"{where}: the dates of column {name!r} can be day-month-year or month-day-year. Write "
-            "them as year-month-day, or read the column as a category."
+            f"{where}: column {name!r} was given the type {wanted!r}, but has no {kind}s."
         )
-    is_quantity = wanted in ("number", "date") and found.format.kind == "numbers"
-    if wanted in ("number", "date") and not (is_quantity and _any_number(found.values)):
-        raise ValueError(
-            f"{where}: column {name!r} was given the type {wanted!r}, but has no {wanted}s."
+
+
+def ambiguous_dates(where: str, name: str) -> ValueError:
+    """Return the error for dates whose order of day and month cannot be known."""
+    return ValueError(
+        Message(
+            "{where}: the dates of column {name!r} can be day-month-year or month-day-year. Give "
+            "{day} or {month}, or write them as year-month-day.",
+            where=where,
+            name=name,
+            day=Parameter("types", {name: "date:day-first"}),
+            month=Parameter("types", {name: "date:month-first"}),
         )
+    )
 
 
 def _any_number(values: Array) -> bool:
@@ -185,12 +198,14 @@ def read_trained(
         return Inferred(written, truths)
     if not written.date:
         anew = infer(values, missing, wanted="number", comma_first=True)
-        if anew.format.kind == "numbers" and anew.others is None:
+        same_unit = anew.format.sign in ("", written.sign)
+        if anew.format.kind == "numbers" and anew.others is None and same_unit:
             return anew
     if not written.skips_others:
         row = int(np.argmax(others))
         shown = word_at(values, row)
-        hold = f"dates ({ORDER_NAMES[written.date]})" if written.date else "numbers"
+        in_unit = f" in {written.sign!r}" if written.sign else ""
+        hold = date_words(written) if written.date else f"numbers{in_unit}"
         place, at = (f"{where}, row {row + 1}: c", "") if where else ("C", f" in row {row + 1}")
         raise ValueError(
             f"{place}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "

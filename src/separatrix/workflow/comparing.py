@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.errors import Message, OptionError, Parameter, ParameterError
 from separatrix.metrics import measure
 from separatrix.workflow.fitting import OnProgress, fit_prepared
+from separatrix.workflow.gradient_descent import GradientOptions
 from separatrix.workflow.model_families import MODEL_FAMILIES, ModelOptions
 from separatrix.workflow.preparing import PreparedSource
 
@@ -36,12 +39,19 @@ def compare_families(
     options: ModelOptions | None = None,
     names: Sequence[str] | None = None,
     on_progress: OnProgress | None = None,
+    descent: GradientOptions | None = None,
+    *,
+    strict: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Train one family after the other on the same rows, and yield the facts of each.
 
-    An option is passed to the families that have it. "validation" has two arrays with one entry per
-    validation row: whether it is classified correctly ("right"), and the logarithmic loss of its
-    probabilities ("log_loss", None without probabilities). It is None without validation rows.
+    An option is passed to the families that have it, and a solver to those that it can train;
+    "notes" says which families are trained without it. If `strict`, an option that a family does
+    not have is an error. `descent` holds the options of gradient descent.
+
+    "validation" has two arrays with one entry per validation row: whether it is classified
+    correctly ("right"), and the logarithmic loss of its probabilities ("log_loss", None without
+    probabilities). It is None without validation rows.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.preparing import prepare_source
@@ -54,14 +64,25 @@ def compare_families(
     names = [*families_for(prepared.n_classes), BASELINE] if names is None else names
     for name in names:
         if name == BASELINE:
+            if strict and options.given():
+                raise OptionError(_no_options(options))
             yield naive_bayes(prepared)
             continue
-        trained = fit_prepared(prepared, name, _taken(name, options), on_progress)
+        own, notes = (options, []) if strict else _taken(name, options)
+        try:
+            trained = fit_prepared(prepared, name, own, on_progress, descent)
+        except ParameterError as error:
+            if strict or isinstance(error, OptionError) or error.parameter != "solver":
+                raise
+            trained = fit_prepared(prepared, name, replace(own, solver=None), on_progress)
+            notes = [f"{name} was trained with its automatic choice of solver. {error}"]
         yield {
             "model": name,
             "about": MODEL_FAMILIES[name].about,
             "seconds": trained.facts["verdict"]["seconds"],
             "verdict": trained.facts["verdict"],
+            "learning_rate": trained.facts["model"]["parameters"].get("learning_rate"),
+            "notes": notes,
             "metrics": trained.facts["metrics"],
             "validation": _validate(prepared, trained.bundle.estimator, prepared.X),
         }
@@ -75,7 +96,12 @@ def naive_bayes(prepared: PreparedSource) -> dict[str, Any]:
     counts = sp.issparse(X) and all(part.data.min(initial=0.0) >= 0 for part in prepared.X.values())
     pixels = getattr(prepared.source.table, "dtype", None) == np.uint8
     model: Any = MultinomialNB() if counts or pixels else GaussianNB()
-    facts = {"model": BASELINE, "about": f"scikit-learn's {type(model).__name__}", "verdict": None}
+    facts = {
+        "model": BASELINE,
+        "about": f"scikit-learn's {type(model).__name__}",
+        "verdict": None,
+        "notes": list[str](),
+    }
     matrices = prepared.X
     if sp.issparse(X) and not counts:
         if len(prepared.source) * X.shape[1] > _DENSE:
@@ -114,10 +140,23 @@ def _validate(prepared: PreparedSource, model: Any, X: dict[str, Any]) -> dict[s
     return {"right": model.predict(X["validation"]) == y, "log_loss": log_loss}
 
 
-def _taken(name: str, options: ModelOptions) -> ModelOptions:
-    """Return the options that this family has."""
+def _taken(name: str, options: ModelOptions) -> tuple[ModelOptions, list[str]]:
+    """Return the options that this family has, and a sentence if it has no choice of solvers."""
     family = MODEL_FAMILIES[name]
     taken = {k: v for k, v in options.given().items() if k in family.takes}
     if options.bias in family.biases:
         taken["bias"] = options.bias
-    return ModelOptions(**taken, seed=options.seed)
+    notes: list[str] = []
+    if options.solver is not None and "solver" not in taken:
+        sentence = "{model} was trained without {solver}: it has only one solver."
+        solver = Parameter("solver", options.solver)
+        notes.append(Message(sentence, model=name, solver=solver))
+    return ModelOptions(**taken, seed=options.seed), notes
+
+
+def _no_options(options: ModelOptions) -> Message:
+    return Message(
+        "The model '{model}' has no option {option:quoted}. Leave it out, or choose another model.",
+        model=BASELINE,
+        option=Parameter(next(iter(options.given()))),
+    )

@@ -28,7 +28,7 @@ class ModelOptions:
     - `tol`, `max_iter`: relative duality gap and maximum number of iterations
     - `balanced`: whether all classes get the same total weight
     - `probability`: number of folds for calibrated probabilities, for support vector machines
-    - `solver`: one of SOLVER_NAMES; GRADIENT only in `fit_prepared`
+    - `solver`: one of SOLVER_NAMES; GRADIENT only in `fit_prepared` and `compare_families`
     - `seed`: random seed of stochastic solvers
     """
 
@@ -99,8 +99,9 @@ class ModelFamily:
             elif name == "solver" and value == GRADIENT:
                 raise OptionError(
                     Message(
-                        "{solver} trains a single model: use it with 'fit'. To compare learning "
-                        "rates, use 'study'.",
+                        "{solver} cannot be used in a search, which trains every candidate to its "
+                        "optimum. Use it with 'fit' or 'compare'. To compare penalties and "
+                        "learning rates of gradient descent, use 'study'.",
                         solver=Parameter("solver", GRADIENT),
                     )
                 )

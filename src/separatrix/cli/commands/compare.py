@@ -4,6 +4,7 @@ from typing import Any
 
 from separatrix.cli.command_decorator import INTERRUPTED, CommonOptions, command
 from separatrix.cli.options import (
+    DescentOptions,
     PenaltyOptions,
     PreparationOptions,
     ReadingOptions,
@@ -23,6 +24,7 @@ def compare(
     preparing: PreparationOptions,
     training: TrainingOptions,
     penalty: PenaltyOptions,
+    descending: DescentOptions,
     common: CommonOptions,
 ) -> int:
     """Train all models and scikit-learn's Naive Bayes on the same rows, and compare them.
@@ -31,25 +33,34 @@ def compare(
     [b]separatrix compare mail.csv --C 10[/b]
 
     Each option applies only to the models that support it. With --model, only that model and Naive
-    Bayes are compared. The best model is chosen on the validation rows, and the models that are as
-    good are listed.
+    Bayes are compared, and the model must have every option that is given. The best model is chosen
+    on the validation rows, and the models that are as good are listed.
     """
     from separatrix.workflow.comparing import BASELINE, compare_families, families_for
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.preparing import prepare_source
 
+    options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
+    descent = descending.options(training.solver)
     split = preparing.shares()
     loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
-    chosen = [training.model] if training.model != "auto" else families_for(prepared.n_classes)
-    options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
+    is_given = training.model != "auto"
+    chosen = [training.model] if is_given else families_for(prepared.n_classes)
     done: list[dict[str, Any]] = []
     interrupted = False
-    for name in [*chosen, BASELINE]:
+    for name in dict.fromkeys([*chosen, BASELINE]):
         try:
             with show_fit_progress(output, name, training.tol or DEFAULT_TOL) as progress:
-                done += compare_families(prepared, options, [name], progress)
+                done += compare_families(
+                    prepared,
+                    options,
+                    [name],
+                    progress,
+                    descent,
+                    strict=is_given and name in chosen,
+                )
             interrupted = progress.asked
         except KeyboardInterrupt:
             interrupted = True
@@ -90,6 +101,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
     from separatrix.cli import tables
+    from separatrix.cli.option_names import name_options
 
     output.say(tables.heading(facts["source"]))
     output.say(tables.notes(facts["notes"]))
@@ -111,7 +123,12 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     sentences = [
         "Accuracy on each part; log-loss on the test rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
+        *(name_options(note) for row in facts["models"] for note in row["notes"]),
     ]
+    rates = [row for row in facts["models"] if row.get("learning_rate")]
+    if rates:
+        shown = ", ".join(f"{row['model']} {row['learning_rate']:g}" for row in rates)
+        sentences.append(f"Learning rates: {shown}.")
     for sentence in [*facts["comparison"], *sentences]:
         output.say(sentence)
 

@@ -47,6 +47,7 @@ def predict(
     """
     from separatrix.workflow.model_inputs import open_model
     from separatrix.workflow.predicting import predict as predict_rows
+    from separatrix.workflow.predicting import weight_notes
 
     check_out(out, model, source)
     bundle = open_model(model)
@@ -56,8 +57,12 @@ def predict(
     if output.for_people:
         from separatrix.cli import tables
 
-        say = output.remark if out is None else output.say  # keep notes apart from predictions
-        say(tables.notes(facts["notes"]))
+        if out is None:  # keep notes apart from predictions; no metric is printed
+            of_metrics = weight_notes(rows)
+            notes = [note for note in facts["notes"] if note not in of_metrics]
+            output.remark(tables.notes(notes))
+        else:
+            output.say(tables.notes(facts["notes"]))
     if out is not None:
         from separatrix.files import replace_file
 

@@ -20,10 +20,11 @@ from separatrix.readers.cells.missing_words import MISSING_WORDS
 
 Kind: TypeAlias = Literal["numbers", "categories", "text"]
 
-DATE_ORDERS = ("ymd", "dmy", "mdy")
-DECIMALS = (".", ",")
+DATE_ORDERS = ("ymd", "dmy", "mdy", "24h", "12h")
+MIXED = ".,"  # both a point and a comma are decimal signs
+DECIMALS = (".", ",", MIXED)
 GROUPS = ("", ",", ".", " ", "'")
-SIGNS = ("", "%", "$", "€", "£", "¥")
+LONGEST_UNIT = 24  # characters
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class CellFormat:
     ----------
     kind : numbers, categories or text; dates are numbers
     decimal, group : the decimal sign, and the sign between groups of three digits
-    sign : a currency or percent sign that is removed from every number
-    date : order of day, month and year ("ymd", "dmy", "mdy"); empty if the cells are not dates
-    unit : dates become "days" or "seconds" since 1970-01-01
+    sign : a unit, currency or percent sign that is removed from every number
+    date : order of day, month and year ("ymd", "dmy", "mdy"), or times of day ("24h", "12h");
+        empty if the cells are neither
+    unit : dates become "days" or "seconds" since 1970-01-01; times become "seconds" since midnight
     skips_others : cells that are not numbers or dates are missing values; otherwise an error
     categories : words for missing values that are categories in this column
     """
@@ -88,7 +90,10 @@ _FORMAT = record(
         "kind": choice("numbers", "categories", "text"),
         "decimal": choice(*DECIMALS),
         "group": choice(*GROUPS),
-        "sign": choice(*SIGNS),
+        "sign": validated(
+            f"at most {LONGEST_UNIT} characters",
+            lambda sign: is_text(sign) and len(sign) <= LONGEST_UNIT,
+        ),
         "date": choice("", *DATE_ORDERS),
         "unit": choice("days", "seconds"),
         "skips_others": TRUTH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from separatrix.matrix import Array
+
+_LOOKED_AT = 2000  # different cells in a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,13 @@ class CodedCells:
         """Return the same cells, with the masked ones missing."""
         return CodedCells(pc.if_else(pa.array(~mask), self.words, None), self.counts, self.codes)
 
+    def sample(self) -> Any:
+        """Return different cells that are not missing, taken from everywhere in a column."""
+        cells = pc.drop_null(self.words)
+        if len(cells) <= _LOOKED_AT:
+            return cells
+        return pc.take(cells, np.linspace(0, len(cells) - 1, _LOOKED_AT).astype(np.int64))
+
     def expand(self, values: Array) -> Array:
         """Return values of the different cells as values of the rows."""
         found: Array = values[self.codes]
@@ -102,7 +112,20 @@ def word_at(cells: Any, row: int) -> str:
     return str(word.as_py()).strip()
 
 
-def equal_cells(cells: Any, word: str) -> Array:
-    """Return a mask of the cells that are equal to a word."""
-    same = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(cells), word), False)
-    return np.asarray(same.to_numpy() if isinstance(same, pa.ChunkedArray) else same)
+def equal_rows(cells: Any, word: str) -> Array:
+    """Return a mask of the rows whose cell is equal to a word."""
+    return _rows(cells, lambda words: pc.equal(pc.utf8_trim_whitespace(words), word))
+
+
+def matching_rows(cells: Any, pattern: str) -> Array:
+    """Return a mask of the rows whose cell matches a regular expression."""
+    return _rows(cells, lambda words: pc.match_substring_regex(words, pattern))
+
+
+def _rows(cells: Any, test: Callable[[Any], Any]) -> Array:
+    if isinstance(cells, CodedCells):
+        return cells.expand(_rows(cells.words, test))
+    found = pc.fill_null(test(cells), False)
+    if isinstance(found, pa.ChunkedArray):
+        return np.asarray(found.to_numpy())
+    return np.asarray(found.to_numpy(zero_copy_only=False))

@@ -1,6 +1,7 @@
-"""Read cells as dates: ISO 8601, or day, month and year in one of two orders.
+"""Read cells as dates (ISO 8601, or day, month and year in one of two orders) or times of day.
 
-Dates become days since 1970-01-01; if some have a time, all become seconds since then (UTC).
+Dates become days since 1970-01-01; if some have a time, all become seconds since then (UTC). Times
+of day, with 24 or with 12 hours (am and pm), become seconds since midnight.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat
 
 ORIGIN = "1970-01-01"
-ORDER_NAMES = {"ymd": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
+ORDER_NAMES = {
+    "ymd": "year-month-day",
+    "dmy": "day-month-year",
+    "mdy": "month-day-year",
+    "24h": "24 hours",
+    "12h": "12 hours, am and pm",
+}
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400.0
@@ -31,13 +38,30 @@ _YEAR_FIRST = re.compile(
 _YEAR_LAST = re.compile(
     r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME, re.ASCII
 )
+_TIMES = {
+    "24h": re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?()", re.ASCII),
+    "12h": re.compile(
+        r"(\d{1,2})(?::(\d{2})(?::(\d{2})(\.\d{1,9})?)?)?\s?([ap])\.?m\.?",
+        re.ASCII | re.IGNORECASE,
+    ),
+}
+_SHAPES = {  # quick: most columns have no such cell
+    "dmy": r"^\d{1,2}[-/.]\d",
+    "mdy": r"^\d{1,2}[-/.]\d",
+    "24h": r"^\d{1,2}:",
+    "12h": r"^\d.*[mM]\.?$",
+}
 
 
 def seconds_of(words: Any, order: str) -> tuple[Array, Array]:
     """Return trimmed cells as seconds since the origin, and a mask of those that are not dates.
 
+    Times of day are seconds since midnight.
+
     >>> seconds_of(pa.array(["2/1/1970", None, "soon"]), "dmy")
     (array([86400.,    nan,    nan]), array([False, False,  True]))
+    >>> seconds_of(pa.array(["7:35 pm"]), "12h")
+    (array([70500.]), array([False]))
     """
     if order == "ymd":
         try:
@@ -46,7 +70,10 @@ def seconds_of(words: Any, order: str) -> tuple[Array, Array]:
             return values, np.zeros(len(values), dtype=bool)
         except pa.ArrowInvalid:  # dates of another form are among them
             pass
-    found = [None if word is None else _seconds(word, order) for word in words.to_pylist()]
+    shape = _SHAPES.get(order)
+    if shape and not pc.any(pc.match_substring_regex(words, shape)).as_py():
+        return np.full(len(words), np.nan), words.is_valid().to_numpy(zero_copy_only=False)
+    found = [None if word is None else seconds_of_word(word, order) for word in words.to_pylist()]
     values = np.array([np.nan if value is None else value for value in found])
     return values, np.isnan(values) & words.is_valid().to_numpy(zero_copy_only=False)
 
@@ -56,19 +83,39 @@ def in_unit(seconds: Array, unit: str) -> Array:
     return seconds / _DAY if unit == "days" else seconds
 
 
-def unit_of(seconds: Array) -> str:
+def unit_of(seconds: Array, order: str) -> str:
     """Return "days" if all dates are without a time, else "seconds"."""
+    if is_time(order):
+        return "seconds"
     present = seconds[~np.isnan(seconds)]
     return "days" if (present % _DAY == 0).all() else "seconds"
 
 
+def is_time(order: str) -> bool:
+    """Return whether cells in this order are times of day."""
+    return order in _TIMES
+
+
+def date_words(written: CellFormat) -> str:
+    """Name the cells in a format: dates or times of day, with their order.
+
+    >>> date_words(CellFormat(date="dmy")), date_words(CellFormat(date="24h"))
+    ('dates (day-month-year)', 'times of day (24 hours)')
+    """
+    things = "times of day" if is_time(written.date) else "dates"
+    return f"{things} ({ORDER_NAMES[written.date]})"
+
+
 def date_note(written: CellFormat) -> str:
     """Describe how dates are read."""
-    return f"dates ({ORDER_NAMES[written.date]}), read as {written.unit} since {ORIGIN}"
+    since = "midnight" if is_time(written.date) else ORIGIN
+    return f"{date_words(written)}, read as {written.unit} since {since}"
 
 
-def _seconds(word: str, order: str) -> float | None:
+def seconds_of_word(word: str, order: str) -> float | None:
     """Return one date as seconds since the origin; None if it is not a date."""
+    if is_time(order):
+        return _seconds_since_midnight(word, order)
     found = (_YEAR_FIRST if order == "ymd" else _YEAR_LAST).fullmatch(word)
     if found is None:
         return None
@@ -94,3 +141,17 @@ def _seconds(word: str, order: str) -> float | None:
         return (when - offset - _EPOCH).total_seconds() + float(parts["part"] or 0)
     except (ValueError, OverflowError):
         return None
+
+
+def _seconds_since_midnight(word: str, order: str) -> float | None:
+    """Return a time of day in seconds; None if it is not one."""
+    found = _TIMES[order].fullmatch(word)
+    if found is None:
+        return None
+    hour, minute, second = (int(part or 0) for part in found.groups()[:3])
+    low, high = (0, 23) if order == "24h" else (1, 12)
+    if not low <= hour <= high or minute > 59 or second > 59:
+        return None
+    if order == "12h":
+        hour = hour % 12 + 12 * (found[5].lower() == "p")
+    return 3600.0 * hour + 60.0 * minute + second + float(found[4] or 0)

@@ -4,35 +4,46 @@
 2. Otherwise the way of writing numbers or dates that fits most cells is tried. The other cells are
    missing values if they are at most 10 %; at most half, if they are at most three different words;
    at most 1 %, if there are at most 20 different numbers, which may be codes.
-3. Otherwise the cells are text, an identifier that is left out, or categories.
+3. Numbers with different units, dates in an order that cannot be known, and codes with leading
+   zeros are not read as numbers or dates.
+4. Otherwise the cells are text, an identifier that is left out, or categories.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from separatrix.matrix import Array
-from separatrix.readers.cells.cell_format import DATE_ORDERS, SIGNS, CellFormat
-from separatrix.readers.cells.coded_cells import CodedCells
-from separatrix.readers.cells.date_cells import in_unit, seconds_of, unit_of
+from separatrix.readers.cells.cell_format import CellFormat
+from separatrix.readers.cells.coded_cells import CodedCells, word_at
+from separatrix.readers.cells.date_cells import in_unit, seconds_of
+from separatrix.readers.cells.date_choice import choose_dates
+from separatrix.readers.cells.inferred import Doubt, Inferred
 from separatrix.readers.cells.missing_words import ABSENT, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
     PLAIN,
-    has_thousands,
-    numbers_of,
+    are_codes,
     plain_numbers,
     without_numbers,
 )
+from separatrix.readers.cells.number_choice import (
+    choose_numbers,
+    mixes_decimals,
+    numbers_with_or_without_unit,
+)
+from separatrix.readers.cells.unit_cells import common_units, count_units
 from separatrix.readers.cells.word_cells import count_words, frequent_words, looks_like_text
 
-TYPES = ("number", "category", "text", "date", "drop")
+TYPES = (
+    *("number", "number:decimal-point", "number:decimal-comma", "category", "text"),
+    *("date", "date:day-first", "date:month-first", "drop"),
+)
 
 MOST_OTHERS = 0.1  # share of cells that may be no numbers
 MOST_OTHERS_OF_FEW_WORDS = 0.5  # the same if they are a few words that are repeated
@@ -41,38 +52,8 @@ MOST_OTHERS_OF_CODES = 0.01  # the same if the numbers may be codes
 CODES = 20  # largest number of different values in a column that may hold codes
 LEAST_DIFFERENT = 0.95  # share of different values in an identifier
 LEAST_ROWS = 20  # shorter columns are never identifiers
-_LOOKED_AT = 2000  # different cells that are examined to find the form of numbers and dates
-
-
-@dataclass(frozen=True, eq=False)
-class Inferred:
-    """A column, and what was decided about it.
-
-    Attributes
-    ----------
-    format, values : how the cells are read, and the result
-    others : mask of the cells that are not numbers or dates; None if there are none
-    share : share of the cells that `others` are
-    as_words : whether a column of numbers with many other cells is read as categories
-    ambiguous : whether the dates can be day-month-year and month-day-year
-    different, present : how many different values and how many values an identifier has; 0, 0 for
-        other columns
-    kept : words for missing values that are categories in this column, and how often they occur
-    missing : words for missing values that were found, and how often
-    example : how a number in an unusual form is read
-    """
-
-    format: CellFormat
-    values: Array
-    others: Array | None = None
-    share: float = 0.0
-    as_words: bool = False
-    ambiguous: bool = False
-    different: int = 0
-    present: int = 0
-    kept: Counter[str] = field(default_factory=Counter)
-    missing: Counter[str] = field(default_factory=Counter)
-    example: str = ""
+MOST_OF_OTHER_UNIT = 0.01  # share of cells that may have another unit than the others
+_LOOKED_AT = 2000  # cells that are examined to recognise text
 
 
 def infer(
@@ -84,59 +65,122 @@ def infer(
 ) -> Inferred:
     """Decide how cells are read, and read them.
 
-    `wanted` is the type that the user gave: "number", "category", "text" or "date". `comma_first`
-    says which of two readings of 1,500 is preferred if the other cells do not show it: 1.5 or 1500.
+    `wanted` is the type that the user gave, one of TYPES except "drop". `comma_first` says which of
+    two readings of 1,500 is preferred if the other cells do not show it: 1.5 or 1500.
 
-    >>> import pyarrow as pa
     >>> found = infer(pa.array(["1,5", "n/a", "20"]))
     >>> found.format.decimal, found.values
     (',', array([ 1.5,  nan, 20. ]))
     """
-    if wanted in (None, "number"):
+    kind, _, how = (wanted or "").partition(":")
+    if kind in ("", "number") and how != "decimal-comma":
         values = plain_numbers(cells)
-        if values is not None:
-            return Inferred(PLAIN, without_numbers(values, missing))
+        words = cells.words if isinstance(cells, CodedCells) else cells
+        if values is not None and (kind or not are_codes(words)):
+            return Inferred(
+                PLAIN, without_numbers(values, missing), missing=_no_words(cells, values)
+            )
     coded = CodedCells.of(cells)
-    found = _infer(coded, missing, wanted, comma_first)
+    found = _infer(coded, missing, kind, how, comma_first)
     others = None if found.others is None else coded.expand(found.others)
     return replace(found, values=coded.expand(found.values), others=others)
 
 
 def _infer(
-    cells: CodedCells, missing: tuple[str, ...], wanted: str | None, comma_first: bool
+    cells: CodedCells, missing: tuple[str, ...], kind: str, how: str, comma_first: bool
 ) -> Inferred:
     """Decide how cells are read. Values and others are those of the different cells."""
-    if wanted == "text":
+    if kind == "text":
         return Inferred(CellFormat("text"), _objects(cells))
-    if wanted == "category":
+    if kind == "category":
         return _categories(cells, missing)
     present = cells.without(cells.is_missing(missing))
     n_present = present.n_present
     if not n_present:
         values = np.full(len(cells.words), np.nan)
-        return Inferred(PLAIN, values, missing=_found(cells, missing))
+        return Inferred(PLAIN, values, missing=count_words(cells, missing))
     quantity = None
-    if wanted in (None, "number"):
-        quantity = _numbers(present, wanted is not None, comma_first)
-    if wanted == "date" or (wanted is None and quantity is None):
-        quantity = _dates(present, wanted is not None)
+    if kind in ("", "number"):
+        quantity = choose_numbers(present, given=bool(kind), how=how, comma_first=comma_first)
+    if kind == "date" or (not kind and quantity is None):
+        quantity = choose_dates(present, given=bool(kind), how=how)
+    if not kind:
+        doubt, units = _doubt(present, quantity)
+        if doubt:
+            others = quantity.others if quantity is not None else None
+            share = 0.0 if others is None else cells.count(others) / n_present
+            words = _words(cells, missing)
+            return replace(
+                words, doubt=doubt, units=units, others=others, share=share, reason=_type(quantity)
+            )
     if quantity is None:
         return _words(cells, missing)
-    if wanted is None and quantity.ambiguous:
-        return replace(_words(cells, missing), ambiguous=True)
     assert quantity.others is not None
     n_others = cells.count(quantity.others)
-    share = n_others / n_present
-    if wanted is None and share > _most_others(quantity):
-        words = _words(cells, missing)
-        return replace(words, as_words=True, others=quantity.others, share=share)
     return replace(
         quantity,
         format=replace(quantity.format, skips_others=n_others > 0),
         others=quantity.others if n_others else None,
-        share=share,
-        missing=_found(cells, missing),
+        share=n_others / n_present,
+        missing=count_words(cells, missing),
     )
+
+
+def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Counter[str]]:
+    """Return why a column must not be read as numbers or dates, and its units if they differ."""
+    none: Counter[str] = Counter()
+    if quantity is not None:
+        assert quantity.others is not None
+        if quantity.format.date:
+            return quantity.doubt or _doubt_about_share(present, quantity), none
+        if quantity.format == PLAIN and are_codes(present.without(quantity.others).words):
+            return "zeros", none
+        if not present.count(quantity.others):
+            return "", none
+    if units := _different_units(present):
+        return "units", units
+    if quantity is not None and not _doubt_about_share(present, quantity):
+        return "", none
+    if mixes_decimals(present):
+        return "decimals", none
+    return "others" if quantity is not None else "", none
+
+
+def _doubt_about_share(present: CodedCells, quantity: Inferred) -> Doubt:
+    assert quantity.others is not None
+    share = present.count(quantity.others) / present.n_present
+    return "others" if share > _most_others(quantity) else ""
+
+
+def _type(quantity: Inferred | None) -> str:
+    return "date" if quantity is not None and quantity.format.date else "number"
+
+
+def _different_units(present: CodedCells) -> Counter[str]:
+    """Count the units of a column of numbers with different units; empty for other columns."""
+    if not common_units(present.sample()):
+        return Counter()
+    counts = count_units(present.words, present.counts)
+    named = sorted((count for unit, count in counts.items() if unit), reverse=True)
+    differ = sum(named[1:]) > MOST_OF_OTHER_UNIT * present.n_present
+    return counts if differ and 2 * counts.total() > present.n_present else Counter()
+
+
+def _no_words(cells: Any, values: Array) -> Counter[str]:
+    """Count the cells with the word 'nan', which is a number for a parser."""
+    words = cells.words if isinstance(cells, CodedCells) else cells
+    count = int(np.isnan(values).sum())
+    absent = cells.count(cells.is_missing(())) if words is not cells else words.null_count
+    if count == absent:
+        return Counter()
+    empty = cells.expand(cells.is_missing(())) if words is not cells else _is_null(cells)
+    first = int(np.argmax(np.isnan(values) & ~empty))
+    return Counter({word_at(cells, first): count - absent})
+
+
+def _is_null(cells: Any) -> Array:
+    mask = pc.is_null(cells)
+    return np.asarray(mask.to_numpy() if isinstance(mask, pa.ChunkedArray) else mask)
 
 
 def read_as(
@@ -144,7 +188,7 @@ def read_as(
 ) -> tuple[Array, Array | None]:
     """Read cells in a known format. Return the values, and a mask of the cells that do not fit.
 
-    The currency or percent sign of the format may be missing.
+    The unit or currency sign of the format may be missing.
 
     >>> import pyarrow as pa
     >>> read_as(pa.array(["20,000", "$1,000.5"]), CellFormat(group=",", sign="$"), ())
@@ -165,11 +209,7 @@ def read_as(
         seconds, others = seconds_of(present.words, written.date)
         values = in_unit(seconds, written.unit)
     else:
-        values, others = numbers_of(present.words, written)
-        if written.sign and others.any():
-            unsigned, no_numbers = numbers_of(present.words, replace(written, sign=""))
-            values = np.where(others, unsigned, values)
-            others = others & no_numbers
+        values, others = numbers_with_or_without_unit(present.words, written)
     return coded.expand(values), coded.expand(others) if others.any() else None
 
 
@@ -179,82 +219,6 @@ def labels_of(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Array:
         return found.values
     always = ABSENT if missing == MISSING_WORDS else missing
     return read_as(cells, CellFormat("categories"), always)[0]
-
-
-def number_formats(sample: Any, comma_first: bool) -> Iterator[CellFormat]:
-    """Yield the ways of writing numbers that may fit, in order of preference."""
-    signs = [""]
-    for sign in SIGNS[1:]:
-        if pc.any(pc.match_substring(sample, sign)).as_py():
-            signs.append(sign)
-    commas = [CellFormat(decimal=","), CellFormat(group=",")]
-    plain = [PLAIN, *(commas if comma_first else commas[::-1])]
-    grouped = [
-        CellFormat(decimal=",", group="."),
-        CellFormat(group=" "),
-        CellFormat(decimal=",", group=" "),
-        CellFormat(group="'"),
-    ]
-    for sign in signs:
-        for written in [*plain, *grouped]:
-            yield replace(written, sign=sign)
-
-
-def _numbers(present: CodedCells, given: bool, comma_first: bool) -> Inferred | None:
-    """Read cells in the way of writing numbers that fits most; None if it fits less than half."""
-    sample = _sample(present)
-    best: Inferred | None = None
-    fewest = present.n_present if given else present.n_present // 2 + 1
-    comma_first = comma_first and not has_thousands(present.words, ",")
-    for written in number_formats(sample, comma_first):
-        if not given and numbers_of(sample, written)[1].mean() > 0.5:
-            continue
-        values, others = numbers_of(present.words, written)
-        count = present.count(others)
-        if count < fewest:
-            best, fewest = Inferred(written, values, others), count
-            best = replace(best, example=_example(present.words, best))
-        if not count:
-            break
-    return best
-
-
-def _example(words: Any, found: Inferred) -> str:
-    """Describe how the first number in an unusual form is read."""
-    written = found.format
-    decimal = written.decimal.replace(".", "")  # not unusual
-    for sign in filter(None, (written.group, decimal, written.sign)):
-        pattern = r"\d\s\d" if sign == " " else re.escape(sign)
-        has = pc.fill_null(pc.match_substring_regex(words, pattern), False).to_numpy(
-            zero_copy_only=False
-        )
-        places = np.flatnonzero(has & ~np.isnan(found.values))
-        if len(places):
-            place = int(places[0])
-            return f"{words[place].as_py()!r} is read as {found.values[place]:.15g}"
-    return ""
-
-
-def _dates(present: CodedCells, given: bool) -> Inferred | None:
-    """Read cells in the order of day, month and year that fits most; None if few are dates."""
-    sample = _sample(present)
-    found = []
-    for order in DATE_ORDERS:
-        if not given and seconds_of(sample, order)[1].mean() > 0.5:
-            continue
-        seconds, others = seconds_of(present.words, order)
-        if (count := present.count(others)) < present.n_present:
-            found.append((count, order, seconds, others))
-    if not found:
-        return None
-    count, order, seconds, others = min(found, key=lambda each: each[0])
-    rivals = [each[2] for each in found if each[0] == count and each[1] != order]
-    ambiguous = any(not np.array_equal(rival, seconds, equal_nan=True) for rival in rivals)
-    if ambiguous and pc.all(pc.match_substring_regex(present.words, r"^\d+\.")).as_py():
-        ambiguous = False  # with full stops, the day comes first
-    unit = unit_of(seconds)
-    written = CellFormat(date=order, unit=unit)
-    return Inferred(written, in_unit(seconds, unit), others, ambiguous=ambiguous)
 
 
 def _words(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:
@@ -275,25 +239,12 @@ def _categories(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:
     written = CellFormat("categories", categories=tuple(sorted(kept)))
     others = tuple(word for word in missing if word not in kept)
     values = _objects(cells.without(cells.is_missing(others)))
-    return Inferred(written, values, kept=kept, missing=_found(cells, others))
+    return Inferred(written, values, kept=kept, missing=count_words(cells, others))
 
 
 def _objects(cells: CodedCells) -> Array:
     words = cells.words.to_pylist()
     return np.fromiter(words, dtype=object, count=len(words))
-
-
-def _found(cells: CodedCells, missing: tuple[str, ...]) -> Counter[str]:
-    """Count the words for missing values that a reader may not expect."""
-    return count_words(cells, [word for word in missing if word not in ABSENT])
-
-
-def _sample(present: CodedCells) -> Any:
-    """Return different cells that are not missing, taken from everywhere in a column."""
-    cells = pc.drop_null(present.words)
-    if len(cells) <= _LOOKED_AT:
-        return cells
-    return pc.take(cells, np.linspace(0, len(cells) - 1, _LOOKED_AT).astype(np.int64))
 
 
 def _most_others(found: Inferred) -> float:

@@ -1,4 +1,4 @@
-"""Read cells as numbers: 1234.5, 1234,5, 1,234.5, 1.234,5, 1 234,5, 12 %, $5.
+"""Read cells as numbers: 1234.5, 1234,5, 1,234.5, 1.234,5, 1 234,5, 12 %, $5, 136 cm, (110).
 
 A number in the usual form is the same float64 as Python's `float(text)`.
 """
@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from separatrix.matrix import Array
-from separatrix.readers.cells.cell_format import SIGNS, CellFormat
+from separatrix.readers.cells.cell_format import MIXED, CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells
+from separatrix.readers.cells.unit_cells import BLANKS, CURRENCY, is_currency
 
 PLAIN = CellFormat()
-_BLANKS = r"[ \x{00A0}\x{2009}\x{202F}]"
+_MINUS = "\N{MINUS SIGN}"
+_IN_PARENTHESES = rf"^({CURRENCY}?)\s*\(\s*([^-+()]*[^-+()\s])\s*\)([^()]*)$"
 
 
 def plain_numbers(cells: Any) -> Array | None:
@@ -45,21 +47,51 @@ def numbers_of(words: Any, written: CellFormat) -> tuple[Array, Array]:
     (array([1234.5,    nan,    nan]), array([False, False,  True]))
     """
     pattern = _pattern(written.decimal, written.group, written.sign)
+    words = with_minus_signs(words)
     good = pc.match_substring_regex(words, pattern=pattern)
     text = pc.if_else(good, words, None)
     if written.sign:
-        text = pc.utf8_trim_whitespace(pc.replace_substring(text, written.sign, ""))
-        text = pc.replace_substring_regex(text, pattern=r"^([+-])\s+", replacement=r"\1")
+        mark = re.escape(written.sign)
+        around = rf"^([+-]?)\s*{mark}\s*|\s*{mark}$"
+        text = pc.replace_substring_regex(text, pattern=around, replacement=r"\1")
     if written.group:
-        group = _BLANKS if written.group == " " else re.escape(written.group)
+        group = f"[{BLANKS}]" if written.group == " " else re.escape(written.group)
         text = pc.replace_substring_regex(text, pattern=group, replacement="")
     if written.decimal != ".":
-        text = pc.replace_substring(text, written.decimal, ".")
+        text = pc.replace_substring(text, ",", ".")
     values = plain_numbers(text)
     if values is None:  # other versions of pyarrow know fewer forms
         values = np.array([np.nan if x is None else float(x) for x in text.to_pylist()])
     others: Array = pc.fill_null(pc.invert(good), False).to_numpy(zero_copy_only=False)
     return values, others
+
+
+def with_minus_signs(words: Any) -> Any:
+    """Return cells with a hyphen before negative numbers, for a minus sign or parentheses.
+
+    >>> with_minus_signs(pa.array(["(110)", "\N{MINUS SIGN}5", "7"])).to_pylist()
+    ['-110', '-5', '7']
+    """
+    if not any(pc.any(pc.match_substring(words, sign)).as_py() for sign in ("(", _MINUS)):
+        return words
+    words = pc.replace_substring(words, _MINUS, "-")
+    return pc.replace_substring_regex(words, pattern=_IN_PARENTHESES, replacement=r"-\1\2\3")
+
+
+def are_codes(words: Any) -> bool:
+    """Return whether cells are digits of one length, some of them with a leading zero.
+
+    Spaces around a cell do not matter.
+
+    >>> are_codes(pa.array(["01234", "90210"])), are_codes(pa.array(["0", "10"]))
+    (True, False)
+    """
+    if not _any(words, r"^\s*0\d"):
+        return False
+    present = pc.drop_null(pc.utf8_trim_whitespace(words))
+    lengths = pc.min_max(pc.utf8_length(present)).as_py()
+    digits = pc.all(pc.match_substring_regex(present, r"^\d+$")).as_py()
+    return bool(digits) and lengths["min"] == lengths["max"]
 
 
 def has_thousands(words: Any, group: str) -> bool:
@@ -109,9 +141,9 @@ def without_numbers(values: Array, missing: tuple[str, ...]) -> Array:
 
 
 def _without_marks(words: Any) -> Any:
-    """Return cells without currency and percent signs."""
-    marks = "".join(SIGNS)
-    return pc.replace_substring_regex(words, pattern=rf"\s*[{marks}]\s*", replacement="")
+    """Return cells without units, currency and percent signs."""
+    words = with_minus_signs(words)
+    return pc.replace_substring_regex(words, pattern=r"\s*[^\d\s.,'+-]+\s*", replacement="")
 
 
 def _any(words: Any, pattern: str) -> bool:
@@ -123,10 +155,14 @@ def _pattern(decimal: str, group: str, sign: str) -> str:
     """Return the regular expression of a number, in the syntax of RE2."""
     point = re.escape(decimal)
     body = rf"(?:\d+(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
+    if decimal == MIXED:  # without 1,234 and 1.234, which can be 1234
+        body = r"(?:\d+(?:[.,](?:\d{0,2}|\d{4,}))?|(?:0\d*|\d{4,})?[.,]\d+)"
     if group:
-        between = _BLANKS if group == " " else re.escape(group)
+        between = f"[{BLANKS}]" if group == " " else re.escape(group)
         body = rf"(?:[1-9]\d{{0,2}}(?:{between}\d{{3}})+(?:{point}\d*)?|{body})"
     if not sign:
         return rf"^[+-]?(?:{body}|(?i:inf|infinity|nan))$"
     mark = re.escape(sign)
-    return rf"^(?:[+-]?\s*{mark}\s*{body}|[+-]?{body}\s*{mark}|{mark}\s*[+-]{body})$"
+    after = rf"[+-]?{body}\s*{mark}"
+    before = rf"[+-]?\s*{mark}\s*{body}|{mark}\s*[+-]{body}"
+    return rf"^(?:{before}|{after})$" if is_currency(sign) else rf"^(?:{after})$"

@@ -21,10 +21,11 @@ _LOOKED_AT = 2000  # number of cells that are examined to recognise text
 
 
 def count_words(cells: CodedCells, wanted: Collection[str]) -> Counter[str]:
-    """Count how often each of the wanted words occurs, in small letters."""
+    """Count how often each of the wanted words occurs, as it is written."""
     counts: Counter[str] = Counter()
     for place in np.flatnonzero(cells.is_missing(tuple(wanted)) & ~cells.is_missing(())):
-        counts[cells.words[int(place)].as_py().lower()] += int(cells.counts[place])
+        if cells.counts[place]:
+            counts[cells.words[int(place)].as_py()] += int(cells.counts[place])
     return counts
 
 
@@ -32,7 +33,10 @@ def frequent_words(cells: CodedCells, missing: tuple[str, ...]) -> Counter[str]:
     """Count the words for missing values that are categories of their own in a column."""
     if missing != MISSING_WORDS:  # the user has decided
         return Counter()
-    counts, least = count_words(cells, AMBIGUOUS_WORDS), CATEGORY_SHARE * len(cells.codes)
+    counts: Counter[str] = Counter()
+    for word, n in count_words(cells, AMBIGUOUS_WORDS).items():
+        counts[word.lower()] += n
+    least = CATEGORY_SHARE * len(cells.codes)
     return Counter({word: n for word, n in counts.items() if n >= least})
 
 

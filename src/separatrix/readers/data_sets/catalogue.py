@@ -16,9 +16,10 @@ from separatrix.readers.data_sets.iris_split import iris_split
 from separatrix.readers.documents import read_class_files
 from separatrix.readers.idx import read_idx_folder
 from separatrix.readers.numpy_arrays import read_npy_folder
+from separatrix.readers.separation import Origin, TableOptions, split_label
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
-from separatrix.readers.tables import read_table, split_label
+from separatrix.readers.tables import read_table
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -102,7 +103,7 @@ def _adult(paths: list[Path]) -> LoadedTable:
     tables = [_renamed(part.table, _ADULT_COLUMNS) for part in (train, test)]
     both = {name: np.concatenate([table[name] for table in tables]) for name in _ADULT_COLUMNS}
     both["income"] = np.concatenate([part.y for part in (train, test) if part.y is not None])
-    loaded = split_label("adult", both, label="income")
+    loaded = split_label(Origin("adult"), both, TableOptions(label="income"))
     return replace(loaded, own_splits=_in_order(*tables))
 
 

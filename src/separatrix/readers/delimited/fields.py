@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Collection
@@ -18,7 +19,7 @@ import pyarrow.csv as arrow_csv
 
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
-from separatrix.readers.cells.coded_cells import CodedCells, equal_cells
+from separatrix.readers.cells.coded_cells import CodedCells, equal_rows
 from separatrix.readers.cells.number_cells import plain_numbers
 from separatrix.readers.delimited.dialect import find_delimiter, find_header
 from separatrix.readers.delimited.plain_csv import (
@@ -84,10 +85,7 @@ class Fields:
         for name, column in zip(self.names, self.columns):
             if isinstance(column, np.ndarray):  # of numbers
                 return
-            if isinstance(column, CodedCells):
-                same &= column.expand(equal_cells(column.words, name))
-            else:
-                same &= equal_cells(column, name)
+            same &= equal_rows(column, name)
             if not same.any():
                 return
         rows = np.flatnonzero(same)
@@ -222,13 +220,30 @@ class _File:
     def _type_of(self, name: str, cells: tuple[str, ...]) -> Any:
         """Return the type with which a column is read at first, from its first cells."""
         words = pa.array([cell.strip() or None for cell in cells], pa.string())
-        if not self.expected and name not in self.strings and plain_numbers(words) is not None:
-            # 1.234 may be 1234 if the decimal sign is a comma.
-            grouped = pc.match_substring_regex(words, r"^[+-]?\d{1,3}(?:\.\d{3})+$")
-            if self.delimiter == "," or not pc.any(grouped).as_py():
-                return pa.float64()
+        if not self.expected and name not in self.strings and _are_numbers(words, self.delimiter):
+            return pa.float64()
         few = 2 * len(set(cells)) <= len(cells)
         return pa.dictionary(pa.int32(), pa.string()) if few else pa.string()
+
+
+def _are_numbers(words: Any, delimiter: str) -> bool:
+    """Return whether the first cells of a column can be parsed as numbers without losing anything.
+
+    1.234 may be 1234 if the decimal sign is a comma, numbers with equally many digits may be codes
+    of which others have a leading zero, and the word 'nan' is to be reported.
+    """
+    values = plain_numbers(words)
+    if values is None or np.isnan(values).sum() > words.null_count:
+        return False
+    if delimiter != "," and _any(words, r"^[+-]?\d{1,3}(?:\.\d{3})+$"):
+        return False
+    lengths = pc.min_max(pc.utf8_length(words)).as_py()
+    may_be_codes = lengths["min"] == lengths["max"] and (lengths["max"] or 0) > 1
+    return not may_be_codes or _any(words, r"\D")
+
+
+def _any(words: Any, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
 
 
 def parse(
@@ -263,18 +278,29 @@ def parse(
                 ),
             )
         except pa.ArrowInvalid as error:
-            place = re.search(r"CSV column #(\d+)", str(error))
-            if place:
-                types = _with_strings(types, int(place[1]))
+            found = re.search(r"CSV column #(\d+)", str(error))
+            if found:
+                types = _with_strings(types, int(found[1]))
             elif block > len(content):
                 return None
             else:
                 block = len(content) + 1  # a row can be longer than a block
             continue
+        place = next((k for k, each in enumerate(table.columns) if _has_nan(each)), None)
+        if place is not None:
+            types = _with_strings(types, place)
+            continue
         columns = table.columns[::-1]
         del table
         return [_column(columns.pop()) for _ in types]  # frees the memory of each in turn
     return None
+
+
+def _has_nan(cells: Any) -> bool:
+    """Return whether a column of numbers has cells with the word 'nan'."""
+    if not pa.types.is_floating(cells.type) or not math.isnan(pc.sum(cells).as_py() or 0.0):
+        return False  # the sum is quicker to compute
+    return bool(pc.any(pc.is_nan(cells)).as_py())
 
 
 def _with_strings(types: dict[str, Any], place: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from separatrix.matrix import Array
+from separatrix.text import counted
 
 Quoting: TypeAlias = Literal[0, 3]
 
@@ -85,9 +86,11 @@ def uneven_rows_error(path: Path, content: Array, delimiter: str) -> ValueError:
                 width = width or len(row)
                 if not is_blank(row, width) and len(row) != width:
                     between = NAMES.get(delimiter, repr(delimiter))
+                    title = " If the first lines are a title, delete them." if width == 1 else ""
                     return ValueError(
-                        f"{path}, line {begins}: expected {width} fields separated by a {between}, "
-                        f"as in the first line. Got {len(row)} instead. Nothing was read."
+                        f"{path}, line {begins}: expected {counted(width, 'field')} separated by a "
+                        f"{between}, as in the first line. Got {len(row)} instead.{title} Nothing "
+                        "was read."
                     )
                 begins = reader.line_num + 1
         except csv.Error as error:

@@ -17,9 +17,11 @@ import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
+from separatrix.readers.cells.decisions import describe_decisions
+from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.columns import require_column
 from separatrix.readers.delimited.dialect import is_value
-from separatrix.readers.typed_columns import as_cells, infer_columns
+from separatrix.readers.typed_columns import ambiguous_dates, as_cells, infer_columns
 
 ROLES = ("weight", "group", "time", "id")
 _WORDS = {"weight": "sample weights", "group": "groups", "time": "times", "id": "identifiers"}
@@ -33,6 +35,7 @@ class RowColumns:
     ----------
     names : name of the column of each role in ROLES that is used
     values : values (n,) of each role: numbers for "weight" and "time", strings for the others
+    remarks : sentences about how numbers and dates are written
 
     >>> RowColumns({"id": "name"}, {"id": np.array(["a", "b"], dtype=object)}).take([1])["id"]
     array(['b'], dtype=object)
@@ -40,6 +43,7 @@ class RowColumns:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, Array] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def __getitem__(self, role: str) -> Array | None:
         return self.values.get(role)
@@ -64,7 +68,7 @@ class RowColumns:
             )
         if "id" in self.names:
             notes.append(f"Column {self.names['id']!r} identifies the rows and is not a feature.")
-        return notes
+        return [*notes, *self.remarks]
 
 
 def file_names(path: Path, files: Sequence[Path]) -> RowColumns:
@@ -119,19 +123,20 @@ def read_row_columns(
     >>> read_row_columns("a.csv", {"weight": "w"}, named, (), {}, str, trained=False)["weight"]
     array([1., 2.])
     """
-    names, values = {}, {}
+    names, values, remarks = {}, {}, list[str]()
     for role, name in roles.items():
         if trained and name not in named:
             continue
         require_column(name, named, f"of {where} with {_WORDS[role]}")
         try:
-            values[role] = _read(where, role, name, named[name], missing, types.get(name), place)
+            found = _read(where, role, name, named[name], missing, types.get(name), place)
         except ValueError:
             if not trained:
                 raise
             continue  # new rows need no weights
-        names[role] = name
-    return RowColumns(names, values)
+        names[role], values[role] = name, found.values
+        remarks += describe_decisions({name: found}, {}, place)
+    return RowColumns(names, values, tuple(remarks))
 
 
 def _read(
@@ -142,18 +147,15 @@ def _read(
     missing: tuple[str, ...],
     wanted: str | None,
     place: Callable[[int], str],
-) -> Array:
+) -> Inferred:
     """Read a column as numbers for weights and times, and as strings for other roles."""
     wanted = wanted if role in ("weight", "time") else "text"
     cells = as_cells(where, name, given)
     types = {} if wanted is None else {name: wanted}
     found = infer_columns(where, {name: cells}, types, missing, comma_first=False)[name]
     if role in ("weight", "time") and found.format.kind != "numbers":
-        if role == "time" and found.ambiguous:
-            raise ValueError(
-                f"{where}: the dates of column {name!r} can be day-month-year or "
-                "month-day-year. Write them as year-month-day."
-            )
+        if role == "time" and found.doubt == "order":
+            raise ambiguous_dates(where, name)
         words = [isinstance(value, str) and not is_value(value) for value in found.values]
         row = int(np.argmax(words))
         raise _error(where, place, row, role, name, found.values[row])
@@ -161,7 +163,7 @@ def _read(
         row = int(np.argmax(found.others))
         raise _error(where, place, row, role, name, cells[row])
     _require_values(where, place, role, name, found.values)
-    return found.values
+    return found
 
 
 def _require_values(

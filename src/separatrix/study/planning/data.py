@@ -30,7 +30,7 @@ class StudyData:
     facts : name, size, classes and fingerprint
     digest : SHA-256 of the training and validation matrices
     call : the arguments of `Study.run` for the same rows, as Python code
-    weights : sample weights of the training rows, or None
+    weights : sample weights of the training rows, or None. `validation` has its own
     """
 
     X: Any
@@ -56,14 +56,15 @@ class StudyData:
         notes: Sequence[str] = (),
         call: str = "X, y, X_val, y_val",
         weights: Any = None,
+        val_weights: Any = None,
     ) -> StudyData:
         """Check arrays or data frames. `fingerprint` is that of their source, if there is one."""
         estimator = GradientDescentClassifier()  # all estimators check rows in the same way
         training = make_dataset(estimator, X, y, weights)
-        validation = make_validation_set(estimator, X_val, y_val, training)
+        validation = make_validation_set(estimator, X_val, y_val, training, val_weights)
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
-        digest = _digest(X, y, X_val, y_val, weights)
+        digest = _digest(X, y, X_val, y_val, weights, val_weights)
         rows = {"train": training.n_samples}
         if validation is not None:
             rows["validation"] = validation.n_samples
@@ -84,7 +85,10 @@ class StudyData:
         X, y, weights = prepared.X, prepared.y, prepared.weights.get("train")
         notes = [*prepared.notes]
         if weights is not None:
-            notes.append("In a study, the weights are used in training but not in validation.")
+            notes.append(
+                "The weights are used in all losses, in all accuracies and in the comparison of "
+                "losses. The comparison of accuracies counts rows."
+            )
         return cls.from_arrays(
             X["train"],
             y["train"],
@@ -96,6 +100,7 @@ class StudyData:
             notes=notes,
             call=call,
             weights=weights,
+            val_weights=prepared.weights.get("validation"),
         )
 
 
@@ -138,8 +143,8 @@ def run_arguments(source: str, settings: Mapping[str, Any]) -> str:
     return ", ".join([source, *given])
 
 
-def _digest(X: Any, y: Any, X_val: Any, y_val: Any, weights: Any = None) -> str:
-    """Return the SHA-256 of all training and validation rows, and of the weights if any."""
+def _digest(X: Any, y: Any, X_val: Any, y_val: Any, *weights: Any) -> str:
+    """Return the SHA-256 of all training and validation rows, and of their weights if any."""
     digest = hashlib.sha256()
     for table, labels in ((X, y), (X_val, y_val)):
         if table is None:
@@ -148,6 +153,7 @@ def _digest(X: Any, y: Any, X_val: Any, y_val: Any, weights: Any = None) -> str:
         table = table if hasattr(table, "tocsr") else np.asarray(table)
         table = table.tocsr() if hasattr(table, "tocsr") else table
         digest.update(Source("", table, np.asarray(labels)).fingerprint.encode())
-    if weights is not None:
-        digest.update(np.asarray(weights, "<f8").tobytes())
+    for column in weights:
+        if column is not None:
+            digest.update(np.asarray(column, "<f8").tobytes())
     return digest.hexdigest()

@@ -37,6 +37,7 @@ def record_runs(
     """Return the records of the runs of a batch."""
     constants = _SmoothnessConstants(planned)
     longest = _longest_histories(planned, runs, results)
+    shares = _weight_shares(planned.validation)
     out = []
     for run, result in zip(runs, results):
         estimator, task = planned.estimators[run], planned.tasks[run]
@@ -47,7 +48,7 @@ def record_runs(
         out.append(
             RunRecord(
                 *planned.plan.runs[run],
-                facts=_facts(estimator, task, result, history, right, losses, L),
+                facts=_facts(estimator, task, result, history, right, losses, shares, L),
                 history=history,
                 coef=estimator.coef_,
                 intercept=estimator.intercept_,
@@ -78,6 +79,7 @@ def _facts(
     longest: History,
     right: Array | None,
     losses: Array | None,
+    shares: Array | None,
     L: float | None,
 ) -> dict[str, Any]:
     history, proof = result.history, result.certificate
@@ -88,7 +90,7 @@ def _facts(
     return {
         "last": _at(history, history.epochs),
         "best": {} if lowest is None else _at(history, lowest),
-        "kept": _kept(history, result.best_epoch, right, losses),
+        "kept": _kept(history, result.best_epoch, right, losses, shares),
         "best_epoch": lowest,
         "kept_epoch": int(result.best_epoch),
         "epochs": history.epochs,
@@ -133,12 +135,17 @@ def _at(history: History, epoch: int) -> dict[str, float | None]:
 
 
 def _kept(
-    history: History, epoch: int, right: Array | None, losses: Array | None
+    history: History,
+    epoch: int,
+    right: Array | None,
+    losses: Array | None,
+    shares: Array | None,
 ) -> dict[str, float | None]:
     """Return the measures of the kept weights. Epoch 0 means the starting weights."""
     kept = _at(history, epoch) if epoch else dict.fromkeys(MEASURES)
     if right is not None and losses is not None:
-        kept |= {"val_accuracy": float(right.mean()), "val_loss": float(losses.mean())}
+        hits = right if shares is None else right * shares
+        kept |= {"val_accuracy": float(hits.mean()), "val_loss": float(losses.mean())}
     return kept
 
 
@@ -146,7 +153,11 @@ def _kept(
 def _validate_rows(
     loss: Loss, model: Model, validation: Dataset | None
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """Whether each validation row is classified correctly, its loss, and its log-loss."""
+    """Whether each validation row is classified correctly, its loss, and its log-loss.
+
+    If the rows have weights, the losses are multiplied by them, so that their mean is the weighted
+    mean of the losses.
+    """
     if validation is None:
         return None, None, None
     right, losses, log_losses = [], [], []
@@ -158,8 +169,18 @@ def _validate_rows(
         if P is not None:
             own = np.take_along_axis(P[:, 0], block.y.reshape(-1, 1), axis=1)[:, 0]
             log_losses.append(-np.log(np.maximum(own.astype(np.float64), TINY)))
-    found = np.concatenate(log_losses) if log_losses else None
-    return np.concatenate(right), np.concatenate(losses), found
+    shares = _weight_shares(validation)
+    factor = 1.0 if shares is None else shares
+    found = np.concatenate(log_losses) * factor if log_losses else None
+    return np.concatenate(right), np.concatenate(losses) * factor, found
+
+
+def _weight_shares(validation: Dataset | None) -> Array | None:
+    """Return the weights (n,) of the validation rows, divided by their mean; None without any."""
+    if validation is None or all(block.s is None for block in validation.blocks()):
+        return None
+    weights: Array = np.concatenate([block.weights for block in validation.blocks()])
+    return weights / weights.mean()
 
 
 class _SmoothnessConstants:

@@ -1,0 +1,71 @@
+"""Choose the order of day, month and year that fits the cells of a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from separatrix.readers.cells.cell_format import DATE_ORDERS, CellFormat
+from separatrix.readers.cells.coded_cells import CodedCells
+from separatrix.readers.cells.date_cells import (
+    in_unit,
+    seconds_of,
+    seconds_of_word,
+    unit_of,
+)
+from separatrix.readers.cells.inferred import Inferred
+
+_EXCLUDED = {"day-first": "mdy", "month-first": "dmy"}  # by the order that the user gives
+_RIVALS = {"dmy": "mdy", "mdy": "dmy"}
+
+
+def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | None:
+    """Read cells as the dates or times of day that fit most; None if few are.
+
+    `given` says that the user gave this type, and `how` is "day-first", "month-first" or empty. If
+    two orders fit as well, the result has the doubt "order".
+    """
+    sample = present.sample()
+    found = []
+    for order in DATE_ORDERS:
+        if order == _EXCLUDED.get(how):
+            continue
+        if not given and seconds_of(sample, order)[1].mean() > 0.5:
+            continue
+        seconds, others = seconds_of(present.words, order)
+        if (count := present.count(others)) < present.n_present:
+            found.append((count, order, seconds, others))
+    if not found:
+        return None
+    count, order, seconds, others = min(found, key=lambda each: each[0])
+    rivals = [each[2] for each in found if each[0] == count and each[1] != order]
+    ambiguous = any(not np.array_equal(rival, seconds, equal_nan=True) for rival in rivals)
+    reason = ""
+    if order in _RIVALS and how:
+        reason = "the order that was given"
+    elif ambiguous and pc.all(pc.match_substring_regex(present.words, r"^\d+\.")).as_py():
+        ambiguous = False
+        reason = "with full stops the day comes first"
+    elif order in _RIVALS and not ambiguous:
+        reason = _evidence(present.words, order)
+    unit = unit_of(seconds, order)
+    return Inferred(
+        CellFormat(date=order, unit=unit),
+        in_unit(seconds, unit),
+        others,
+        doubt="order" if ambiguous else "",
+        reason=reason,
+    )
+
+
+def _evidence(words: Any, order: str) -> str:
+    """Name a date that is possible only in this order."""
+    for word in words:
+        cell = word.as_py()
+        if cell is None or seconds_of_word(cell, order) is None:
+            continue
+        if seconds_of_word(cell, _RIVALS[order]) is None:
+            return f"{cell!r} shows the order"
+    return ""
