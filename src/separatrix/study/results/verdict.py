@@ -58,6 +58,7 @@ def judge(
     sentences = [
         f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
         _score(choice, seeds),
+        *_rule(choice),
         *_as_good(choice),
         *(_extend(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
@@ -79,12 +80,18 @@ def _nothing_usable(
 ) -> str:
     if not finished:
         return "No configuration has finished yet."
-    L = next((one.row.smoothness for one in finished if one.row.smoothness), None)
-    limit = f" to {rounded_down(2.0 / L)} or less" if L else ""
-    lower = f" Lower the learning rate{limit}." if "learning_rate" in grid else ""
+    lower = _lower(finished) if "learning_rate" in grid else ""
     if len(finished) == 1:
         return f"The only finished configuration diverged.{lower}"
     return f"All {len(finished):,} finished configurations diverged.{lower}"
+
+
+def _lower(diverged: Sequence[FinishedConfiguration]) -> str:
+    """The remedy for runs that diverged: a rate that is stable for all of them, if it is known."""
+    limits = [one.row.safe_rate for one in diverged]
+    known = [limit for limit in limits if limit is not None]
+    limit = f" to {rounded_down(min(known))} or less" if len(known) == len(limits) else ""
+    return f" Lower the learning rate{limit}."
 
 
 def _score(choice: Choice, seeds: int) -> str:
@@ -128,21 +135,16 @@ def _as_good(choice: Choice) -> list[str]:
             f"the tests need at least {MIN_ROWS}. Use more data, or cross-validation."
         ]
     same = sum(not c.by for c in comparisons)
-    what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or loss"
-    out = []
+    out, test = [], _sign_test(comparisons, best)
     if same:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
-        out.append(f"{others} as good: no significant difference in {what}.")
+        out.append(f"{others} as good: no significant difference in {_compared(comparisons)}.")
     if choice.lowest is not None:
         out += _simplest(choice, choice.lowest)
-    by = {name: sum(c.by == name for c in comparisons) for name in ("accuracy", "loss")}
-    than = "" if choice.lowest is None else " than one of these"
-    worse = [
-        f"{by['accuracy']:,} {_verb(by['accuracy'], 'is', 'are')} less accurate (exact "
-        f"{_sign_test(comparisons, best)} test)",
-        f"{by['loss']:,} {_verb(by['loss'], 'has', 'have')} a higher loss{than} (paired t-test)",
+    named = [
+        *_worse(comparisons, "accuracy", ("is", "are"), f"less accurate{{}} (exact {test} test)"),
+        *_worse(comparisons, "loss", ("has", "have"), "a higher loss{} (paired t-test)"),
     ]
-    named = [words for count, words in zip(by.values(), worse) if count]
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
         text = f"{start}{' and '.join(named)}, at the 5 % level."
@@ -150,15 +152,52 @@ def _as_good(choice: Choice) -> list[str]:
     return [*out, *filter(None, [smallest_difference(n)])]
 
 
+def _rule(choice: Choice) -> list[str]:
+    """How losses of several kinds were compared."""
+    if len(choice.kinds) == 1:
+        return []
+    if "val_log_loss" in choice.kinds:
+        how = (
+            "Configurations with probabilities were compared by log-loss, others by their own "
+            "loss, and the best of each kind by accuracy."
+        )
+    else:
+        how = "The losses differ: each was compared by itself, and the best of each by accuracy."
+    tied = f" Equally accurate ones were ranked by {listed(choice.tied_by)}."
+    return [how + (tied if choice.tied_by else "")]
+
+
+def _compared(comparisons: Sequence[Comparison]) -> str:
+    """In what the configurations that are as good were compared with the best."""
+    by_loss = {c.p_loss is not None for c in comparisons if not c.by}
+    if by_loss == {True, False}:
+        return "accuracy, or in loss where it can be compared"
+    return "accuracy or loss" if by_loss == {True} else "accuracy"
+
+
+def _worse(
+    comparisons: Sequence[Comparison], by: str, verbs: tuple[str, str], words: str
+) -> list[str]:
+    """How many are worse by a measure, and whether than the best or than another one as good."""
+    theirs = [c for c in comparisons if c.by == by]
+    if not theirs:
+        return []
+    said = words.format("" if all(c.is_direct() for c in theirs) else " than another one")
+    return [f"{len(theirs):,} {_verb(len(theirs), *verbs)} {said}"]
+
+
 def _simplest(choice: Choice, lowest: FinishedConfiguration) -> list[str]:
     """Why the best is another configuration than the one with the lowest loss."""
     losses = row_losses(lowest, choice.measure)
-    loss = "" if losses is None else f", {losses.mean():.4g},"
-    named = describe_configuration(lowest.row.parameters)
+    loss = "log-loss" if choice.measure == "val_log_loss" else "loss"
+    value = "" if losses is None else f", {losses.mean():.4g},"
+    start = f"The lowest {loss}{value} is that of {describe_configuration(lowest.row.parameters)}"
+    by = {c.number: c.by for c in choice.comparisons}[lowest.row.number]
+    if by:
+        return [f"{start}, which is significantly less accurate than another one."]
     return [
-        f"The lowest loss{loss} is that of {named}, but the "
-        "difference is not significant. The configuration above is the simplest of these, by "
-        f"{listed(choice.simpler_by)}."
+        f"{start}, but the difference is not significant. The configuration above is the simplest "
+        f"of these, by {listed(choice.simpler_by)}."
     ]
 
 
@@ -231,7 +270,7 @@ def _diverged_towards(
 
 def _stable_beyond(best: FinishedConfiguration) -> bool:
     """Whether the learning rate of the best is below the stable one, as far as that is known."""
-    stable = best.row.stable_rate
+    stable = best.row.safe_rate
     rate: Any = best.row.parameters.get("learning_rate")
     return not stable or not is_number(rate) or rate < stable
 
@@ -246,8 +285,8 @@ def _extend(best: FinishedConfiguration, name: str, side: str) -> str:
             "validation loss. Use early stopping (patience)."
         )
     limit = ""
-    if name == "learning_rate" and side == "high" and best.row.stable_rate:
-        limit = f" (up to {rounded_down(best.row.stable_rate)} is stable)"
+    if name == "learning_rate" and side == "high" and best.row.safe_rate:
+        limit = f" (up to {rounded_down(best.row.safe_rate)} is stable)"
     return f"The best {shown}, {value}, is the {word} in the grid: try {way} values{limit}."
 
 
