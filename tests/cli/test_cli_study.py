@@ -410,12 +410,38 @@ def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
     assert "<td>None</td>" not in page
 
 
+def test_the_table_says_which_runs_converged_and_agrees_with_the_verdict(folder):
+    """Convergence decides between equals, so it is shown in every format and at 80 columns."""
+    words = ["--learning-rate", "0.2,1e5", "--momentum", "0", "--l2", "0.5", "--epochs", "1,300"]
+    text = call("study", "wine", *words).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    found = facts("studies", "show", "wine")
+    converged = [row["converged"] for row in found["rows"]]
+    assert converged == [False, True, False, False]
+    assert [row["stopped"].split()[0] for row in found["rows"]] == ["epochs"] * 2 + ["diverged"] * 2
+    (head,) = (line for line in text.splitlines() if "conv." in line and "rate" in line)
+    end = head.index("conv.") + len("conv.")
+    shown = [
+        line[:end].split()[-1] for line in text.splitlines() if line[:6].strip(" ●○x") == "0.2"
+    ]
+    assert shown == ["no", "yes"]
+    assert "1 of 4 configurations did not converge" in text
+    assert "conv.: converged" in text
+    table = call("studies", "export", "wine", "--format", "markdown").stdout.splitlines()
+    at = [cell.strip() for cell in table[0].split("|")].index("converged")
+    shown = [line.split("|")[at].strip(" *") for line in table[2:6]]
+    assert shown == ["no", "yes", "–", "–"]
+    page = (folder / "reports" / "wine.html").read_text()
+    assert '<th scope="col">converged</th>' in page
+    assert page.count("<td>yes</td>") == page.count("<td>no</td>") == 1
+
+
 def test_columns_of_a_table_have_different_headers(folder):
     words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
     call("study", "wine", *words, "--epochs", "3", "--no-report")
     text = call("studies", "table").stdout
     upper, lower = (line.split() for line in text.replace("acc %", "acc%").splitlines()[:2])
-    assert list(zip(["", *upper], lower, strict=True)) == [
+    assert list(zip(["", *upper[:-1], "", upper[-1]], lower, strict=True)) == [
         ("", "loss"),
         ("train", "loss"),
         ("train", "acc%"),
@@ -424,6 +450,7 @@ def test_columns_of_a_table_have_different_headers(folder):
         ("best", "epoch"),
         ("best", "loss"),
         ("best", "acc%"),
+        ("", "conv."),
         ("stop", "reason"),
     ]
     for explained in ("acc %: accuracy", "valid.: validation", "best: epoch of the lowest"):

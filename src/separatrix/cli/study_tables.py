@@ -21,7 +21,8 @@ MOST_ROWS, SHORT_ROWS, MOST_FORMULAS = 40, 12, 3
 _FAILURES = ("Diverged", "Oscillates", "Overfitting", "The objective ended")
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
-_SPARED = (2, 2, 2, 4, 1)  # columns to omit if the terminal is narrow, counted from the last
+# Columns to omit if the terminal is narrow, in this order.
+_SPARED = ("best\nacc %", "best\nloss", "best\nepoch", "train\nacc %", "stop\nreason")
 _MEASURES = [
     "train\nloss",
     "train\nacc %",
@@ -30,12 +31,14 @@ _MEASURES = [
     "best\nepoch",
     "best\nloss",
     "best\nacc %",
+    "\nconv.",
     "stop\nreason",
 ]
 _ABBREVIATIONS = {
     "acc %": "accuracy",
     "valid.": "validation",
     "best": "epoch of the lowest validation loss",
+    "conv.": "converged",
 }
 
 
@@ -147,9 +150,10 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
     omitted = []
-    for at in _SPARED:
+    for name in _SPARED:
         if sum(_width(column) + 1 for column in columns) > width + 1:
-            omitted.append(columns.pop(len(columns) - at)[0].replace("\n", " "))
+            columns = [column for column in columns if column[0] != name]
+            omitted.append(name.replace("\n", " "))
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(column[0], justify="right" if k else "left", no_wrap=True)

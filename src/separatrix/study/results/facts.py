@@ -72,6 +72,7 @@ class Row:
     epochs : the number of epochs
     stopped : the reason why training stopped, such as "epochs" or "diverged at epoch 3"
     diverged : the number of seeds that diverged
+    converged : whether all seeds converged
     smoothness : L, a bound on the curvature of the objective. A learning rate of 2/L is stable.
         None if the loss has kinks
     stable_rate : the largest learning rate that is stable for the step rule according to L: 2/L,
@@ -95,6 +96,7 @@ class Row:
     epochs: int | None = None
     stopped: str = ""
     diverged: int = 0
+    converged: bool | None = None
     smoothness: float | None = None
     stable_rate: float | None = None
     relative_gap: float | None = None
@@ -249,6 +251,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "best_epoch": row.best_epoch,
         **best,
         "epochs_made": row.epochs,
+        "converged": row.converged,
         "stopped": row.stopped,
         "state": row.state,
         "mark": row.mark,

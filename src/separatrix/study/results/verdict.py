@@ -191,7 +191,9 @@ def _simplest(choice: Choice, lowest: FinishedConfiguration) -> list[str]:
     losses = row_losses(lowest, choice.measure)
     loss = "log-loss" if choice.measure == "val_log_loss" else "loss"
     value = "" if losses is None else f", {losses.mean():.4g},"
-    start = f"The lowest {loss}{value} is that of {describe_configuration(lowest.row.parameters)}"
+    kind = " of its kind" if len(choice.kinds) > 1 else ""
+    named = describe_configuration(lowest.row.parameters)
+    start = f"The lowest {loss}{kind}{value} is that of {named}"
     by = {c.number: c.by for c in choice.comparisons}[lowest.row.number]
     if by:
         return [f"{start}, which is significantly less accurate than another one."]

@@ -14,7 +14,7 @@ from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
 from separatrix.study.results.comparison import FinishedConfiguration
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
-from separatrix.study.results.table_row import deviations, means, table_row
+from separatrix.study.results.table_row import deviations, means, table_row, unconverged_kind
 from separatrix.study.results.verdict import judge
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
@@ -181,15 +181,9 @@ def _finished(
         loss=found[0]["loss"],
         overfits=any("overfitting" in one["kinds"] for one in found),
         endless=any("separable" in one["kinds"] for one in found),
-        unconverged=next(filter(None, map(_unconverged_kind, found)), ""),
+        unconverged=next(filter(None, map(unconverged_kind, found)), ""),
         needs=max(needs) if needs else None,
     )
-
-
-def _unconverged_kind(found: Mapping[str, Any]) -> str:
-    """Return why a run did not converge. Older stores have only its diagnoses."""
-    slow = "not_converged" if "not_converged" in found["kinds"] else ""
-    return str(found.get("unsettled", slow))
 
 
 def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:
