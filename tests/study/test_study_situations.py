@@ -115,7 +115,7 @@ SITUATIONS = [
               [made({"learning_rate": 0.1, "momentum": 0.0}, loss=0.5),
                made({"learning_rate": 2.4, "momentum": 0.0}),
                made({"learning_rate": 2.4, "momentum": 0.9}, **GONE)], 1,
-              ("with learning rate 2.4",), ("try larger",)),
+              ("with learning rate 2.4, momentum 0.9.",), ("try larger",)),
     Situation("smaller rate diverged (seeds)", rates(GONE, {}, {"loss": 0.5}), 1,
               ("with learning rate 0.01",), ("try smaller",)),
     Situation("largest rate oscillates and wins", rates({"loss": 0.5}, SWINGS), 1,
@@ -176,6 +176,18 @@ SITUATIONS = [
               epochs({"wrong": 5}, {"wrong": 6, "since": 10}, {"loss": 0.5}), 0,
               ("1 is less accurate than another one (exact McNemar test) and 1 has a higher loss "
                "(paired t-test)",), edges={"epochs": "low"}),
+    Situation("a noisy loss above a significantly higher one",
+              epochs({"loss": 0.009, "noisy": True}, {"loss": 0.004}, {}), 2,
+              ("No other configuration is as good: 2 have a higher loss than another one",)),
+    Situation("less accurate than a significantly less accurate one",
+              epochs({"wrong": 17}, {"wrong": 16, "since": 20}, {"wrong": 10, "since": 20}), 2,
+              ("No other configuration is as good: 2 are less accurate than another one",)),
+    Situation("diverged with two values of two parameters",
+              [made({"learning_rate": rate, "l2": l2}, **(GONE if rate * l2 > 0.1 else {}),
+                    stable_rate=1.0, smoothness=2.0 / (0.9 - l2))
+               for rate in (0.1, 1.0, 2.0) for l2 in (0.0, 0.5)], 1,
+              ("2 of 6 configurations diverged, with learning rate 1 or 2, l2 0.5. For them, "
+               "learning rates up to 0.4 are stable.",)),
     Situation("equally simple: the lower loss",
               [made({"multiclass": "auto"}, loss=0.01, noisy=True), made({"multiclass": "ovr"})],
               1, ("1 other configuration is as good",), ("the simplest",)),
@@ -189,7 +201,7 @@ SITUATIONS = [
               ("up to 2 is stable",), ("up to 4",), edges={"learning_rate": "high"}),
     Situation("some diverge, some are slow, some swing",
               rates(SLOW, {"loss": 0.5, **SWINGS}, GONE, GONE), 0,
-              ("2 of 4 configurations diverged, with learning rates 1, 10",
+              ("2 of 4 configurations diverged, with learning rate 1 or 10",
                "2 of 4 configurations did not converge")),
     Situation("least accurate has the lowest loss", rates({"wrong": 20, "loss": -0.1}, {}), 1,
               ("1 is less accurate",), edges={"learning_rate": "high"}),
@@ -266,9 +278,17 @@ def assert_consistent(done, verdict):
         if c.by == "":
             assert (c.p_accuracy or 0.0) > 0.05 or "cannot show" in text
             assert c.p_loss is None or c.p_loss > 0.05
+        # No configuration that is as good is behind one that is worse by the same measure.
+        for also in verdict.comparisons:
+            if not c.by and also.by == "accuracy":
+                assert other.right.mean() >= done[also.number].right.mean()
         if c.by == "loss":
             lower = [one for one in done if one.losses.mean() < other.losses.mean()]
             assert best in lower if c.is_direct() else lower
+        if c.by == "accuracy":
+            assert best.right.mean() >= other.right.mean()
+        elif c.by and c.p_loss is not None and other.losses.mean() < best.losses.mean():
+            assert any(better.losses.mean() < other.losses.mean() for better in done)
         if len(best.right) >= 6:
             assert (c.p_loss is None) == (kind_of(other, done) != kind_of(best, done))
     # Nothing is to be extended towards values that diverged or oscillated, or that overfit.

@@ -96,7 +96,7 @@ def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
         return None
     kind_of = _kinds(usable)
     most_accurate = min(usable, key=lambda one: (-_accuracy(one), _size(one, kind_of[one].measure)))
-    excluded = {one for one in usable if _is_less_accurate(one, most_accurate)}
+    excluded = _less_accurate(usable, most_accurate)
     firsts: dict[_Kind, _First] = {}
     for kind in dict.fromkeys(kind_of.values()):
         candidates = [one for one in usable if kind_of[one] == kind and one not in excluded]
@@ -163,7 +163,7 @@ def _kinds(usable: Sequence[FinishedConfiguration]) -> dict[FinishedConfiguratio
 def _first_of_kind(candidates: Sequence[FinishedConfiguration], measure: str) -> _First:
     """Choose between configurations whose losses can be compared."""
     lowest = min(candidates, key=lambda one: (_size(one, measure), *_order(one, measure)))
-    level = [one for one in candidates if _is_level(lowest, one, measure)]
+    level = _level(candidates, lowest, measure)
     level.sort(key=lambda one: _order(one, measure))
     found = ((one, _worse_than_any(one, level, measure)) for one in level)
     best = next((one for one, by in found if not by), lowest)
@@ -196,6 +196,28 @@ def compare_configurations(
     by = "accuracy" if excluded else _worse_than_any(other, [best], measure)
     p_accuracy, p_loss = _p_accuracy(best, other), _p_loss(best, other, measure)
     return Comparison(other.row.number, by, p_accuracy, p_loss)
+
+
+def _less_accurate(
+    usable: Sequence[FinishedConfiguration], most_accurate: FinishedConfiguration
+) -> set[FinishedConfiguration]:
+    """Return those significantly less accurate than the most accurate one, and those below them."""
+    worse = {one for one in usable if _is_less_accurate(one, most_accurate)}
+    bar = max(map(_accuracy, worse), default=-math.inf)
+    return worse | {one for one in usable if _accuracy(one) < bar}
+
+
+def _level(
+    candidates: Sequence[FinishedConfiguration], lowest: FinishedConfiguration, measure: str
+) -> list[FinishedConfiguration]:
+    """Return those whose loss is not significantly above the lowest, nor above one that is.
+
+    Without the second condition a noisy loss could be called as good as the lowest, while a lower
+    loss is not.
+    """
+    worse = {one for one in candidates if not _is_level(lowest, one, measure)}
+    bar = min((_size(one, measure) for one in worse), default=math.inf)
+    return [one for one in candidates if one not in worse and _size(one, measure) <= bar]
 
 
 def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure: str) -> bool:

@@ -114,7 +114,11 @@ def _facts(
         "kinds": [d.kind for d in diagnoses],
         "unsettled": find_unconverged(diagnoses, history["objective"]),
         "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
-        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in DATA_DIAGNOSES],
+        "data_findings": [
+            {"kind": d.kind, "message": d.message, "remedy": d.remedy, "complete": d.complete}
+            for d in diagnoses
+            if d.kind in DATA_DIAGNOSES
+        ],
         "seconds": float(history["seconds"][-1]),
     }
 

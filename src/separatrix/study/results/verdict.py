@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from separatrix.study.results.facts import Comparison, StudyVerdict
 from separatrix.text import counted, describe_configuration, listed, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
+MOST_VALUES = 6  # of a parameter in a sentence
 # Values with nothing beyond them: the grid cannot be extended there.
 ENDS: dict[str, tuple[float, ...]] = {
     "momentum": (0.0,),
@@ -62,7 +63,7 @@ def judge(
         *_as_good(choice),
         *(_extend(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
-        *_diverged(best, diverged, diverged_runs, runs, len(finished), seeds),
+        *_diverged(finished, runs, seeds),
         *_unconverged(finished),
     ]
     if waiting:
@@ -300,43 +301,53 @@ def _overfitting(best: FinishedConfiguration) -> list[str]:
     return [f"The best configuration overfits{since}. Use early stopping (patience) or raise l2."]
 
 
-def _elsewhere(best: FinishedConfiguration, diverged: Sequence[FinishedConfiguration]) -> str:
-    """What distinguishes configurations that diverged with the best learning rate from the best."""
-    rate = best.row.parameters.get("learning_rate")
-    alike = [one for one in diverged if one.row.parameters.get("learning_rate") == rate]
-    others = [
-        name.replace("_", " ")
-        for name, value in best.row.parameters.items()
-        if any(one.row.parameters.get(name) != value for one in alike)
-    ]
-    return f" (with another {' or '.join(others)} than the best)" if others else ""
-
-
-def _diverged(
-    best: FinishedConfiguration,
-    diverged: Sequence[FinishedConfiguration],
-    failed: int,
-    runs: int,
-    total: int,
-    seeds: int,
-) -> list[str]:
+def _diverged(finished: Sequence[FinishedConfiguration], runs: int, seeds: int) -> list[str]:
+    """How many diverged, what they have in common, and which rates are stable for them."""
+    diverged = [one for one in finished if one.row.diverged]
     if not diverged:
         return []
-    rates = sorted(
-        {
-            one.row.parameters["learning_rate"]
-            for one in diverged
-            if is_number(one.row.parameters.get("learning_rate"))
-        }
-    )
-    where = f", with {_verb(len(rates), 'learning rate', 'learning rates')} " if rates else ""
-    named = listed((f"{rate:g}" for rate in rates), 6)
-    named += _elsewhere(best, diverged)
+    failed = sum(one.row.diverged for one in diverged)
     of_runs = f" ({failed:,} of {counted(runs, 'run')})" if seeds > 1 else ""
-    return [
-        f"{len(diverged):,} of {counted(total, 'configuration')} diverged{of_runs}{where}"
-        f"{named if rates else ''}."
-    ]
+    common = _in_common(diverged, finished)
+    where = f", with {listed(common)}" if common else ""
+    total = counted(len(finished), "configuration")
+    return [f"{len(diverged):,} of {total} diverged{of_runs}{where}.{_stable_words(diverged)}"]
+
+
+def _in_common(
+    some: Sequence[FinishedConfiguration], finished: Sequence[FinishedConfiguration]
+) -> list[str]:
+    """The parameters that take fewer values in some configurations than in all, with the values."""
+    out = []
+    for name in some[0].row.parameters:
+        theirs, every = (
+            _unique(one.row.parameters.get(name) for one in group) for group in (some, finished)
+        )
+        if len(theirs) < len(every) and len(theirs) <= MOST_VALUES:
+            if all(map(is_number, theirs)):
+                theirs.sort()
+            *first, last = (value_words(name, value) for value in theirs)
+            values = f"{listed(first)} or {last}" if first else last
+            out.append(f"{name.replace('_', ' ')} {values}")
+    return out
+
+
+def _unique(values: Iterable[Any]) -> list[Any]:
+    """Return the different values in their order; they may be mappings."""
+    out: list[Any] = []
+    for value in values:
+        out += [] if value in out else [value]
+    return out
+
+
+def _stable_words(diverged: Sequence[FinishedConfiguration]) -> str:
+    """The remedy for configurations that diverged, if a stable rate is known for all of them."""
+    limits = [one.row.safe_rate for one in diverged]
+    known = [limit for limit in limits if limit is not None]
+    rates: list[Any] = [one.row.parameters.get("learning_rate") for one in diverged]
+    if len(known) < len(limits) or not all(is_number(r) and r > min(known) for r in rates):
+        return ""
+    return f" For them, learning rates up to {rounded_down(min(known))} are stable."
 
 
 def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
 from separatrix.study.results.comparison import FinishedConfiguration
+from separatrix.study.results.data_findings import data_sentences
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
 from separatrix.study.results.table_row import deviations, means, table_row, unconverged_kind
 from separatrix.study.results.verdict import judge
@@ -87,7 +88,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
     for run in runs:
         by_configuration[run["configuration"]].append(run)
     varied = [key for key, values in grid.items() if len(values) > 1]
-    rows, finished, sentences = [], [], []
+    rows, finished, all_found = [], [], []
     for number, parameters in enumerate(configurations):
         shown = {key: parameters[key] for key in varied if key in parameters}
         ended = [run for run in by_configuration[number] if run["found"] is not None]
@@ -98,7 +99,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         row = table_row(number, shown, found, [run["seed"] for run in ended])
         rows.append(row)
         finished.append(_finished(store, row, found, ended))
-        sentences += [sentence for one in found for sentence in one["of_the_data"]]
+        all_found += found
     facts = {
         "name": study["name"],
         "created": study["created"],
@@ -115,7 +116,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         "objective_words": list(dict.fromkeys(one.row.objective for one in finished)),
         "notes": about["notes"],
     }
-    return _StoredStudy(rows, finished, list(dict.fromkeys(sentences)), facts)
+    return _StoredStudy(rows, finished, data_sentences(all_found), facts)
 
 
 def read_summaries(store: Store) -> list[dict[str, Any]]:
