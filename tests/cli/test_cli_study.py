@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from separatrix import load
@@ -521,4 +522,32 @@ def test_the_table_says_whether_the_features_were_standardised(folder, options, 
         "standardised,job,y\n" + "".join(f"{k},{'ab'[k % 2]},{'np'[k > 20]}\n" for k in range(40))
     )
     words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
-    assert caption in call("study", "a.csv", *words, *options, "--no-report").stdout
+    assert caption in call("study", "a.csv", *words, *options).stdout
+    assert f"<caption>{caption}" in (folder / "reports" / "a.html").read_text()
+
+
+def test_a_folder_is_standardised_where_the_same_data_by_name_is_not(folder):
+    """The captions of the tables say so, since the losses of the two cannot be compared."""
+    iris = load("iris")
+    (folder / "homework").mkdir()
+    for part, name in (("train", "train"), ("validation", "val"), ("test", "tst")):
+        rows = iris.splits[part]
+        np.save(folder / "homework" / f"{name}_x.npy", np.asarray(iris.table)[rows])
+        np.save(folder / "homework" / f"{name}_y.npy", iris.y[rows])
+    words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
+    for source, caption in (
+        ("homework", "Numeric features were standardised (mean 0, standard deviation 1)."),
+        ("iris", "The features were not standardised."),
+    ):
+        assert caption in call("study", source, *words).stdout
+        assert f"<caption>{caption}<" in (folder / "reports" / f"{source}.html").read_text()
+
+
+def test_a_study_without_validation_rows_has_no_empty_columns(folder):
+    (folder / "seven.csv").write_text(
+        "a,b,y\n" + "".join(f"{k},{k * k},{k % 2}\n" for k in range(7))
+    )
+    text = call("study", "seven.csv", "--learning-rate", "0.01,0.1", "--no-report").stdout
+    assert "conv.: converged" in text
+    assert "valid" not in text.split("Objective")[1].split("Numeric features")[0]
+    assert "valid.: validation" not in text

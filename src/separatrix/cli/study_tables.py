@@ -91,7 +91,8 @@ def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
         again = shell_command("studies", "show", facts.name)
-        output.say(Text(f"Observations about all configurations: {again}\n", "dim"))
+        output.say(Text(f"Observations about all configurations: {again}", "dim"))
+    output.say("")
     output.say(study_verdict_text(facts))
     if page is not None:
         output.say(f"Wrote {page}.")
@@ -145,6 +146,8 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
     head = [*map(_two_lines, facts.varied), *_MEASURES]
     shown = [[*cells(facts, row)[:-1], _stop_reason(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
+    # Without validation rows, their columns are empty.
+    columns = [column for column in columns if any(column[1:])] or columns[:1]
     columns[0] = [
         columns[0][0].replace("\n", "\n  "),
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),

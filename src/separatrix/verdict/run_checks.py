@@ -10,7 +10,7 @@ from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
 
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
-RISEN_OF_START = 0.01  # ... and to its first value: a rise from 1e-5 to 2e-5 is no overfitting
+RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
 
 
 def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -72,7 +72,7 @@ def _noisy_steps(trace: Trace) -> Diagnosis | None:
         return None
     values = trace.objective
     return Diagnosis(
-        "not_converged",
+        "noisy",
         "The gradients of mini-batches are noisy, and a constant rate does not average the noise "
         f"out. The objective ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}.",
         "Let the learning rate decay (schedule 'inverse'), or use larger batches.",
@@ -116,7 +116,8 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
         return None  # the weights of that epoch were kept
     # The minimum of the last epochs, so that one upswing of an oscillation does not count.
     rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
-    counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * val[measured[0]]
+    start = max(val[measured[0]], trace.start)
+    counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
     if not (counts and train[last] < train[lowest]):
         return None
     return Diagnosis(

@@ -114,15 +114,17 @@ def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
         found = compare_configurations(best, one, measure, one in excluded)
         if not found.by:
             found = replace(found, by=firsts[kind_of[one]].worse.get(one, ""))
+        if found.by:
+            by = _proven(one, [most_accurate, best], firsts.get(kind_of[one]), kind_of[one].measure)
+            found = replace(found, by=by or found.by, behind=not by)
         comparisons.append(found)
-    changed = best is not ahead.lowest
     equal = [first.best for first in firsts.values() if _accuracy(first.best) == _accuracy(best)]
     return Choice(
         best,
         kind.measure,
         comparisons,
-        ahead.lowest if changed else None,
-        _simpler_by(best, [one for one in ahead.as_good if one is not best]) if changed else [],
+        None if best is ahead.lowest else ahead.lowest,
+        _simpler_by(best, [one for one in ahead.as_good if one is not best]),
         [each.measure for each in dict.fromkeys(kind_of.values())],
         _simpler_by(best, [one for one in equal if one is not best]),
     )
@@ -225,6 +227,19 @@ def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure
     if row_losses(one, measure) is None or is_too_short(one):
         return _size(one, measure) == _size(lowest, measure)
     return not _is_significant(_p_loss(lowest, one, measure))
+
+
+def _proven(
+    one: FinishedConfiguration,
+    leaders: Sequence[FinishedConfiguration],
+    first: _First | None,
+    measure: str,
+) -> str:
+    """The measure by which a test separates one from the leaders or from the first of its kind."""
+    own = [] if first is None else [first.lowest, first.best, *first.as_good]
+    if any(_is_less_accurate(one, other) for other in leaders):
+        return "accuracy"
+    return _worse_than_any(one, own, measure)
 
 
 def is_too_short(one: FinishedConfiguration) -> bool:

@@ -10,15 +10,18 @@ def data_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one sentence for each kind of finding, given the stored facts of all runs.
 
     All runs have the same rows, so a finding about all of them holds for the study.
-    A remedy is left out if the study has runs that do not need it, such as runs with a penalty.
+    A remedy is left out if runs with the same loss do not need it, such as runs with a penalty.
 
     >>> part = {"kind": "separable", "message": "Partly.", "remedy": "Add l2.", "complete": False}
     >>> whole = part | {"message": "Separable.", "complete": True}
-    >>> runs = [{"data_findings": [found], "stop_reason": "epochs"} for found in (part, whole)]
+    >>> run = {"stop_reason": "epochs", "loss": "softmax"}
+    >>> runs = [run | {"data_findings": [found]} for found in (part, whole)]
     >>> data_sentences(runs)
     ['Separable. Add l2.']
-    >>> data_sentences([*runs, {"data_findings": [], "stop_reason": "epochs"}])
+    >>> data_sentences([*runs, run | {"data_findings": []}])
     ['Separable.']
+    >>> data_sentences([*runs, run | {"data_findings": [], "loss": "hinge"}])
+    ['Separable. Add l2.']
     """
     strongest: dict[str, Mapping[str, Any]] = {}
     for run in runs:
@@ -28,15 +31,18 @@ def data_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
                 strongest[found["kind"]] = found
     return [
         f"{found['message']} {found['remedy']}".rstrip()
-        if all(_needs_remedy(run, kind) for run in runs)
+        if _all_need_remedy(runs, kind)
         else found["message"]
         for kind, found in strongest.items()
     ]
 
 
-def _needs_remedy(run: Mapping[str, Any], kind: str) -> bool:
-    stopped_early = kind == "separable" and run["stop_reason"] == "patience"
-    return not stopped_early and any(found["kind"] == kind for found in _findings(run))
+def _all_need_remedy(runs: Sequence[Mapping[str, Any]], kind: str) -> bool:
+    """Whether none of the runs with the losses concerned has a penalty or stopped early."""
+    concerned = [run for run in runs if any(found["kind"] == kind for found in _findings(run))]
+    losses = {run["loss"] for run in concerned}
+    early = kind == "separable" and any(run["stop_reason"] == "patience" for run in concerned)
+    return not early and len(concerned) == sum(run["loss"] in losses for run in runs)
 
 
 def _findings(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -121,17 +121,20 @@ class Comparison:
     ----------
     number : the number of the other configuration
     by : the measure in which the other is significantly worse than the best or than another one as
-        good, "accuracy" or "loss", or "" if there is none
+        good, "accuracy" or "loss", or "" if it is as good
     p_accuracy : the p-value of McNemar's exact test on the rows that exactly one of them classifies
         correctly
     p_loss : the p-value of a paired t-test on the losses of the rows. A test that was not made has
         the p-value None
+    behind : whether no test separates the other from them, but it is behind one that is
+        significantly worse by this measure
     """
 
     number: int
     by: str
     p_accuracy: float | None
     p_loss: float | None
+    behind: bool = False
 
     def is_direct(self) -> bool:
         """Whether the other is worse than the best itself, not than another one as good."""

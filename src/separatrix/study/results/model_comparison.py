@@ -89,11 +89,14 @@ def judge_models(
         ("accuracy", "less accurate", "exact McNemar test"),
         ("loss", "higher log-loss", "paired t-test"),
     ):
-        worse = [c for c in choice.comparisons if c.by == by]
+        worse = [c for c in choice.comparisons if c.by == by and not c.behind]
         than = "" if all(c.is_direct() for c in worse) else " than another model"
         if worse:
             named = listed(names[c.number] for c in worse)
             sentences.append(f"Significantly {words}{than} ({test}): {named}.")
+    behind = [names[c.number] for c in choice.comparisons if c.behind]
+    if behind:
+        sentences.append(f"Behind one of these: {listed(behind)}.")
     if choice.comparisons and not is_too_short(choice.best):
         sentences += filter(None, [smallest_difference(len(right))])
     return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}

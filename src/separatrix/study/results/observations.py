@@ -14,7 +14,7 @@ from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 
-NOT_CONVERGED_KINDS = ("diverged", "not_converged", "oscillating", "ended_higher")
+NOT_CONVERGED_KINDS = ("diverged", "not_converged", "noisy", "oscillating", "ended_higher")
 # Diagnoses of the data or the objective: reported once for all runs.
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
 SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
@@ -50,6 +50,8 @@ def observe_run(
             if any(other.kind == "separable" for other in diagnoses):
                 more = "Training cannot converge: there is no finite optimum without a penalty."
             out.append(f"Not converged: {d.message} {more}".rstrip())
+        elif d.kind == "noisy":
+            out.append(f"Not converged: {d.message} {d.remedy}")
         elif d.kind == "oscillating":
             out.append(_oscillation(d, history["objective"]))
         elif d.kind == "diverged":

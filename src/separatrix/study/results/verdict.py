@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.study.results.advice import extend_words, worth_extending
 from separatrix.study.results.comparison import (
     MIN_ROWS,
     Choice,
@@ -22,23 +23,6 @@ from separatrix.text import counted, describe_configuration, listed, percent, va
 from separatrix.verdict.rate_limits import rounded_down
 
 MOST_VALUES = 6  # of a parameter in a sentence
-# Values with nothing beyond them: the grid cannot be extended there.
-ENDS: dict[str, tuple[float, ...]] = {
-    "momentum": (0.0,),
-    "l1": (0.0,),
-    "l1_ratio": (0.0, 1.0),
-    "l2": (0.0,),
-    "batch_size": (1,),
-    "decay": (0.0,),
-    "epochs": (1,),
-}
-# In these directions a model fits the training rows more closely.
-CLOSER = {
-    "epochs": "high",
-    "learning_rate": "high",
-    "momentum": "high",
-    "C": "high",
-} | dict.fromkeys(("l1", "l2", "alpha"), "low")
 
 
 def judge(
@@ -55,13 +39,13 @@ def judge(
         sentences = [_nothing_usable(finished, grid)]
         return StudyVerdict(None, "val_accuracy", sentences, [], {}, diverged_runs, runs)
     best = choice.best
-    edges = _worth_extending(choice, finished, grid)
+    edges = worth_extending(choice, finished, grid)
     sentences = [
         f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
         _score(choice, seeds),
         *_rule(choice),
         *_as_good(choice),
-        *(_extend(best, name, side) for name, side in edges.items()),
+        *(extend_words(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
         *_diverged(finished, runs, seeds),
         *_unconverged(finished),
@@ -140,15 +124,16 @@ def _as_good(choice: Choice) -> list[str]:
     if same:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
         out.append(f"{others} as good: no significant difference in {_compared(comparisons)}.")
-    if choice.lowest is not None:
-        out += _simplest(choice, choice.lowest)
+    out += _simplest(choice)
     named = [
         *_worse(comparisons, "accuracy", ("is", "are"), f"less accurate{{}} (exact {test} test)"),
         *_worse(comparisons, "loss", ("has", "have"), "a higher loss{} (paired t-test)"),
     ]
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
-        text = f"{start}{' and '.join(named)}, at the 5 % level."
+        behind = sum(c.behind for c in comparisons)
+        more = f"; {behind:,} more {_verb(behind, 'is', 'are')} behind one of these"
+        text = f"{start}{' and '.join(named)}, at the 5 % level{more if behind else ''}."
         out.append(text[0].upper() + text[1:])
     return [*out, *filter(None, [smallest_difference(n)])]
 
@@ -180,28 +165,31 @@ def _worse(
     comparisons: Sequence[Comparison], by: str, verbs: tuple[str, str], words: str
 ) -> list[str]:
     """How many are worse by a measure, and whether than the best or than another one as good."""
-    theirs = [c for c in comparisons if c.by == by]
+    theirs = [c for c in comparisons if c.by == by and not c.behind]
     if not theirs:
         return []
     said = words.format("" if all(c.is_direct() for c in theirs) else " than another one")
     return [f"{len(theirs):,} {_verb(len(theirs), *verbs)} {said}"]
 
 
-def _simplest(choice: Choice, lowest: FinishedConfiguration) -> list[str]:
-    """Why the best is another configuration than the one with the lowest loss."""
-    losses = row_losses(lowest, choice.measure)
+def _simplest(choice: Choice) -> list[str]:
+    """Why the best is this one of those as good: by its loss, by its simplicity, or by both."""
     loss = "log-loss" if choice.measure == "val_log_loss" else "loss"
-    value = "" if losses is None else f", {losses.mean():.4g},"
     kind = " of its kind" if len(choice.kinds) > 1 else ""
+    simple = f"is the simplest of these, by {listed(choice.simpler_by)}"
+    lowest = choice.lowest
+    if lowest is None:
+        if all(c.by or c.p_loss is None for c in choice.comparisons):
+            return []  # no other one of its kind is as good
+        also = f" and {simple}" if choice.simpler_by else ""
+        return [f"The configuration above has the lowest {loss}{kind}{also}."]
+    losses = row_losses(lowest, choice.measure)
+    value = "" if losses is None else f", {losses.mean():.4g},"
     named = describe_configuration(lowest.row.parameters)
     start = f"The lowest {loss}{kind}{value} is that of {named}"
-    by = {c.number: c.by for c in choice.comparisons}[lowest.row.number]
-    if by:
+    if {c.number: c.by for c in choice.comparisons}[lowest.row.number]:
         return [f"{start}, which is significantly less accurate than another one."]
-    return [
-        f"{start}, but the difference is not significant. The configuration above is the simplest "
-        f"of these, by {listed(choice.simpler_by)}."
-    ]
+    return [f"{start}, but the difference is not significant. The configuration above {simple}."]
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:
@@ -211,86 +199,6 @@ def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -
 
 def _verb(count: int, one: str, several: str) -> str:
     return one if count == 1 else several
-
-
-def _worth_extending(
-    choice: Choice,
-    finished: Sequence[FinishedConfiguration],
-    grid: Mapping[str, list[Any]],
-) -> dict[str, str]:
-    """The parameters at whose edge of the grid better values may lie: "low" or "high".
-
-    The best value is at the edge, no value inside the grid is as good, and nothing argues against
-    going further: no configuration diverged there, the best does not overfit, and its learning rate
-    is below the stable one.
-    """
-    best = choice.best
-    as_good = {c.number for c in choice.comparisons if not c.by}
-    if best.right is None or is_too_short(best):
-        return {}
-    out = {}
-    for name, values in grid.items():
-        side = _edge(name, best.row.parameters.get(name), values)
-        if not side:
-            continue
-        value = best.row.parameters[name]
-        inside = any(
-            one.row.parameters.get(name) != value for one in finished if one.row.number in as_good
-        )
-        if inside or _diverged_towards(name, side, value, finished):
-            continue
-        if CLOSER.get(name) == side and best.overfits:
-            continue
-        if name == "epochs" and side == "high" and (best.endless or not best.unconverged):
-            continue  # it converged, or it cannot
-        if (name, side) == ("learning_rate", "low") and best.unconverged == "not_converged":
-            continue  # it is too slow already
-        if name in ("learning_rate", "momentum") and side == "high" and not _stable_beyond(best):
-            continue
-        out[name] = side
-    return out
-
-
-def _edge(name: str, value: Any, values: Sequence[Any]) -> str:
-    numbers = [v for v in values if is_number(v)]
-    if len(numbers) < 2 or not is_number(value) or value in ENDS.get(name, ()):
-        return ""
-    return "high" if value == max(numbers) else "low" if value == min(numbers) else ""
-
-
-def _diverged_towards(
-    name: str, side: str, value: float, finished: Sequence[FinishedConfiguration]
-) -> bool:
-    """Whether a configuration with this value, or one beyond it, diverged or oscillated."""
-    for one in finished:
-        theirs: Any = one.row.parameters.get(name)
-        if is_number(theirs) and (one.row.diverged or one.unconverged == "oscillating"):
-            towards = theirs >= value if side == "high" else theirs <= value
-            if towards:
-                return True
-    return False
-
-
-def _stable_beyond(best: FinishedConfiguration) -> bool:
-    """Whether the learning rate of the best is below the stable one, as far as that is known."""
-    stable = best.row.safe_rate
-    rate: Any = best.row.parameters.get("learning_rate")
-    return not stable or not is_number(rate) or rate < stable
-
-
-def _extend(best: FinishedConfiguration, name: str, side: str) -> str:
-    word, way = ("largest", "larger") if side == "high" else ("smallest", "smaller")
-    shown = "number of epochs" if name == "epochs" else name.replace("_", " ")
-    value = value_words(name, best.row.parameters[name])
-    if (name, side) == ("epochs", "low"):
-        return (
-            f"The smallest number of epochs, {value}, is the best: longer training raises the "
-            "validation loss. Use early stopping (patience)."
-        )
-    limit = ""
-    if name == "learning_rate" and side == "high" and best.row.safe_rate:
-        limit = f" (up to {rounded_down(best.row.safe_rate)} is stable)"
-    return f"The best {shown}, {value}, is the {word} in the grid: try {way} values{limit}."
 
 
 def _overfitting(best: FinishedConfiguration) -> list[str]:
@@ -352,17 +260,18 @@ def _stable_words(diverged: Sequence[FinishedConfiguration]) -> str:
 
 def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     """How many did not converge, and why; those that diverged have a sentence of their own."""
-    slow, swing, high = (
+    slow, noisy, swing, high = (
         [one for one in finished if one.unconverged == kind]
-        for kind in ("not_converged", "oscillating", "ended_higher")
+        for kind in ("not_converged", "noisy", "oscillating", "ended_higher")
     )
-    count = len(slow) + len(swing) + len(high)
+    count = len(slow) + len(noisy) + len(swing) + len(high)
     if not count:
         return []
     times = [one.needs for one in slow if one.needs is not None]
     need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
         f"still improving{need}": len(slow),
+        "noisy mini-batches": len(noisy),
         "oscillating": len(swing),
         f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),
     }
