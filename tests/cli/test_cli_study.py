@@ -437,6 +437,12 @@ def test_the_table_says_which_runs_converged_and_agrees_with_the_verdict(folder)
     assert page.count("<td>yes</td>") == page.count("<td>no</td>") == 1
 
 
+def test_seeds_that_diverge_at_different_epochs_are_told_with_their_range(folder):
+    words = ["--init", "random", "--seeds", "3", "--learning-rate", "1", "--momentum", "0.9"]
+    text = call("study", "iris", *words, "--l2", "0.3", "--epochs", "50", "--no-report").stdout
+    assert re.search(r"– diverged \d+ to \d+\n", text)
+
+
 def test_columns_of_a_table_have_different_headers(folder):
     words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
     call("study", "wine", *words, "--epochs", "3", "--no-report")

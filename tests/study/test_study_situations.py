@@ -203,6 +203,14 @@ SITUATIONS = [
                for rate in (0.1, 1.0, 2.0) for l2 in (0.0, 0.5)], 1,
               ("2 of 6 configurations diverged, with learning rate 1 or 2, l2 0.5. For them, "
                "learning rates up to 0.4 are stable.",)),
+    Situation("the rate of the best diverged with a penalty, a larger one with and without",
+              [made({"learning_rate": rate, "l2": l2}, **(GONE if rate + l2 > 1.1 else {}),
+                    loss=0.1 / rate)
+               for rate in (0.1, 1.0, 20.0) for l2 in (0.0, 0.5)], 2,
+              ("3 of 6 configurations diverged, with learning rate 1 (l2 0.5) or 20.",)),
+    Situation("kinds that nothing tells apart",
+              losses(("hinge", {}), ("softmax", {})), 0,
+              ("Equally accurate ones were ranked by order in the grid.",)),
     Situation("equally simple: the lower loss",
               [made({"multiclass": "auto"}, loss=0.01, noisy=True), made({"multiclass": "ovr"})],
               1, ("1 other configuration is as good",), ("the simplest",)),

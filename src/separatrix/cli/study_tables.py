@@ -201,7 +201,7 @@ def _legend(heads: str, marks: set[str]) -> list[str]:
 def _stop_reason(row: Row) -> str:
     """Return why a run stopped, and when; with several seeds, only why."""
     if "seeds)" not in row.stopped:
-        return row.stopped.replace(" at epoch", "")
+        return re.sub(" at epochs?", "", row.stopped)
     return ", ".join(part.split(" at ")[0].split(" (")[0] for part in row.stopped.split(", "))
 
 

@@ -126,7 +126,7 @@ def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
         None if best is ahead.lowest else ahead.lowest,
         _simpler_by(best, [one for one in ahead.as_good if one is not best]),
         [each.measure for each in dict.fromkeys(kind_of.values())],
-        _simpler_by(best, [one for one in equal if one is not best]),
+        _simpler_by(best, equal) or (["order in the grid"] if len(equal) > 1 else []),
     )
 
 

@@ -216,17 +216,49 @@ def _diverged(finished: Sequence[FinishedConfiguration], runs: int, seeds: int) 
         return []
     failed = sum(one.row.diverged for one in diverged)
     of_runs = f" ({failed:,} of {counted(runs, 'run')})" if seeds > 1 else ""
-    common = _in_common(diverged, finished)
-    where = f", with {listed(common)}" if common else ""
+    common = _where(diverged, finished)
+    where = f", with {common}" if common else ""
     total = counted(len(finished), "configuration")
     return [f"{len(diverged):,} of {total} diverged{of_runs}{where}.{_stable_words(diverged)}"]
 
 
+def _where(
+    diverged: Sequence[FinishedConfiguration], finished: Sequence[FinishedConfiguration]
+) -> str:
+    """What the configurations that diverged have in common, and others have not.
+
+    If that is not enough to tell them apart, it is said for each of their learning rates.
+    """
+    common = _in_common(diverged, finished)
+    names = [name for name in diverged[0].row.parameters if name in common]
+    values = {name: [one.row.parameters.get(name) for one in diverged] for name in names}
+    alike = [
+        one
+        for one in finished
+        if all(one.row.parameters.get(name) in known for name, known in values.items())
+    ]
+    rates = sorted(filter(is_number, _unique(map(_rate, diverged))))
+    if len(alike) == len(diverged) or not 0 < len(rates) <= MOST_VALUES:
+        return listed(common.values())
+    parts = []
+    for rate in rates:
+        some, every = (
+            [one for one in group if _rate(one) == rate] for group in (diverged, finished)
+        )
+        only = listed(_in_common(some, every).values())
+        parts.append(f"{rate:g} ({only})" if only else f"{rate:g}")
+    return f"learning rate {' or '.join(parts)}"
+
+
+def _rate(one: FinishedConfiguration) -> Any:
+    return one.row.parameters.get("learning_rate")
+
+
 def _in_common(
     some: Sequence[FinishedConfiguration], finished: Sequence[FinishedConfiguration]
-) -> list[str]:
-    """The parameters that take fewer values in some configurations than in all, with the values."""
-    out = []
+) -> dict[str, str]:
+    """The parameters that take fewer values in some configurations than in all, in words."""
+    out = {}
     for name in some[0].row.parameters:
         theirs, every = (
             _unique(one.row.parameters.get(name) for one in group) for group in (some, finished)
@@ -236,7 +268,7 @@ def _in_common(
                 theirs.sort()
             *first, last = (value_words(name, value) for value in theirs)
             values = f"{listed(first)} or {last}" if first else last
-            out.append(f"{name.replace('_', ' ')} {values}")
+            out[name] = f"{name.replace('_', ' ')} {values}"
     return out
 
 
@@ -252,7 +284,7 @@ def _stable_words(diverged: Sequence[FinishedConfiguration]) -> str:
     """The remedy for configurations that diverged, if a stable rate is known for all of them."""
     limits = [one.row.safe_rate for one in diverged]
     known = [limit for limit in limits if limit is not None]
-    rates: list[Any] = [one.row.parameters.get("learning_rate") for one in diverged]
+    rates = list(map(_rate, diverged))
     if len(known) < len(limits) or not all(is_number(r) and r > min(known) for r in rates):
         return ""
     return f" For them, learning rates up to {rounded_down(min(known))} are stable."
