@@ -438,7 +438,7 @@ def test_the_table_says_which_runs_converged_and_agrees_with_the_verdict(folder)
 
 
 def test_seeds_that_diverge_at_different_epochs_are_told_with_their_range(folder):
-    words = ["--init", "random", "--seeds", "3", "--learning-rate", "1", "--momentum", "0.9"]
+    words = ["--init", "random", "--seeds", "3", "--learning-rate", "0.01,1", "--momentum", "0.9"]
     text = call("study", "iris", *words, "--l2", "0.3", "--epochs", "50", "--no-report").stdout
     assert re.search(r"– diverged \d+ to \d+\n", text)
 

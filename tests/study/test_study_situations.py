@@ -125,7 +125,7 @@ SITUATIONS = [
               ("is the smallest in the grid: try smaller values",),
               edges={"learning_rate": "low"}),
     Situation("mini-batch noise at the smallest rate", rates(NOISY, {"loss": 0.5, **SLOW}), 0,
-              ("1 still improving, 1 noisy mini-batches", "try smaller values"),
+              ("1 still improving, 1 with noisy mini-batches", "try smaller values"),
               edges={"learning_rate": "low"}),
     Situation("mini-batch noise at the most epochs", epochs({"loss": 0.5, **SLOW}, NOISY), 1,
               never=("try larger",)),
@@ -192,11 +192,11 @@ SITUATIONS = [
     Situation("a noisy loss above a significantly higher one",
               epochs({"loss": 0.009, "noisy": True}, {"loss": 0.004}, {}), 2,
               ("No other configuration is as good: 1 has a higher loss (paired t-test), at the "
-               "5 % level; 1 more is behind one of these.",)),
+               "5 % level; 1 more is no better than one of these.",)),
     Situation("less accurate than a significantly less accurate one",
               epochs({"wrong": 17}, {"wrong": 16, "since": 20}, {"wrong": 10, "since": 20}), 2,
               ("No other configuration is as good: 1 is less accurate (exact McNemar test), at the "
-               "5 % level; 1 more is behind one of these.",)),
+               "5 % level; 1 more is no better than one of these.",)),
     Situation("diverged with two values of two parameters",
               [made({"learning_rate": rate, "l2": l2}, **(GONE if rate * l2 > 0.1 else {}),
                     stable_rate=1.0, smoothness=2.0 / (0.9 - l2))
@@ -289,7 +289,7 @@ def assert_consistent(done, verdict):
     count = sum(not c.by for c in verdict.comparisons)
     worse = sum(map(int, re.findall(r"(\d+) (?:is|are) less accurate", text)))
     worse += sum(map(int, re.findall(r"(\d+) (?:has|have) a higher loss", text)))
-    worse += sum(map(int, re.findall(r"(\d+) more (?:is|are) behind one of these", text)))
+    worse += sum(map(int, re.findall(r"(\d+) more (?:is|are) no better than one of these", text)))
     if "cannot show any difference" not in text:
         assert (int(same[1]) if same else 0) == count
         assert 1 + count + worse + len(diverged) == len(done)
@@ -302,10 +302,10 @@ def assert_consistent(done, verdict):
         if c.by == "":
             assert (c.p_accuracy or 0.0) > 0.05 or "cannot show" in text
             assert c.p_loss is None or c.p_loss > 0.05
-        # No configuration that is as good is behind one that is worse by the same measure.
+        # A configuration that is as good is more accurate than all that are less accurate.
         for also in verdict.comparisons:
             if not c.by and also.by == "accuracy":
-                assert other.right.mean() >= done[also.number].right.mean()
+                assert other.right.mean() > done[also.number].right.mean()
         if c.by == "loss":
             lower = [one for one in done if one.losses.mean() < other.losses.mean()]
             assert best in lower if c.is_direct() else lower

@@ -10,6 +10,7 @@ from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
 
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
+FALLEN = 0.01  # a fall of the training loss that counts
 RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
 
 
@@ -118,7 +119,7 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
     start = max(val[measured[0]], trace.start)
     counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
-    if not (counts and train[last] < train[lowest]):
+    if not (counts and train[last] < (1.0 - FALLEN) * train[lowest]):
         return None
     return Diagnosis(
         "overfitting",

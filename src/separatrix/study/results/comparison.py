@@ -203,10 +203,10 @@ def compare_configurations(
 def _less_accurate(
     usable: Sequence[FinishedConfiguration], most_accurate: FinishedConfiguration
 ) -> set[FinishedConfiguration]:
-    """Return those significantly less accurate than the most accurate one, and those below them."""
+    """Return those significantly less accurate than the most accurate one, or not above them."""
     worse = {one for one in usable if _is_less_accurate(one, most_accurate)}
     bar = max(map(_accuracy, worse), default=-math.inf)
-    return worse | {one for one in usable if _accuracy(one) < bar}
+    return worse | {one for one in usable if _accuracy(one) <= bar}
 
 
 def _level(
@@ -219,7 +219,7 @@ def _level(
     """
     worse = {one for one in candidates if not _is_level(lowest, one, measure)}
     bar = min((_size(one, measure) for one in worse), default=math.inf)
-    return [one for one in candidates if one not in worse and _size(one, measure) <= bar]
+    return [one for one in candidates if _size(one, measure) < bar]
 
 
 def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure: str) -> bool:

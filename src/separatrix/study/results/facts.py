@@ -126,8 +126,8 @@ class Comparison:
         correctly
     p_loss : the p-value of a paired t-test on the losses of the rows. A test that was not made has
         the p-value None
-    behind : whether no test separates the other from them, but it is behind one that is
-        significantly worse by this measure
+    behind : whether no test separates the other from them, but it is no better by this measure than
+        one that is significantly worse
     """
 
     number: int

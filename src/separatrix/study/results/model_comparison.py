@@ -96,7 +96,7 @@ def judge_models(
             sentences.append(f"Significantly {words}{than} ({test}): {named}.")
     behind = [names[c.number] for c in choice.comparisons if c.behind]
     if behind:
-        sentences.append(f"Behind one of these: {listed(behind)}.")
+        sentences.append(f"No better than one of these: {listed(behind)}.")
     if choice.comparisons and not is_too_short(choice.best):
         sentences += filter(None, [smallest_difference(len(right))])
     return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}

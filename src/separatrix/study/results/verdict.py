@@ -132,7 +132,7 @@ def _as_good(choice: Choice) -> list[str]:
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
         behind = sum(c.behind for c in comparisons)
-        more = f"; {behind:,} more {_verb(behind, 'is', 'are')} behind one of these"
+        more = f"; {behind:,} more {_verb(behind, 'is', 'are')} no better than one of these"
         text = f"{start}{' and '.join(named)}, at the 5 % level{more if behind else ''}."
         out.append(text[0].upper() + text[1:])
     return [*out, *filter(None, [smallest_difference(n)])]
@@ -303,7 +303,7 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
         f"still improving{need}": len(slow),
-        "noisy mini-batches": len(noisy),
+        "with noisy mini-batches": len(noisy),
         "oscillating": len(swing),
         f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),
     }
