@@ -335,6 +335,19 @@ def test_a_rise_that_is_tiny_beside_the_start_is_not_overfitting(lowest, told):
     assert ("overfitting" in [d.kind for d in found]) is told
 
 
+@pytest.mark.parametrize(("last", "told"), [(0.499, False), (0.49, True)])
+def test_a_training_loss_that_stays_the_same_is_not_overfitting(last, told):
+    val = np.r_[0.6, 0.5, np.full(8, 0.7)]
+    train = np.r_[0.6, 0.5, np.full(8, last)]
+    history = {"objective": train, "val_loss": val, "train_loss": train, "gradient_norm": train}
+    nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
+    objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    found = diagnose(
+        objective, [Model.zeros(3, 1, 1)], [Trace(history, 1.0, "epochs", None, nothing)]
+    )
+    assert ("overfitting" in [d.kind for d in found[0]]) is told
+
+
 def test_a_slow_run_above_the_safe_rate_is_not_advised_to_raise_it():
     A, y = load_iris(return_X_y=True)
     model = GradientDescentClassifier(learning_rate=0.1, momentum=0.9).fit(A, y)

@@ -10,7 +10,7 @@ from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
 
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
-FALLEN = 0.01  # a fall of the training loss that counts
+FALLEN = 0.005  # a fall of the training loss that counts
 RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
 
 
