@@ -181,7 +181,7 @@ def test_a_study_shows_verdict_table_and_curves_of_the_best_configuration(folder
         assert sentence in text
     assert "24 more configurations: study.table()" in text
     assert html.count("<svg") == 2
-    assert html.count("font-weight:bold") == 9 + 1  # the cells of the best row
+    assert html.count("font-weight:bold") == 10 + 1  # the cells of the best row
 
 
 def test_a_study_reads_only_the_history_of_the_best_configuration(folder):

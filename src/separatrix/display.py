@@ -155,7 +155,7 @@ def _headline(stop_reason: str, certificate: Certificate, diagnoses: Sequence[Di
         return f"converged, relative duality gap {certificate.relative_gap:.1e}."
     if "separable" in kinds:
         return "no finite optimum, since the classes are linearly separable."
-    if kinds & {"not_converged", "oscillating", "ended_higher"}:
+    if kinds & {"not_converged", "noisy", "oscillating", "ended_higher"}:
         return "did not converge."
     if stop_reason == "no mistakes":
         return "converged, an epoch without mistakes."

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from separatrix import load
@@ -410,12 +411,44 @@ def test_batches_of_all_rows_are_compared_with_smaller_ones(folder):
     assert "<td>None</td>" not in page
 
 
+def test_the_table_says_which_runs_converged_and_agrees_with_the_verdict(folder):
+    """Convergence decides between equals, so it is shown in every format and at 80 columns."""
+    words = ["--learning-rate", "0.2,1e5", "--momentum", "0", "--l2", "0.5", "--epochs", "1,300"]
+    text = call("study", "wine", *words).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    found = facts("studies", "show", "wine")
+    converged = [row["converged"] for row in found["rows"]]
+    assert converged == [False, True, False, False]
+    assert [row["stopped"].split()[0] for row in found["rows"]] == ["epochs"] * 2 + ["diverged"] * 2
+    (head,) = (line for line in text.splitlines() if "conv." in line and "rate" in line)
+    end = head.index("conv.") + len("conv.")
+    shown = [
+        line[:end].split()[-1] for line in text.splitlines() if line[:6].strip(" ●○x") == "0.2"
+    ]
+    assert shown == ["no", "yes"]
+    assert "1 of 4 configurations did not converge" in text
+    assert "conv.: converged" in text
+    table = call("studies", "export", "wine", "--format", "markdown").stdout.splitlines()
+    at = [cell.strip() for cell in table[0].split("|")].index("converged")
+    shown = [line.split("|")[at].strip(" *") for line in table[2:6]]
+    assert shown == ["no", "yes", "–", "–"]
+    page = (folder / "reports" / "wine.html").read_text()
+    assert '<th scope="col">converged</th>' in page
+    assert page.count("<td>yes</td>") == page.count("<td>no</td>") == 1
+
+
+def test_seeds_that_diverge_at_different_epochs_are_told_with_their_range(folder):
+    words = ["--init", "random", "--seeds", "3", "--learning-rate", "0.01,1", "--momentum", "0.9"]
+    text = call("study", "iris", *words, "--l2", "0.3", "--epochs", "50", "--no-report").stdout
+    assert re.search(r"– diverged \d+ to \d+\n", text)
+
+
 def test_columns_of_a_table_have_different_headers(folder):
     words = ["--loss", "hinge,softmax", "--learning-rate", "0.1", "--momentum", "0", "--l2", "0"]
     call("study", "wine", *words, "--epochs", "3", "--no-report")
     text = call("studies", "table").stdout
     upper, lower = (line.split() for line in text.replace("acc %", "acc%").splitlines()[:2])
-    assert list(zip(["", *upper], lower, strict=True)) == [
+    assert list(zip(["", *upper[:-1], "", upper[-1]], lower, strict=True)) == [
         ("", "loss"),
         ("train", "loss"),
         ("train", "acc%"),
@@ -424,6 +457,7 @@ def test_columns_of_a_table_have_different_headers(folder):
         ("best", "epoch"),
         ("best", "loss"),
         ("best", "acc%"),
+        ("", "conv."),
         ("stop", "reason"),
     ]
     for explained in ("acc %: accuracy", "valid.: validation", "best: epoch of the lowest"):
@@ -494,4 +528,32 @@ def test_the_table_says_whether_the_features_were_standardised(folder, options, 
         "standardised,job,y\n" + "".join(f"{k},{'ab'[k % 2]},{'np'[k > 20]}\n" for k in range(40))
     )
     words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
-    assert caption in call("study", "a.csv", *words, *options, "--no-report").stdout
+    assert caption in call("study", "a.csv", *words, *options).stdout
+    assert f"<caption>{caption}" in (folder / "reports" / "a.html").read_text()
+
+
+def test_a_folder_is_standardised_where_the_same_data_by_name_is_not(folder):
+    """The captions of the tables say so, since the losses of the two cannot be compared."""
+    iris = load("iris")
+    (folder / "homework").mkdir()
+    for part, name in (("train", "train"), ("validation", "val"), ("test", "tst")):
+        rows = iris.splits[part]
+        np.save(folder / "homework" / f"{name}_x.npy", np.asarray(iris.table)[rows])
+        np.save(folder / "homework" / f"{name}_y.npy", iris.y[rows])
+    words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
+    for source, caption in (
+        ("homework", "Numeric features were standardised (mean 0, standard deviation 1)."),
+        ("iris", "The features were not standardised."),
+    ):
+        assert caption in call("study", source, *words).stdout
+        assert f"<caption>{caption}<" in (folder / "reports" / f"{source}.html").read_text()
+
+
+def test_a_study_without_validation_rows_has_no_empty_columns(folder):
+    (folder / "seven.csv").write_text(
+        "a,b,y\n" + "".join(f"{k},{k * k},{k % 2}\n" for k in range(7))
+    )
+    text = call("study", "seven.csv", "--learning-rate", "0.01,0.1", "--no-report").stdout
+    assert "conv.: converged" in text
+    assert "valid" not in text.split("Objective")[1].split("Numeric features")[0]
+    assert "valid.: validation" not in text

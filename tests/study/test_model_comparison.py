@@ -12,11 +12,11 @@ def test_models_with_probabilities_are_compared_by_log_loss():
         {"high": {"right": right, "log_loss": high}, "low": {"right": right, "log_loss": low}}
     )
     assert (found["best"], found["as_good"]) == ("low", [])
-    assert "lowest log-loss" in found["comparison"][0]
-    assert "significantly worse in accuracy or log-loss" in found["comparison"][1]
+    assert f"log-loss {low.mean():.4g}." in found["comparison"][0]
+    assert found["comparison"][1] == "Significantly higher log-loss (paired t-test): high."
 
 
-def test_a_model_without_probabilities_leaves_accuracy_to_decide():
+def test_a_model_without_probabilities_leaves_the_log_loss_of_the_others():
     right, loss = np.ones(50, bool), np.full(50, 0.1)
     wrong = right.copy()
     wrong[:10] = False
@@ -27,7 +27,35 @@ def test_a_model_without_probabilities_leaves_accuracy_to_decide():
             "softmax": {"right": right, "log_loss": 9.0 * loss},
         }
     )
-    assert (found["best"], found["as_good"]) == ("logistic", ["softmax"])
+    assert (found["best"], found["as_good"]) == ("logistic", [])
+    text = " ".join(found["comparison"])
+    assert "Significantly less accurate (exact McNemar test): svm." in text
+    assert "Significantly higher log-loss (paired t-test): softmax." in text
+
+
+def test_equally_accurate_models_are_tied_unless_log_loss_separates_them():
+    right, loss = np.ones(50, bool), np.full(50, 0.1)
+    found = judge_models(
+        {
+            "svm": {"right": right, "log_loss": None},
+            "softmax": {"right": right, "log_loss": loss},
+            "logistic": {"right": right, "log_loss": 9.0 * loss},
+        }
+    )
+    assert (found["best"], found["ties"], found["as_good"]) == ("svm", ["softmax"], ["softmax"])
+    text = " ".join(found["comparison"])
+    assert "Significantly higher log-loss than another model (paired t-test): logistic." in text
+
+
+def test_of_models_that_log_loss_does_not_separate_the_lowest_is_best():
+    """Their order says nothing about them."""
+    right, noise = np.ones(50, bool), np.resize([-1.0, 1.0], 50)
+    losses = {"first": 0.4 + 0.1 * noise, "second": np.full(50, 0.399)}
+    models = {name: {"right": right, "log_loss": loss} for name, loss in losses.items()}
+    assert judge_models(models)["best"] == "second"
+    found = judge_models(models, ["second"])
+    assert (found["best"], found["ties"]) == ("first", [])
+    assert "The log-loss of second is lower, but not significantly" in found["comparison"][1]
 
 
 def test_a_model_that_did_not_converge_comes_after_an_equal_one_that_did():

@@ -150,7 +150,7 @@ def test_the_only_configuration_is_no_plural(small):
     assert verdict.sentences[0].startswith("The only finished configuration diverged")
 
 
-def test_different_losses_are_compared_by_log_loss_or_by_accuracy_alone(small):
+def test_different_losses_are_compared_by_log_loss_or_by_accuracy(small):
     """A softmax and a sum of three logistic losses have values that cannot be compared."""
     X, y, X_val, y_val = iris()
     grid = {"multiclass": ["auto", "ovr"], "learning_rate": [0.01, 0.05]}
@@ -163,6 +163,9 @@ def test_different_losses_are_compared_by_log_loss_or_by_accuracy_alone(small):
     assert f"log-loss {expected:.4g}" in sentence
     grid = {"loss": ["softmax", "hinge"], "learning_rate": [0.01, 0.05]}
     facts = Study("b", GradientDescentClassifier(epochs=200), grid).run(*iris()).facts()
-    assert facts.verdict.score == "val_accuracy"
-    assert all(c.p_loss is None for c in facts.verdict.comparisons)
+    loss_of = [row.parameters["loss"] for row in facts.rows]
+    assert facts.verdict.score == "val_log_loss"
+    assert loss_of[facts.verdict.best] == "softmax"
+    for c in facts.verdict.comparisons:
+        assert (c.p_loss is None) == (loss_of[c.number] == "hinge")
     assert len(facts.objective_words) == 2

@@ -20,7 +20,7 @@ from separatrix.verdict.trace import Trace
 
 KINDS = {
     "diverged", "oscillating", "not_converged", "overfitting", "separable", "scales", "rare_class",
-    "zero_optimum", "ended_higher",
+    "zero_optimum", "ended_higher", "noisy",
 }  # fmt: skip
 TUMOURS, MALIGNANT = [[10, 52], [2, 73], [5, 55], [12, 49]], [1, 0, 0, 1]
 
@@ -236,8 +236,8 @@ def test_one_rise_is_an_oscillation_only_if_it_lasts(values, told):
 
 def test_noise_of_mini_batches_is_not_an_oscillation():
     model = GradientDescentClassifier(batch_size=5, learning_rate=0.3, l2=0.05).fit(X, Y)
-    assert kinds(model) == ["not_converged"]
-    diagnosis = the("not_converged", model)
+    assert kinds(model) == ["noisy"]
+    diagnosis = the("noisy", model)
     assert "mini-batches are noisy" in diagnosis.message
     assert "'inverse'" in diagnosis.remedy
 
@@ -320,6 +320,32 @@ def test_the_swings_of_an_oscillation_are_not_overfitting(epochs, rise, told):
     trace = Trace(history, 1.0, "epochs", None, nothing)
     found = diagnose(objective, [Model.zeros(3, 1, 1)], [trace])[0]
     assert ("overfitting" in [d.kind for d in found]) is told
+
+
+@pytest.mark.parametrize(("lowest", "told"), [(0.5, True), (5e-6, False)])
+def test_a_rise_that_is_tiny_beside_the_start_is_not_overfitting(lowest, told):
+    """From 5e-6 to 8e-4 all rows stay classified correctly; the start is 1."""
+    val = np.r_[1e-2, lowest, np.full(8, lowest + (0.1 if told else 8e-4))]
+    history = {"objective": 1 / np.arange(2.0, 12.0), "val_loss": val}
+    history |= {"train_loss": history["objective"], "gradient_norm": history["objective"]}
+    nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
+    objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    trace = Trace(history, 1.0, "epochs", None, nothing)
+    found = diagnose(objective, [Model.zeros(3, 1, 1)], [trace])[0]
+    assert ("overfitting" in [d.kind for d in found]) is told
+
+
+@pytest.mark.parametrize(("last", "told"), [(0.499, False), (0.49, True)])
+def test_a_training_loss_that_stays_the_same_is_not_overfitting(last, told):
+    val = np.r_[0.6, 0.5, np.full(8, 0.7)]
+    train = np.r_[0.6, 0.5, np.full(8, last)]
+    history = {"objective": train, "val_loss": val, "train_loss": train, "gradient_norm": train}
+    nothing = Certificate("gradient_norm", 0.5, None, None, None, 0.0)
+    objective = Objective(Dataset.of(X, Y), LOSSES["logistic"], ElasticNet(0.0, 0.0))
+    found = diagnose(
+        objective, [Model.zeros(3, 1, 1)], [Trace(history, 1.0, "epochs", None, nothing)]
+    )
+    assert ("overfitting" in [d.kind for d in found[0]]) is told
 
 
 def test_a_slow_run_above_the_safe_rate_is_not_advised_to_raise_it():

@@ -21,7 +21,8 @@ MOST_ROWS, SHORT_ROWS, MOST_FORMULAS = 40, 12, 3
 _FAILURES = ("Diverged", "Oscillates", "Overfitting", "The objective ended")
 _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
-_SPARED = (2, 2, 2, 4, 1)  # columns to omit if the terminal is narrow, counted from the last
+# Columns to omit if the terminal is narrow, in this order.
+_SPARED = ("best\nacc %", "best\nloss", "best\nepoch", "train\nacc %", "stop\nreason")
 _MEASURES = [
     "train\nloss",
     "train\nacc %",
@@ -30,12 +31,14 @@ _MEASURES = [
     "best\nepoch",
     "best\nloss",
     "best\nacc %",
+    "\nconv.",
     "stop\nreason",
 ]
 _ABBREVIATIONS = {
     "acc %": "accuracy",
     "valid.": "validation",
     "best": "epoch of the lowest validation loss",
+    "conv.": "converged",
 }
 
 
@@ -88,7 +91,8 @@ def report_study(output: Output, facts: StudyFacts, page: Path | None) -> None:
     report_seen(output, facts, shown)
     if len(shown) < len(facts.rows):
         again = shell_command("studies", "show", facts.name)
-        output.say(Text(f"Observations about all configurations: {again}\n", "dim"))
+        output.say(Text(f"Observations about all configurations: {again}", "dim"))
+    output.say("")
     output.say(study_verdict_text(facts))
     if page is not None:
         output.say(f"Wrote {page}.")
@@ -142,14 +146,17 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
     head = [*map(_two_lines, facts.varied), *_MEASURES]
     shown = [[*cells(facts, row)[:-1], _stop_reason(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
+    # Without validation rows, their columns are empty.
+    columns = [column for column in columns if any(column[1:])] or columns[:1]
     columns[0] = [
         columns[0][0].replace("\n", "\n  "),
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
     omitted = []
-    for at in _SPARED:
+    for name in _SPARED:
         if sum(_width(column) + 1 for column in columns) > width + 1:
-            omitted.append(columns.pop(len(columns) - at)[0].replace("\n", " "))
+            columns = [column for column in columns if column[0] != name]
+            omitted.append(name.replace("\n", " "))
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
         table.add_column(column[0], justify="right" if k else "left", no_wrap=True)
@@ -194,7 +201,7 @@ def _legend(heads: str, marks: set[str]) -> list[str]:
 def _stop_reason(row: Row) -> str:
     """Return why a run stopped, and when; with several seeds, only why."""
     if "seeds)" not in row.stopped:
-        return row.stopped.replace(" at epoch", "")
+        return re.sub(" at epochs?", "", row.stopped)
     return ", ".join(part.split(" at ")[0].split(" (")[0] for part in row.stopped.split(", "))
 
 

@@ -118,6 +118,7 @@ def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:
         seen,
         "Add a penalty (l2) or use early stopping (patience).",
         direction=(np.ascontiguousarray(direction.W[:, 0].T), direction.b[0].copy()),
+        complete=apart.complete,
     )
 
 

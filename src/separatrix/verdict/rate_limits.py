@@ -10,10 +10,9 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
+from separatrix.text import counted
 from separatrix.verdict.smoothness import local_curvature, smoothness
 from separatrix.verdict.trace import StepSize, Trace, find_unfinished
-
-EVERYWHERE = "is stable at all weights (2/L, where L bounds the curvature of the objective)"
 
 
 class RateLimits:
@@ -22,9 +21,8 @@ class RateLimits:
     Attributes
     ----------
     L : (B,) smoothness constants: rates below 2/L are stable at all weights; NaN if unknown
-    local : (B,) the larger of the largest eigenvalues of the Hessian at the start and at the kept
-        weights; NaN if unknown
-    at_start : (B,) whether it is that at the start
+    at_start, at_kept : (B,) the largest eigenvalues of the Hessian at the starting and at the kept
+        weights, which are the last sane ones of a run that diverged; NaN if unknown
     """
 
     def __init__(
@@ -39,11 +37,7 @@ class RateLimits:
             [t.stop_reason == "diverged" or t.oscillates() or t.ended_higher() for t in traces]
         )
         slow = np.array([find_unfinished(t) is not None for t in traces])
-        self.L, self.local, self.at_start = (
-            np.full(B, np.nan),
-            np.full(B, np.nan),
-            np.zeros(B, bool),
-        )
+        self.L, self.at_start, self.at_kept = (np.full(B, np.nan) for _ in range(3))
         wanted = np.flatnonzero(troubled | slow)
         if len(wanted):
             L = smoothness(objective.select(wanted), _stack(models, wanted))
@@ -55,38 +49,83 @@ class RateLimits:
             first = local_curvature(own, _stack(models, near) if start is None else start(near))
             last = local_curvature(own, _stack(models, near))
             if first is not None and last is not None:
-                self.local[near] = np.fmax(first, last)
-                self.at_start[near] = ~(last > first)
+                self.at_start[near], self.at_kept[near] = first, last
 
-    def describe(self, m: int, step_size: StepSize | None) -> str:
-        """Compare the learning rate of a run with its limits, and say which of them it exceeds."""
-        if step_size is None:
+    def describe(self, m: int, trace: Trace) -> str:
+        """Compare the learning rate of a run with its limits, and say which of them applies."""
+        step = trace.step_size
+        if step is None:
             return ""
-        rate, words = step_size.rate, f"The learning rate was {step_size.rate:.3g}."
-        safe = rounded_down(2.0 / self.L[m]) if self.L[m] > 0.0 else ""
-        if self.local[m] > 0.0:
-            limit = step_size.stable_times / self.local[m]
-            side = "above" if rate > limit else "below"
-            where = "starting" if self.at_start[m] else "kept"
-            words = (
-                f"The learning rate {rate:.3g} is {side} {limit:.2g}, the stability limit at the "
-                f"{where} weights ({step_size.formula} / the largest eigenvalue of the Hessian "
-                "there)."
+        words = [self._local_words(m, step, trace)]
+        if self.L[m] > 0.0:
+            formula = "2/L" if step.stable_times >= 2.0 else f"{step.formula} / L"
+            start = "With steps on all rows, a rate" if trace.is_noisy() else "A rate"
+            words.append(
+                f"{start} of {rounded_down(step.safe_rate(self.L[m]))} is stable at all weights "
+                f"({formula}, where L bounds the curvature of the objective)."
             )
-        if safe:
-            words += f" A rate of {safe} {EVERYWHERE}."
+        return " ".join(words)
+
+    def _local_words(self, m: int, step: StepSize, trace: Trace) -> str:
+        curvature = self._local(m, step, trace)
+        if not curvature > 0.0:
+            return f"The learning rate was {step.rate:.3g}."
+        limit, kept = step.stable_times / curvature, _place_kept(trace)
+        at_kept = curvature == self.at_kept[m]
+        words = (
+            f"The learning rate {step.rate:.3g} is {'above' if step.rate > limit else 'below'} "
+            f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
+            f"({step.formula} / the largest eigenvalue of the Hessian there)."
+        )
+        if trace.stop_reason == "diverged" and not at_kept:
+            flat = f"{step.stable_times / self.at_kept[m]:.2g}"
+            words += f" The objective is flatter at {kept}, where the limit is {flat}."
+        if trace.is_noisy() and step.rate <= limit:
+            words += (
+                " Limits hold for steps on all rows; a batch of "
+                f"{counted(step.batch_size or 1, 'row')} can be more curved, and its limit lower."
+            )
         return words
 
-    def exceeded(self, m: int, step_size: StepSize) -> bool:
+    def _local(self, m: int, step: StepSize, trace: Trace) -> float:
+        """The curvature that explains a run: the larger one of the start and of the kept weights.
+
+        A run that diverged is explained by the place where it did, unless that is too flat: steps
+        that were too large elsewhere may lead to a flat place.
+        """
+        kept = float(self.at_kept[m])
+        if trace.stop_reason == "diverged" and kept * step.rate > step.stable_times:
+            return kept
+        return float(np.fmax(self.at_start[m], kept))
+
+    def exceeded(self, m: int, trace: Trace) -> bool:
         """Whether the rate is above the local limit or, if there is none, above 2/L."""
-        limit = step_size.stable_times / self.local[m] if self.local[m] > 0.0 else 2.0 / self.L[m]
-        return bool(step_size.rate > limit)
+        step = trace.step_size
+        if step is None:
+            return True
+        local = self._local(m, step, trace)
+        limit = step.stable_times / local if local > 0.0 else step.safe_rate(self.L[m])
+        return bool(step.rate > limit)
 
     def lower(self, m: int, step_size: StepSize | None) -> str:
         """What to set the learning rate to; 2/L is no limit for adam, which scales its steps."""
-        if self.L[m] > 0.0 and step_size is not None:
-            return f"Lower the learning rate to {rounded_down(2.0 / self.L[m])} or less"
-        return "Lower the learning rate, or let it decay (schedule 'inverse')"
+        if step_size is None or not self.L[m] > 0.0:
+            return "Lower the learning rate, or let it decay (schedule 'inverse')"
+        safe = step_size.safe_rate(self.L[m])
+        if step_size.batch_size is None:
+            return f"Lower the learning rate to {rounded_down(safe)} or less"
+        if step_size.rate > safe:
+            return f"Lower the learning rate below {rounded_down(safe)}, or use larger batches"
+        less = ", less momentum" if step_size.momentum > 0.0 else ""
+        return f"Use larger batches{less} or a learning rate below {step_size.rate:.3g}"
+
+
+def _place_kept(trace: Trace) -> str:
+    if not trace.kept_epoch:
+        return "the starting weights"
+    if trace.stop_reason == "diverged":
+        return f"the weights of epoch {trace.kept_epoch}, the last before it diverged"
+    return "the kept weights"
 
 
 def _stack(models: Sequence[Model], which: Array) -> Model:

@@ -10,7 +10,8 @@ from separatrix.verdict.rate_limits import RateLimits, rounded_down
 from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
 
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
-RISEN_OF_START = 0.01  # ... and to its first value: a rise from 1e-5 to 2e-5 is no overfitting
+FALLEN = 0.005  # a fall of the training loss that counts
+RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
 
 
 def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -21,12 +22,15 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     positive = values[values > 0.0]
     sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
+    rises = trace.rises()
+    first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < since else ""
     seen = (
-        f"The objective rose from {trace.start:.3g} to {last:.3g} (diverging since epoch {since})."
+        f"The objective rose from {trace.start:.3g} to {last:.3g} ({first}diverging since epoch "
+        f"{since})."
     )
     return Diagnosis(
         "diverged",
-        f"{seen} {limits.describe(m, trace.step_size)}".strip(),
+        f"{seen} {limits.describe(m, trace)}".strip(),
         f"{limits.lower(m, trace.step_size)}. {_kept_words(trace)}",
     )
 
@@ -41,7 +45,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     if not trace.oscillates():
         return None
     step_size = trace.step_size
-    exceeded = step_size is None or limits.exceeded(m, step_size)
+    exceeded = limits.exceeded(m, trace)
     if trace.is_noisy() and not exceeded:
         return _noisy_steps(trace)
     rose, epochs = trace.rises(), len(trace.history["objective"])
@@ -52,7 +56,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     if trace.rise_lasts() and values.min() > 0.0:
         seen += f" and ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}"
     seen += "."
-    cause, remedy = limits.describe(m, step_size), f"{limits.lower(m, step_size)}."
+    cause, remedy = limits.describe(m, trace), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:
         if step_size.momentum > 0.0:
             cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
@@ -69,7 +73,7 @@ def _noisy_steps(trace: Trace) -> Diagnosis | None:
         return None
     values = trace.objective
     return Diagnosis(
-        "not_converged",
+        "noisy",
         "The gradients of mini-batches are noisy, and a constant rate does not average the noise "
         f"out. The objective ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}.",
         "Let the learning rate decay (schedule 'inverse'), or use larger batches.",
@@ -88,7 +92,7 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
         )
     return Diagnosis(
         "ended_higher",
-        f"{seen} {limits.describe(m, trace.step_size)}".strip(),
+        f"{seen} {limits.describe(m, trace)}".strip(),
         f"{limits.lower(m, trace.step_size)}{'' if convex else ', or use a convex loss'}.",
     )
 
@@ -99,7 +103,7 @@ def check_not_converged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis |
     seen = find_unfinished(trace)
     if seen is None:
         return None
-    return Diagnosis("not_converged", seen, _go_faster(trace.step_size, 2.0 / limits.L[m]))
+    return Diagnosis("not_converged", seen, _go_faster(trace.step_size, limits.L[m]))
 
 
 def check_overfitting(trace: Trace) -> Diagnosis | None:
@@ -113,8 +117,9 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
         return None  # the weights of that epoch were kept
     # The minimum of the last epochs, so that one upswing of an oscillation does not count.
     rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
-    counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * val[measured[0]]
-    if not (counts and train[last] < train[lowest]):
+    start = max(val[measured[0]], trace.start)
+    counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
+    if not (counts and train[last] < (1.0 - FALLEN) * train[lowest]):
         return None
     return Diagnosis(
         "overfitting",
@@ -125,17 +130,17 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     )
 
 
-def _go_faster(step_size: StepSize | None, safe: float) -> str:
-    """The remedy for a slow run; `safe` is 2/L, or NaN if there is no such limit."""
+def _go_faster(step_size: StepSize | None, L: float) -> str:
+    """The remedy for a slow run; L is NaN if the loss has kinks."""
     if step_size is None:
         return "Train for more epochs, or raise the learning rate."
+    safe, limit = step_size.safe_rate(L), ""
     if step_size.rate >= safe:
         return (
             "Train for more epochs. The learning rate is already above "
-            f"{rounded_down(safe)}, the largest that is stable at all weights."
+            f"{rounded_down(safe)}, which is stable at all weights."
         )
-    limit = ""
-    if step_size.rate < safe:
+    if step_size.rate < safe and step_size.batch_size is None:
         limit = f" (now {step_size.rate:.3g}; up to {rounded_down(safe)} is stable at all weights)"
     return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 

@@ -35,6 +35,13 @@ class StepSize:
     formula: str
     batch_size: int | None = None
 
+    def safe_rate(self, L: float) -> float:
+        """Return a rate that is stable at all weights if every step is on all rows.
+
+        L bounds the curvature. The limit 2 (1 + momentum) / L holds on a quadratic only.
+        """
+        return min(self.stable_times, 2.0) / L
+
 
 @dataclass(frozen=True)
 class Trace:

@@ -124,14 +124,14 @@ def _with_own_names(svg: str, prefix: str) -> str:
 
 def _line(facts: StudyFacts, row: Row, validated: bool) -> dict[str, Any]:
     kind = "diverged" if row.diverged else row.mark if row.state == "done" else "waiting"
-    *found, end = cells(facts, row)
+    *found, converged, end = cells(facts, row)
     if not validated:
         found = found[: len(facts.varied) + 2]
     return {
         "kind": kind,
         "mark": _MARKS.get(kind, ""),
         "meaning": _MEANINGS.get(kind, ""),
-        "cells": found,
+        "cells": [*found, converged],
         "end": end,
     }
 

@@ -21,7 +21,7 @@ from separatrix.workflow.gradient_descent import remedy_of
 from separatrix.workflow.model_families import GRADIENT, ModelFamily
 
 # Kinds of diagnoses that mean that the fit did not converge.
-UNFIT = frozenset({"diverged", "not_converged", "separable"})
+UNFIT = frozenset({"diverged", "not_converged", "noisy", "separable"})
 
 
 @contextmanager

@@ -107,6 +107,8 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     output.say(tables.notes(facts["notes"]))
     columns = ["train", "validation", "test", "log-loss", "seconds", "gap"]
     table = tables.plain_table("  model", columns)
+    # The part that decides; without validation rows nothing does.
+    part_of_loss = "test" if facts["best"] is None else "validation"
     for row in facts["models"]:
         best = row["model"] == facts["best"]
         best = best or row["model"] in facts["ties"]
@@ -115,13 +117,13 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         cells = [f"{mark} {row['model']}"]
         for part in ("train", "validation", "test"):
             cells.append(tables.share(found[part]["accuracy"]) if part in found else "–")
-        cells.append(tables.number(found.get("test", {}).get("log_loss")))
+        cells.append(tables.number(found.get(part_of_loss, {}).get("log_loss")))
         cells.append("–" if row["seconds"] is None else f"{row['seconds']:.2f}")
         cells.append(_gap(row))
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
     sentences = [
-        "Accuracy on each part; log-loss on the test rows; gap: relative duality gap.",
+        f"Accuracy on each part; log-loss on the {part_of_loss} rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
         *(name_options(note) for row in facts["models"] for note in row["notes"]),
     ]

@@ -3,7 +3,12 @@
 Candidates are the configurations that did not diverge and are not significantly less accurate than
 the most accurate one. The best is the candidate with the lowest validation loss. If a paired t-test
 cannot separate other candidates from it, the simplest of them is chosen: converged before
-unconverged, then fewer epochs, a smaller learning rate, less momentum, a stronger penalty.
+unconverged, then fewer epochs, a smaller learning rate, less momentum, a stronger penalty, and of
+equally simple ones the one with the lower loss.
+
+If the losses differ, configurations with probabilities are compared by log-loss, and all others
+with those of the same loss. The best of all is the most accurate of these firsts, or the simplest
+one if several are equally accurate.
 """
 
 from __future__ import annotations
@@ -17,10 +22,9 @@ import numpy as np
 from scipy.special import bdtr, stdtr
 
 from separatrix.matrix import Array
-from separatrix.study.results.facts import Comparison, Row
+from separatrix.study.results.facts import LEVEL, Comparison, Row
 from separatrix.text import percent
 
-LEVEL = 0.05  # significance level of all tests
 FEW_ROWS = 60  # up to which the smallest significant difference is more than 10 points
 MIN_ROWS = 6  # fewer rows cannot give a significant exact test: 2 / 2^5 > 0.05
 
@@ -66,11 +70,14 @@ class Choice:
     Attributes
     ----------
     best : the configuration that the rule chooses
-    measure : the measure that decided: "val_loss", "val_log_loss", "val_accuracy", "train_loss" or
-        "train_accuracy"
+    measure : the loss by which the best was compared with others of its kind: "val_loss",
+        "val_log_loss" or "train_loss"
     comparisons : one for each other configuration that did not diverge
     lowest : the candidate with the lowest loss, if it is another one
     simpler_by : the properties, in order, by which the best is the simplest of those as good
+    kinds : the measure of each kind of loss; the bests of several kinds are compared by accuracy
+    tied_by : the properties, in order, by which the best precedes equally accurate ones of other
+        kinds
     """
 
     best: FinishedConfiguration
@@ -78,6 +85,8 @@ class Choice:
     comparisons: list[Comparison] = field(default_factory=list)
     lowest: FinishedConfiguration | None = None
     simpler_by: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    tied_by: list[str] = field(default_factory=list)
 
 
 def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
@@ -85,34 +94,92 @@ def choose(finished: Sequence[FinishedConfiguration]) -> Choice | None:
     usable = [one for one in finished if not one.row.diverged and _is_measured(one)]
     if not usable:
         return None
-    measure = _measure(usable)
-    if usable[0].right is None:
-        return Choice(
-            min(usable, key=lambda one: (_size(one, measure), *_complexity(one))), measure
-        )
-    most_accurate = min(usable, key=lambda one: (-_accuracy(one), _size(one, measure)))
-    p_below = {id(one): _p_accuracy(most_accurate, one) for one in usable}
-    candidates = [one for one in usable if not _less_accurate(one, most_accurate, p_below[id(one)])]
-    lowest = min(candidates, key=lambda one: (_size(one, measure), *_complexity(one)))
-    level = [one for one in candidates if _is_level(lowest, one, measure)]
-    simplest = sorted(level, key=_complexity)
-    best = next((one for one in simplest if not _any_better(level, one, measure)), lowest)
-    rivals = simplest[simplest.index(best) + 1 :]
-    comparisons, as_good = [], []
+    kind_of = _kinds(usable)
+    most_accurate = min(usable, key=lambda one: (-_accuracy(one), _size(one, kind_of[one].measure)))
+    excluded = _less_accurate(usable, most_accurate)
+    firsts: dict[_Kind, _First] = {}
+    for kind in dict.fromkeys(kind_of.values()):
+        candidates = [one for one in usable if kind_of[one] == kind and one not in excluded]
+        if candidates:
+            firsts[kind] = _first_of_kind(candidates, kind.measure)
+    ahead = min(
+        firsts.values(), key=lambda first: (-_accuracy(first.best), *_order(first.best, ""))
+    )
+    best, kind = ahead.best, kind_of[ahead.best]
+    comparisons = []
     for one in usable:
-        if one is best:
+        if one is best or best.right is None:
             continue
-        excluded = _less_accurate(one, most_accurate, p_below[id(one)])
-        found = compare_configurations(best, one, measure, excluded)
-        if not found.by and found.p_loss is not None and one not in rivals:
-            # It differs from the lowest loss, or from another one that is as good.
-            found = replace(found, by="loss")
-        comparisons.append(found)
+        measure = kind.measure if kind_of[one] == kind else ""
+        found = compare_configurations(best, one, measure, one in excluded)
         if not found.by:
-            as_good.append(one)
-    if best is lowest:
-        return Choice(best, measure, comparisons)
-    return Choice(best, measure, comparisons, lowest, _simpler_by(best, as_good))
+            found = replace(found, by=firsts[kind_of[one]].worse.get(one, ""))
+        if found.by:
+            by = _proven(one, [most_accurate, best], firsts.get(kind_of[one]), kind_of[one].measure)
+            found = replace(found, by=by or found.by, behind=not by)
+        comparisons.append(found)
+    equal = [first.best for first in firsts.values() if _accuracy(first.best) == _accuracy(best)]
+    return Choice(
+        best,
+        kind.measure,
+        comparisons,
+        None if best is ahead.lowest else ahead.lowest,
+        _simpler_by(best, [one for one in ahead.as_good if one is not best]),
+        [each.measure for each in dict.fromkeys(kind_of.values())],
+        _simpler_by(best, equal) or (["order in the grid"] if len(equal) > 1 else []),
+    )
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Configurations whose losses can be compared: by `measure`, of the loss function `loss`."""
+
+    measure: str
+    loss: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _First:
+    """The best of one kind, the one with the lowest loss, and those as good.
+
+    `worse` has the measure, "accuracy" or "loss", by which others are worse than one as good.
+    """
+
+    best: FinishedConfiguration
+    lowest: FinishedConfiguration
+    as_good: list[FinishedConfiguration]
+    worse: dict[FinishedConfiguration, str]
+
+
+def _kinds(usable: Sequence[FinishedConfiguration]) -> dict[FinishedConfiguration, _Kind]:
+    """Group the configurations by what their losses can be compared with."""
+    own = "train_loss" if usable[0].right is None else "val_loss"
+    if len({one.loss for one in usable}) == 1:
+        return dict.fromkeys(usable, _Kind(own))
+    return {
+        one: _Kind(own, one.loss) if one.log_losses is None else _Kind("val_log_loss")
+        for one in usable
+    }
+
+
+def _first_of_kind(candidates: Sequence[FinishedConfiguration], measure: str) -> _First:
+    """Choose between configurations whose losses can be compared."""
+    lowest = min(candidates, key=lambda one: (_size(one, measure), *_order(one, measure)))
+    level = _level(candidates, lowest, measure)
+    level.sort(key=lambda one: _order(one, measure))
+    found = ((one, _worse_than_any(one, level, measure)) for one in level)
+    best = next((one for one, by in found if not by), lowest)
+    worse = {}
+    for one in candidates:
+        if one is not best and not is_too_short(one):
+            by = compare_configurations(best, one, measure).by
+            if not by and one not in level:
+                by = "loss"
+            elif not by and level.index(one) < level.index(best):
+                by = _worse_than_any(one, level, measure)
+            worse[one] = by
+    as_good = [one for one in level if not worse.get(one)]
+    return _First(best, lowest, as_good, worse)
 
 
 def compare_configurations(
@@ -125,15 +192,34 @@ def compare_configurations(
 
     By accuracy: an exact sign test on the rows that one classifies correctly in more seeds than the
     other (McNemar's test for one seed). By loss: a paired t-test on the losses of the rows.
-    `excluded` means that it is significantly less accurate than the most accurate configuration.
+    Without a `measure` the losses cannot be compared, and accuracy alone decides. `excluded` means
+    that it is significantly less accurate than the most accurate configuration.
     """
+    by = "accuracy" if excluded else _worse_than_any(other, [best], measure)
     p_accuracy, p_loss = _p_accuracy(best, other), _p_loss(best, other, measure)
-    by = ""
-    if excluded or _less_accurate(other, best, p_accuracy):
-        by = "accuracy"
-    elif _is_significant(p_loss) and _size(other, measure) > _size(best, measure):
-        by = "loss"
     return Comparison(other.row.number, by, p_accuracy, p_loss)
+
+
+def _less_accurate(
+    usable: Sequence[FinishedConfiguration], most_accurate: FinishedConfiguration
+) -> set[FinishedConfiguration]:
+    """Return those significantly less accurate than the most accurate one, or not above them."""
+    worse = {one for one in usable if _is_less_accurate(one, most_accurate)}
+    bar = max(map(_accuracy, worse), default=-math.inf)
+    return worse | {one for one in usable if _accuracy(one) <= bar}
+
+
+def _level(
+    candidates: Sequence[FinishedConfiguration], lowest: FinishedConfiguration, measure: str
+) -> list[FinishedConfiguration]:
+    """Return those whose loss is not significantly above the lowest, nor above one that is.
+
+    Without the second condition a noisy loss could be called as good as the lowest, while a lower
+    loss is not.
+    """
+    worse = {one for one in candidates if not _is_level(lowest, one, measure)}
+    bar = min((_size(one, measure) for one in worse), default=math.inf)
+    return [one for one in candidates if _size(one, measure) < bar]
 
 
 def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure: str) -> bool:
@@ -141,6 +227,19 @@ def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure
     if row_losses(one, measure) is None or is_too_short(one):
         return _size(one, measure) == _size(lowest, measure)
     return not _is_significant(_p_loss(lowest, one, measure))
+
+
+def _proven(
+    one: FinishedConfiguration,
+    leaders: Sequence[FinishedConfiguration],
+    first: _First | None,
+    measure: str,
+) -> str:
+    """The measure by which a test separates one from the leaders or from the first of its kind."""
+    own = [] if first is None else [first.lowest, first.best, *first.as_good]
+    if any(_is_less_accurate(one, other) for other in leaders):
+        return "accuracy"
+    return _worse_than_any(one, own, measure)
 
 
 def is_too_short(one: FinishedConfiguration) -> bool:
@@ -151,17 +250,6 @@ def is_too_short(one: FinishedConfiguration) -> bool:
 def _is_measured(one: FinishedConfiguration) -> bool:
     names = ("train_loss",) if one.right is None else ("val_accuracy", "val_loss")
     return all(one.kept.get(name) is not None for name in names)
-
-
-def _measure(usable: Sequence[FinishedConfiguration]) -> str:
-    """The measure that is comparable between all configurations."""
-    same_loss = len({one.loss for one in usable}) == 1
-    if usable[0].right is None:
-        return "train_loss" if same_loss else "train_accuracy"
-    if same_loss:
-        return "val_loss"
-    with_probabilities = all(one.log_losses is not None for one in usable)
-    return "val_log_loss" if with_probabilities else "val_accuracy"
 
 
 def row_losses(one: FinishedConfiguration, measure: str) -> Array | None:
@@ -176,12 +264,14 @@ def _size(one: FinishedConfiguration, measure: str) -> float:
         value = float(losses.mean())
     else:
         found = one.kept.get(measure)
-        value = math.inf if found is None else found if measure == "train_loss" else -found
+        value = math.inf if found is None else found
     return value if math.isfinite(value) else math.inf
 
 
 def _accuracy(one: FinishedConfiguration) -> float:
-    return 0.0 if one.right is None else float(one.right.mean())
+    if one.right is None:
+        return one.kept.get("train_accuracy") or 0.0
+    return float(one.right.mean())
 
 
 def _complexity(one: FinishedConfiguration) -> tuple[float, ...]:
@@ -194,8 +284,12 @@ def _complexity(one: FinishedConfiguration) -> tuple[float, ...]:
         -_number(one, "l2"),
         _number(one, "C"),
         -_number(one, "l1"),
-        float(one.row.number),
     )
+
+
+def _order(one: FinishedConfiguration, measure: str) -> tuple[float, ...]:
+    """A key that sorts the simplest first, and of equally simple ones the lowest loss first."""
+    return (*_complexity(one), _size(one, measure), one.row.number)
 
 
 _PROPERTIES = (
@@ -206,7 +300,6 @@ _PROPERTIES = (
     "L2 penalty",
     "penalty",
     "L1 penalty",
-    "order in the grid",
 )
 
 
@@ -241,23 +334,27 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _less_accurate(one: FinishedConfiguration, other: FinishedConfiguration, p: float) -> bool:
-    return _is_significant(p) and _accuracy(one) < _accuracy(other)
+def _is_less_accurate(one: FinishedConfiguration, other: FinishedConfiguration) -> bool:
+    """Whether one is significantly less accurate than another one."""
+    return _accuracy(one) < _accuracy(other) and _is_significant(_p_accuracy(one, other))
 
 
-def _any_better(
-    others: Sequence[FinishedConfiguration], one: FinishedConfiguration, measure: str
+def _has_higher_loss(
+    one: FinishedConfiguration, other: FinishedConfiguration, measure: str
 ) -> bool:
-    """Whether another one is significantly more accurate or has a significantly lower loss."""
-    return any(
-        _less_accurate(one, other, _p_accuracy(other, one))
-        or (
-            _size(other, measure) < _size(one, measure)
-            and _is_significant(_p_loss(other, one, measure))
-        )
-        for other in others
-        if other is not one
+    """Whether one has a significantly higher loss than another one."""
+    return _size(one, measure) > _size(other, measure) and _is_significant(
+        _p_loss(other, one, measure)
     )
+
+
+def _worse_than_any(
+    one: FinishedConfiguration, others: Sequence[FinishedConfiguration], measure: str
+) -> str:
+    """By what one is significantly worse than any of the others: "accuracy", "loss" or ""."""
+    if any(_is_less_accurate(one, other) for other in others):
+        return "accuracy"
+    return "loss" if any(_has_higher_loss(one, other, measure) for other in others) else ""
 
 
 def _is_significant(p: float | None) -> bool:
@@ -265,8 +362,8 @@ def _is_significant(p: float | None) -> bool:
 
 
 def _p_accuracy(a: FinishedConfiguration, b: FinishedConfiguration) -> float:
-    assert a.right is not None
-    assert b.right is not None
+    if a.right is None or b.right is None:
+        return 1.0
     ahead, behind = int((a.right > b.right).sum()), int((a.right < b.right).sum())
     return float(min(1.0, 2.0 * bdtr(min(ahead, behind), ahead + behind, 0.5)))
 

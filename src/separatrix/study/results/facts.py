@@ -10,6 +10,7 @@ from separatrix.matrix import Array
 from separatrix.text import counted
 from separatrix.training.history import History
 
+LEVEL = 0.05  # significance level of all tests
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 
 
@@ -71,10 +72,11 @@ class Row:
     epochs : the number of epochs
     stopped : the reason why training stopped, such as "epochs" or "diverged at epoch 3"
     diverged : the number of seeds that diverged
+    converged : whether all seeds converged
     smoothness : L, a bound on the curvature of the objective. A learning rate of 2/L is stable.
         None if the loss has kinks
     stable_rate : the largest learning rate that is stable for the step rule according to L: 2/L,
-        or 2 (1 + momentum) / L with momentum. None if there is no such limit
+        or 2 (1 + momentum) / L with momentum. None if there is no such limit, as with mini-batches
     relative_gap : the relative duality gap of the kept weights, or None if there is none
     objective : the formula of the objective
     observations : sentences about the training
@@ -94,6 +96,7 @@ class Row:
     epochs: int | None = None
     stopped: str = ""
     diverged: int = 0
+    converged: bool | None = None
     smoothness: float | None = None
     stable_rate: float | None = None
     relative_gap: float | None = None
@@ -101,6 +104,13 @@ class Row:
     observations: list[str] = field(default_factory=list)
     mark: str = ""
     seconds: float = 0.0
+
+    @property
+    def safe_rate(self) -> float | None:
+        """A learning rate that is stable at all weights: the smaller of `stable_rate` and 2/L."""
+        if self.stable_rate is None or self.smoothness is None:
+            return self.stable_rate
+        return min(self.stable_rate, 2.0 / self.smoothness)
 
 
 @dataclass(frozen=True)
@@ -110,17 +120,26 @@ class Comparison:
     Attributes
     ----------
     number : the number of the other configuration
-    by : the measure with a significant difference, "accuracy" or "loss", or "" if there is none
+    by : the measure in which the other is significantly worse than the best or than another one as
+        good, "accuracy" or "loss", or "" if it is as good
     p_accuracy : the p-value of McNemar's exact test on the rows that exactly one of them classifies
         correctly
     p_loss : the p-value of a paired t-test on the losses of the rows. A test that was not made has
         the p-value None
+    behind : whether no test separates the other from them, but it is no better by this measure than
+        one that is significantly worse
     """
 
     number: int
     by: str
     p_accuracy: float | None
     p_loss: float | None
+    behind: bool = False
+
+    def is_direct(self) -> bool:
+        """Whether the other is worse than the best itself, not than another one as good."""
+        p = self.p_accuracy if self.by == "accuracy" else self.p_loss
+        return p is not None and p <= LEVEL
 
 
 @dataclass(frozen=True)
@@ -235,6 +254,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "best_epoch": row.best_epoch,
         **best,
         "epochs_made": row.epochs,
+        "converged": row.converged,
         "stopped": row.stopped,
         "state": row.state,
         "mark": row.mark,

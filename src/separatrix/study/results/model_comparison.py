@@ -50,30 +50,53 @@ def judge_models(
     )
     if choice is None:
         return {"best": None, "ties": [], "as_good": [], "comparison": []}
-    best, right = names[choice.best.row.number], choice.best.right
-    assert right is not None
+    best = names[choice.best.row.number]
+    right, log_loss = validation[best]["right"], validation[best]["log_loss"]
     as_good = [names[c.number] for c in choice.comparisons if not c.by]
-    ties = [name for name in as_good if validation[name]["right"].sum() == right.sum()]
-    if choice.measure != "val_accuracy":
-        ties = []
+    # Nothing separates these from the best: they are equally accurate and share no other measure.
+    ties = [
+        name
+        for name in as_good
+        if (log_loss is None or validation[name]["log_loss"] is None)
+        and (name in unconverged) == (best in unconverged)
+        and validation[name]["right"].sum() == right.sum()
+    ]
     rows = counted(len(right), "validation row")
     share = f"{percent(float(right.mean()))} of {rows} correct"
-    decided = choice.measure == "val_log_loss" and choice.lowest is None
+    loss = "" if log_loss is None else f", log-loss {log_loss.mean():.4g}"
     sentences = [
         f"Best: {listed([best, *ties])}, each with {share}."
         if ties
-        else f"Best: {best}, {share}{', lowest log-loss' if decided else ''}."
+        else f"Best: {best}, {share}{loss}."
     ]
-    what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or log-loss"
+    if choice.lowest is not None:
+        lowest = names[choice.lowest.row.number]
+        sentences.append(
+            f"The log-loss of {lowest} is lower, but not significantly, and {lowest} did not "
+            "converge."
+        )
+    if len(choice.kinds) > 1 and "val_log_loss" in choice.kinds:
+        sentences.append(
+            "Models with probabilities were compared by log-loss, and the best of them with the "
+            "others by accuracy."
+        )
     others = [name for name in as_good if name not in ties]
-    if is_too_short(choice.best) and len(names) > 1:
+    if len(names) > 1 and is_too_short(choice.best):
         sentences.append(f"{rows} cannot show any difference between models.")
     elif others:
-        sentences.append(
-            f"Not significantly different in {what} at the 5 % level (○): {listed(others)}."
-        )
-    elif choice.comparisons and not ties:
-        sentences.append(f"Every other model is significantly worse in {what} at the 5 % level.")
+        sentences.append(f"Not significantly different at the 5 % level (○): {listed(others)}.")
+    for by, words, test in (
+        ("accuracy", "less accurate", "exact McNemar test"),
+        ("loss", "higher log-loss", "paired t-test"),
+    ):
+        worse = [c for c in choice.comparisons if c.by == by and not c.behind]
+        than = "" if all(c.is_direct() for c in worse) else " than another model"
+        if worse:
+            named = listed(names[c.number] for c in worse)
+            sentences.append(f"Significantly {words}{than} ({test}): {named}.")
+    behind = [names[c.number] for c in choice.comparisons if c.behind]
+    if behind:
+        sentences.append(f"No better than one of these: {listed(behind)}.")
     if choice.comparisons and not is_too_short(choice.best):
         sentences += filter(None, [smallest_difference(len(right))])
     return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}

@@ -14,7 +14,7 @@ from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 
-NOT_CONVERGED_KINDS = ("diverged", "not_converged", "oscillating", "ended_higher")
+NOT_CONVERGED_KINDS = ("diverged", "not_converged", "noisy", "oscillating", "ended_higher")
 # Diagnoses of the data or the objective: reported once for all runs.
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
 SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
@@ -32,12 +32,13 @@ def observe_run(
     stop_reason: str,
     kept_epoch: int,
     relative_gap: float | None,
-    smoothness: float | None,
+    safe_rate: float | None,
     needed: tuple[int, int] | None,
 ) -> list[str]:
     """Describe a run in sentences: convergence, the epochs still needed, and other problems.
 
-    `needed` is a range of epochs in which it would converge, if that is known.
+    `safe_rate` is a learning rate that is stable at all weights, and `needed` a range of epochs in
+    which the run would converge, if they are known.
     """
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     out = []
@@ -45,10 +46,12 @@ def observe_run(
         out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
-            more = _epochs_sentence(len(history["objective"]), needed, parameters, smoothness)
+            more = _epochs_sentence(len(history["objective"]), needed, parameters, safe_rate)
             if any(other.kind == "separable" for other in diagnoses):
                 more = "Training cannot converge: there is no finite optimum without a penalty."
             out.append(f"Not converged: {d.message} {more}".rstrip())
+        elif d.kind == "noisy":
+            out.append(f"Not converged: {d.message} {d.remedy}")
         elif d.kind == "oscillating":
             out.append(_oscillation(d, history["objective"]))
         elif d.kind == "diverged":
@@ -109,7 +112,7 @@ def _epochs_sentence(
     made: int,
     needed: tuple[int, int] | None,
     parameters: Mapping[str, Any],
-    smoothness: float | None,
+    safe_rate: float | None,
 ) -> str:
     if needed is not None:
         low, high = (max(epoch - made, 1) for epoch in needed)
@@ -121,11 +124,11 @@ def _epochs_sentence(
     rate = parameters.get("learning_rate")
     if rate is None:  # not gradient descent
         return ""
-    if smoothness and rate < 2.0 / smoothness:
-        times = 2.0 / smoothness / rate
+    shown = rounded_down(safe_rate) if safe_rate else "0"
+    if float(shown) > rate:
         return (
-            f"{_UNKNOWN}. A learning rate of {rounded_down(2 / smoothness)}, {_digits(times)} "
-            "times this one, is stable at all weights."
+            f"{_UNKNOWN}. A learning rate of {shown}, {_digits(float(shown) / rate)} times this "
+            "one, is stable at all weights."
         )
     return f"{_UNKNOWN}."
 

@@ -87,6 +87,9 @@ def _facts(
     diagnoses = estimator.diagnoses_
     endless = any(d.kind == "separable" for d in diagnoses)
     needed = None if endless else epochs_needed(history["objective"], longest["objective"])
+    step = task.solver.step_size(0, 1)
+    # The limits on the rate hold for steps on all rows only.
+    limited = step if L and step is not None and step.batch_size is None else None
     return {
         "last": _at(history, history.epochs),
         "best": {} if lowest is None else _at(history, lowest),
@@ -97,7 +100,7 @@ def _facts(
         "stop_reason": result.stop_reason,
         "relative_gap": None if proof.relative_gap is None else float(proof.relative_gap),
         "smoothness": L,
-        "stable_rate": _stable_rate(task, L),
+        "stable_rate": limited.stable_times / L if limited and L else None,
         "loss": task.loss.name,
         "objective": result.objective,
         "observations": observe_run(
@@ -107,20 +110,19 @@ def _facts(
             stop_reason=result.stop_reason,
             kept_epoch=int(result.best_epoch),
             relative_gap=proof.relative_gap,
-            smoothness=L,
+            safe_rate=limited.safe_rate(L) if limited and L else None,
             needed=needed,
         ),
         "kinds": [d.kind for d in diagnoses],
         "unsettled": find_unconverged(diagnoses, history["objective"]),
         "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
-        "of_the_data": [f"{d.message} {d.remedy}" for d in diagnoses if d.kind in DATA_DIAGNOSES],
+        "data_findings": [
+            {"kind": d.kind, "message": d.message, "remedy": d.remedy, "complete": d.complete}
+            for d in diagnoses
+            if d.kind in DATA_DIAGNOSES
+        ],
         "seconds": float(history["seconds"][-1]),
     }
-
-
-def _stable_rate(task: Task, L: float | None) -> float | None:
-    pace = task.solver.step_size(0, 1)
-    return pace.stable_times / L if pace is not None and L else None
 
 
 def _lowest(val_loss: Array) -> int | None:

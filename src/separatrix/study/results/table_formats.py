@@ -109,19 +109,27 @@ def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
 
 
 def cells(facts: StudyFacts, row: Row) -> list[str]:
-    """Return a row as text: varied parameters, last epoch, best epoch and stop reason."""
+    """Return a row as text: varied parameters, last and best epoch, convergence, stop reason."""
     shown = [value_words(name, row.parameters.get(name, "")) for name in facts.varied]
     last = [_cell(name, row.last.get(name)) for name in MEASURES]
     best = [_cell(name, row.best.get(name)) for name in MEASURES[2:]]
     epoch = "" if row.best_epoch is None else str(row.best_epoch)
-    return [*shown, *last, epoch, *best, row.stopped if row.state == "done" else "not done"]
+    done = row.stopped if row.state == "done" else "not done"
+    return [*shown, *last, epoch, *best, _converged(row), done]
+
+
+def _converged(row: Row) -> str:
+    """Whether a row converged; one that diverged is not counted among those that did not."""
+    if row.converged is None:
+        return ""
+    return "–" if row.diverged else "yes" if row.converged else "no"
 
 
 def column_names(facts: StudyFacts) -> list[str]:
     """Return the names of the columns of `cells`."""
     names = [name.replace("_", " ") for name in facts.varied]
     best = ("best epoch", "valid. loss at best", "valid. acc. % at best")
-    return [*names, *MEASURE_NAMES, *best, "stop reason"]
+    return [*names, *MEASURE_NAMES, *best, "converged", "stop reason"]
 
 
 def _cell(name: str, value: float | None) -> str:

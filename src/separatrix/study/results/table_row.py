@@ -32,6 +32,7 @@ def table_row(
         epochs=_median([one["epochs"] for one in runs]),
         stopped=_stopped(runs),
         diverged=sum(one["stop_reason"] == "diverged" for one in runs),
+        converged=not any(map(unconverged_kind, runs)),
         smoothness=first["smoothness"],
         stable_rate=first["stable_rate"],
         relative_gap=_largest([one["relative_gap"] for one in runs]),
@@ -39,6 +40,12 @@ def table_row(
         observations=_observations(runs, seeds),
         seconds=max(one["seconds"] for one in runs),
     )
+
+
+def unconverged_kind(run: Mapping[str, Any]) -> str:
+    """Return why a run did not converge, "" if it did. Older stores have only its diagnoses."""
+    older = [kind for kind in ("diverged", "not_converged") if kind in run["kinds"]]
+    return str(run.get("unsettled", next(iter(older), "")))
 
 
 def _observations(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from separatrix.study.results.advice import extend_words, worth_extending
 from separatrix.study.results.comparison import (
     MIN_ROWS,
     Choice,
@@ -21,23 +22,7 @@ from separatrix.study.results.facts import Comparison, StudyVerdict
 from separatrix.text import counted, describe_configuration, listed, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
-# Values with nothing beyond them: the grid cannot be extended there.
-ENDS: dict[str, tuple[float, ...]] = {
-    "momentum": (0.0,),
-    "l1": (0.0,),
-    "l1_ratio": (0.0, 1.0),
-    "l2": (0.0,),
-    "batch_size": (1,),
-    "decay": (0.0,),
-    "epochs": (1,),
-}
-# In these directions a model fits the training rows more closely.
-CLOSER = {
-    "epochs": "high",
-    "learning_rate": "high",
-    "momentum": "high",
-    "C": "high",
-} | dict.fromkeys(("l1", "l2", "alpha"), "low")
+MOST_VALUES = 6  # of a parameter in a sentence
 
 
 def judge(
@@ -54,14 +39,15 @@ def judge(
         sentences = [_nothing_usable(finished, grid)]
         return StudyVerdict(None, "val_accuracy", sentences, [], {}, diverged_runs, runs)
     best = choice.best
-    edges = _worth_extending(choice, finished, grid)
+    edges = worth_extending(choice, finished, grid)
     sentences = [
         f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
         _score(choice, seeds),
+        *_rule(choice),
         *_as_good(choice),
-        *(_extend(best, name, side) for name, side in edges.items()),
+        *(extend_words(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
-        *_diverged(best, diverged, diverged_runs, runs, len(finished), seeds),
+        *_diverged(finished, runs, seeds),
         *_unconverged(finished),
     ]
     if waiting:
@@ -79,12 +65,18 @@ def _nothing_usable(
 ) -> str:
     if not finished:
         return "No configuration has finished yet."
-    L = next((one.row.smoothness for one in finished if one.row.smoothness), None)
-    limit = f" to {rounded_down(2.0 / L)} or less" if L else ""
-    lower = f" Lower the learning rate{limit}." if "learning_rate" in grid else ""
+    lower = _lower(finished) if "learning_rate" in grid else ""
     if len(finished) == 1:
         return f"The only finished configuration diverged.{lower}"
     return f"All {len(finished):,} finished configurations diverged.{lower}"
+
+
+def _lower(diverged: Sequence[FinishedConfiguration]) -> str:
+    """The remedy for runs that diverged: a rate that is stable for all of them, if it is known."""
+    limits = [one.row.safe_rate for one in diverged]
+    known = [limit for limit in limits if limit is not None]
+    limit = f" to {rounded_down(min(known))} or less" if len(known) == len(limits) else ""
+    return f" Lower the learning rate{limit}."
 
 
 def _score(choice: Choice, seeds: int) -> str:
@@ -128,38 +120,76 @@ def _as_good(choice: Choice) -> list[str]:
             f"the tests need at least {MIN_ROWS}. Use more data, or cross-validation."
         ]
     same = sum(not c.by for c in comparisons)
-    what = "accuracy" if choice.measure == "val_accuracy" else "accuracy or loss"
-    out = []
+    out, test = [], _sign_test(comparisons, best)
     if same:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
-        out.append(f"{others} as good: no significant difference in {what}.")
-    if choice.lowest is not None:
-        out += _simplest(choice, choice.lowest)
-    by = {name: sum(c.by == name for c in comparisons) for name in ("accuracy", "loss")}
-    than = "" if choice.lowest is None else " than one of these"
-    worse = [
-        f"{by['accuracy']:,} {_verb(by['accuracy'], 'is', 'are')} less accurate (exact "
-        f"{_sign_test(comparisons, best)} test)",
-        f"{by['loss']:,} {_verb(by['loss'], 'has', 'have')} a higher loss{than} (paired t-test)",
+        out.append(f"{others} as good: no significant difference in {_compared(comparisons)}.")
+    out += _simplest(choice)
+    named = [
+        *_worse(comparisons, "accuracy", ("is", "are"), f"less accurate{{}} (exact {test} test)"),
+        *_worse(comparisons, "loss", ("has", "have"), "a higher loss{} (paired t-test)"),
     ]
-    named = [words for count, words in zip(by.values(), worse) if count]
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
-        text = f"{start}{' and '.join(named)}, at the 5 % level."
+        behind = sum(c.behind for c in comparisons)
+        more = f"; {behind:,} more {_verb(behind, 'is', 'are')} no better than one of these"
+        text = f"{start}{' and '.join(named)}, at the 5 % level{more if behind else ''}."
         out.append(text[0].upper() + text[1:])
     return [*out, *filter(None, [smallest_difference(n)])]
 
 
-def _simplest(choice: Choice, lowest: FinishedConfiguration) -> list[str]:
-    """Why the best is another configuration than the one with the lowest loss."""
+def _rule(choice: Choice) -> list[str]:
+    """How losses of several kinds were compared."""
+    if len(choice.kinds) == 1:
+        return []
+    if "val_log_loss" in choice.kinds:
+        how = (
+            "Configurations with probabilities were compared by log-loss, others by their own "
+            "loss, and the best of each kind by accuracy."
+        )
+    else:
+        how = "The losses differ: each was compared by itself, and the best of each by accuracy."
+    tied = f" Equally accurate ones were ranked by {listed(choice.tied_by)}."
+    return [how + (tied if choice.tied_by else "")]
+
+
+def _compared(comparisons: Sequence[Comparison]) -> str:
+    """In what the configurations that are as good were compared with the best."""
+    by_loss = {c.p_loss is not None for c in comparisons if not c.by}
+    if by_loss == {True, False}:
+        return "accuracy, or in loss where it can be compared"
+    return "accuracy or loss" if by_loss == {True} else "accuracy"
+
+
+def _worse(
+    comparisons: Sequence[Comparison], by: str, verbs: tuple[str, str], words: str
+) -> list[str]:
+    """How many are worse by a measure, and whether than the best or than another one as good."""
+    theirs = [c for c in comparisons if c.by == by and not c.behind]
+    if not theirs:
+        return []
+    said = words.format("" if all(c.is_direct() for c in theirs) else " than another one")
+    return [f"{len(theirs):,} {_verb(len(theirs), *verbs)} {said}"]
+
+
+def _simplest(choice: Choice) -> list[str]:
+    """Why the best is this one of those as good: by its loss, by its simplicity, or by both."""
+    loss = "log-loss" if choice.measure == "val_log_loss" else "loss"
+    kind = " of its kind" if len(choice.kinds) > 1 else ""
+    simple = f"is the simplest of these, by {listed(choice.simpler_by)}"
+    lowest = choice.lowest
+    if lowest is None:
+        if all(c.by or c.p_loss is None for c in choice.comparisons):
+            return []  # no other one of its kind is as good
+        also = f" and {simple}" if choice.simpler_by else ""
+        return [f"The configuration above has the lowest {loss}{kind}{also}."]
     losses = row_losses(lowest, choice.measure)
-    loss = "" if losses is None else f", {losses.mean():.4g},"
+    value = "" if losses is None else f", {losses.mean():.4g},"
     named = describe_configuration(lowest.row.parameters)
-    return [
-        f"The lowest loss{loss} is that of {named}, but the "
-        "difference is not significant. The configuration above is the simplest of these, by "
-        f"{listed(choice.simpler_by)}."
-    ]
+    start = f"The lowest {loss}{kind}{value} is that of {named}"
+    if {c.number: c.by for c in choice.comparisons}[lowest.row.number]:
+        return [f"{start}, which is significantly less accurate than another one."]
+    return [f"{start}, but the difference is not significant. The configuration above {simple}."]
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:
@@ -171,86 +201,6 @@ def _verb(count: int, one: str, several: str) -> str:
     return one if count == 1 else several
 
 
-def _worth_extending(
-    choice: Choice,
-    finished: Sequence[FinishedConfiguration],
-    grid: Mapping[str, list[Any]],
-) -> dict[str, str]:
-    """The parameters at whose edge of the grid better values may lie: "low" or "high".
-
-    The best value is at the edge, no value inside the grid is as good, and nothing argues against
-    going further: no configuration diverged there, the best does not overfit, and its learning rate
-    is below the stable one.
-    """
-    best = choice.best
-    as_good = {c.number for c in choice.comparisons if not c.by}
-    if best.right is None or is_too_short(best):
-        return {}
-    out = {}
-    for name, values in grid.items():
-        side = _edge(name, best.row.parameters.get(name), values)
-        if not side:
-            continue
-        value = best.row.parameters[name]
-        inside = any(
-            one.row.parameters.get(name) != value for one in finished if one.row.number in as_good
-        )
-        if inside or _diverged_towards(name, side, value, finished):
-            continue
-        if CLOSER.get(name) == side and best.overfits:
-            continue
-        if name == "epochs" and side == "high" and (best.endless or not best.unconverged):
-            continue  # it converged, or it cannot
-        if (name, side) == ("learning_rate", "low") and best.unconverged == "not_converged":
-            continue  # it is too slow already
-        if name in ("learning_rate", "momentum") and side == "high" and not _stable_beyond(best):
-            continue
-        out[name] = side
-    return out
-
-
-def _edge(name: str, value: Any, values: Sequence[Any]) -> str:
-    numbers = [v for v in values if is_number(v)]
-    if len(numbers) < 2 or not is_number(value) or value in ENDS.get(name, ()):
-        return ""
-    return "high" if value == max(numbers) else "low" if value == min(numbers) else ""
-
-
-def _diverged_towards(
-    name: str, side: str, value: float, finished: Sequence[FinishedConfiguration]
-) -> bool:
-    """Whether a configuration with this value, or one beyond it, diverged or oscillated."""
-    for one in finished:
-        theirs: Any = one.row.parameters.get(name)
-        if is_number(theirs) and (one.row.diverged or one.unconverged == "oscillating"):
-            towards = theirs >= value if side == "high" else theirs <= value
-            if towards:
-                return True
-    return False
-
-
-def _stable_beyond(best: FinishedConfiguration) -> bool:
-    """Whether the learning rate of the best is below the stable one, as far as that is known."""
-    stable = best.row.stable_rate
-    rate: Any = best.row.parameters.get("learning_rate")
-    return not stable or not is_number(rate) or rate < stable
-
-
-def _extend(best: FinishedConfiguration, name: str, side: str) -> str:
-    word, way = ("largest", "larger") if side == "high" else ("smallest", "smaller")
-    shown = "number of epochs" if name == "epochs" else name.replace("_", " ")
-    value = value_words(name, best.row.parameters[name])
-    if (name, side) == ("epochs", "low"):
-        return (
-            f"The smallest number of epochs, {value}, is the best: longer training raises the "
-            "validation loss. Use early stopping (patience)."
-        )
-    limit = ""
-    if name == "learning_rate" and side == "high" and best.row.stable_rate:
-        limit = f" (up to {rounded_down(best.row.stable_rate)} is stable)"
-    return f"The best {shown}, {value}, is the {word} in the grid: try {way} values{limit}."
-
-
 def _overfitting(best: FinishedConfiguration) -> list[str]:
     if not best.overfits:
         return []
@@ -259,58 +209,101 @@ def _overfitting(best: FinishedConfiguration) -> list[str]:
     return [f"The best configuration overfits{since}. Use early stopping (patience) or raise l2."]
 
 
-def _elsewhere(best: FinishedConfiguration, diverged: Sequence[FinishedConfiguration]) -> str:
-    """What distinguishes configurations that diverged with the best learning rate from the best."""
-    rate = best.row.parameters.get("learning_rate")
-    alike = [one for one in diverged if one.row.parameters.get("learning_rate") == rate]
-    others = [
-        name.replace("_", " ")
-        for name, value in best.row.parameters.items()
-        if any(one.row.parameters.get(name) != value for one in alike)
-    ]
-    return f" (with another {' or '.join(others)} than the best)" if others else ""
-
-
-def _diverged(
-    best: FinishedConfiguration,
-    diverged: Sequence[FinishedConfiguration],
-    failed: int,
-    runs: int,
-    total: int,
-    seeds: int,
-) -> list[str]:
+def _diverged(finished: Sequence[FinishedConfiguration], runs: int, seeds: int) -> list[str]:
+    """How many diverged, what they have in common, and which rates are stable for them."""
+    diverged = [one for one in finished if one.row.diverged]
     if not diverged:
         return []
-    rates = sorted(
-        {
-            one.row.parameters["learning_rate"]
-            for one in diverged
-            if is_number(one.row.parameters.get("learning_rate"))
-        }
-    )
-    where = f", with {_verb(len(rates), 'learning rate', 'learning rates')} " if rates else ""
-    named = listed((f"{rate:g}" for rate in rates), 6)
-    named += _elsewhere(best, diverged)
+    failed = sum(one.row.diverged for one in diverged)
     of_runs = f" ({failed:,} of {counted(runs, 'run')})" if seeds > 1 else ""
-    return [
-        f"{len(diverged):,} of {counted(total, 'configuration')} diverged{of_runs}{where}"
-        f"{named if rates else ''}."
+    common = _where(diverged, finished)
+    where = f", with {common}" if common else ""
+    total = counted(len(finished), "configuration")
+    return [f"{len(diverged):,} of {total} diverged{of_runs}{where}.{_stable_words(diverged)}"]
+
+
+def _where(
+    diverged: Sequence[FinishedConfiguration], finished: Sequence[FinishedConfiguration]
+) -> str:
+    """What the configurations that diverged have in common, and others have not.
+
+    If that is not enough to tell them apart, it is said for each of their learning rates.
+    """
+    common = _in_common(diverged, finished)
+    names = [name for name in diverged[0].row.parameters if name in common]
+    values = {name: [one.row.parameters.get(name) for one in diverged] for name in names}
+    alike = [
+        one
+        for one in finished
+        if all(one.row.parameters.get(name) in known for name, known in values.items())
     ]
+    rates = sorted(filter(is_number, _unique(map(_rate, diverged))))
+    if len(alike) == len(diverged) or not 0 < len(rates) <= MOST_VALUES:
+        return listed(common.values())
+    parts = []
+    for rate in rates:
+        some, every = (
+            [one for one in group if _rate(one) == rate] for group in (diverged, finished)
+        )
+        only = listed(_in_common(some, every).values())
+        parts.append(f"{rate:g} ({only})" if only else f"{rate:g}")
+    return f"learning rate {' or '.join(parts)}"
+
+
+def _rate(one: FinishedConfiguration) -> Any:
+    return one.row.parameters.get("learning_rate")
+
+
+def _in_common(
+    some: Sequence[FinishedConfiguration], finished: Sequence[FinishedConfiguration]
+) -> dict[str, str]:
+    """The parameters that take fewer values in some configurations than in all, in words."""
+    out = {}
+    for name in some[0].row.parameters:
+        theirs, every = (
+            _unique(one.row.parameters.get(name) for one in group) for group in (some, finished)
+        )
+        if len(theirs) < len(every) and len(theirs) <= MOST_VALUES:
+            if all(map(is_number, theirs)):
+                theirs.sort()
+            *first, last = (value_words(name, value) for value in theirs)
+            values = f"{listed(first)} or {last}" if first else last
+            out[name] = f"{name.replace('_', ' ')} {values}"
+    return out
+
+
+def _unique(values: Iterable[Any]) -> list[Any]:
+    """Return the different values in their order; they may be mappings."""
+    out: list[Any] = []
+    for value in values:
+        out += [] if value in out else [value]
+    return out
+
+
+def _stable_words(diverged: Sequence[FinishedConfiguration]) -> str:
+    """The remedy for configurations that diverged, if a stable rate is known for all of them."""
+    limits = [one.row.safe_rate for one in diverged]
+    known = [limit for limit in limits if limit is not None]
+    rates = list(map(_rate, diverged))
+    if len(known) < len(limits) or not all(is_number(r) and r > min(known) for r in rates):
+        return ""
+    return f" For them, learning rates up to {rounded_down(min(known))} are stable."
 
 
 def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     """How many did not converge, and why; those that diverged have a sentence of their own."""
-    slow, swing, high = (
+    slow, noisy, swing, high = (
         [one for one in finished if one.unconverged == kind]
-        for kind in ("not_converged", "oscillating", "ended_higher")
+        for kind in ("not_converged", "noisy", "oscillating", "ended_higher")
     )
-    count = len(slow) + len(swing) + len(high)
+    count = len(slow) + len(noisy) + len(swing) + len(high)
     if not count:
         return []
     times = [one.needs for one in slow if one.needs is not None]
     need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
         f"still improving{need}": len(slow),
+        "with noisy mini-batches": len(noisy),
         "oscillating": len(swing),
         f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),
     }

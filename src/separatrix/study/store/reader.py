@@ -13,8 +13,9 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
 from separatrix.study.results.comparison import FinishedConfiguration
+from separatrix.study.results.data_findings import data_sentences
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
-from separatrix.study.results.table_row import deviations, means, table_row
+from separatrix.study.results.table_row import deviations, means, table_row, unconverged_kind
 from separatrix.study.results.verdict import judge
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
@@ -87,7 +88,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
     for run in runs:
         by_configuration[run["configuration"]].append(run)
     varied = [key for key, values in grid.items() if len(values) > 1]
-    rows, finished, sentences = [], [], []
+    rows, finished, all_found = [], [], []
     for number, parameters in enumerate(configurations):
         shown = {key: parameters[key] for key in varied if key in parameters}
         ended = [run for run in by_configuration[number] if run["found"] is not None]
@@ -98,7 +99,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         row = table_row(number, shown, found, [run["seed"] for run in ended])
         rows.append(row)
         finished.append(_finished(store, row, found, ended))
-        sentences += [sentence for one in found for sentence in one["of_the_data"]]
+        all_found += found
     facts = {
         "name": study["name"],
         "created": study["created"],
@@ -115,7 +116,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         "objective_words": list(dict.fromkeys(one.row.objective for one in finished)),
         "notes": about["notes"],
     }
-    return _StoredStudy(rows, finished, list(dict.fromkeys(sentences)), facts)
+    return _StoredStudy(rows, finished, data_sentences(all_found), facts)
 
 
 def read_summaries(store: Store) -> list[dict[str, Any]]:
@@ -181,15 +182,9 @@ def _finished(
         loss=found[0]["loss"],
         overfits=any("overfitting" in one["kinds"] for one in found),
         endless=any("separable" in one["kinds"] for one in found),
-        unconverged=next(filter(None, map(_unconverged_kind, found)), ""),
+        unconverged=next(filter(None, map(unconverged_kind, found)), ""),
         needs=max(needs) if needs else None,
     )
-
-
-def _unconverged_kind(found: Mapping[str, Any]) -> str:
-    """Return why a run did not converge. Older stores have only its diagnoses."""
-    slow = "not_converged" if "not_converged" in found["kinds"] else ""
-    return str(found.get("unsettled", slow))
 
 
 def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:

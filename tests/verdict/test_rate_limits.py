@@ -1,0 +1,101 @@
+"""The learning rates that explain a divergence, and the rates that the remedies name."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import scale
+
+from separatrix import GradientDescentClassifier
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+
+
+def diverged(data=(X, Y), **options):
+    """A run that diverged, and its diagnosis."""
+    model = GradientDescentClassifier(**{"epochs": 100, **options})
+    with pytest.warns(match="diverged"):
+        model.fit(*data)
+    (found,) = (d for d in model.diagnoses_ if d.kind == "diverged")
+    return model, found
+
+
+def logistic_limit(model, l2, times=2.0):
+    """times / lambda_max of the logistic Hessian at the weights of a model, by numpy."""
+    rows = np.column_stack([X, np.ones(len(X))])
+    p = model.predict_proba(X)[:, 1]
+    H = rows.T @ ((p * (1.0 - p))[:, None] * rows) / len(X)
+    H[range(X.shape[1]), range(X.shape[1])] += l2
+    return times / np.linalg.eigvalsh(H)[-1]
+
+
+def quoted(pattern, text):
+    found = re.search(rf"{pattern} ([\d.e+-]*\d)", text)
+    return float(found[1])
+
+
+def test_a_late_divergence_is_explained_by_the_weights_where_it_began():
+    """The limit at the start is lower, but the run was elsewhere when it diverged."""
+    model, found = diverged(l2=1.0, learning_rate=1.5)
+    assert model.best_epoch_ == 2
+    there = GradientDescentClassifier(l2=1.0, learning_rate=1.5, epochs=2).fit(X, Y)
+    at_start = GradientDescentClassifier(l2=1.0, learning_rate=1e-300, epochs=1).fit(X, Y)
+    limit = logistic_limit(there, 1.0)
+    assert logistic_limit(at_start, 1.0) < 0.5 * limit < limit < 1.5
+    assert quoted("1.5 is above", found.message) == pytest.approx(limit, rel=0.051)
+    assert "at the weights of epoch 2, the last before it diverged" in found.message
+    assert "starting weights" not in found.message
+
+
+def test_a_divergence_from_a_flat_place_names_both_limits():
+    options = {"l2": 1.0, "learning_rate": 3.0, "momentum": 0.9}
+    model, found = diverged(**options)
+    kept = model.best_epoch_
+    assert kept > 1
+    there = GradientDescentClassifier(epochs=kept, **options).fit(X, Y)
+    at_kept = logistic_limit(there, 1.0, 2.0 * 1.9)
+    assert at_kept > 3.0
+    assert quoted("3 is above", found.message) < 3.0
+    assert "the stability limit at the starting weights" in found.message
+    assert f"flatter at the weights of epoch {kept}, the last before it diverged" in found.message
+    assert quoted("where the limit is", found.message) == pytest.approx(at_kept, rel=0.051)
+
+
+def test_a_divergence_after_other_rises_names_the_first_of_them():
+    data = load_wine(return_X_y=True)
+    model, found = diverged(
+        (scale(data[0]), data[1]), loss="squared_hinge", l2=0.1, learning_rate=1.0
+    )
+    values = np.r_[2.0, model.history_["objective"]]  # of three classes and zero scores
+    first = int(np.flatnonzero(np.diff(values) > 0.0)[0]) + 1
+    assert first < model.best_epoch_
+    assert f"(first rise in epoch {first}, diverging since" in found.message
+
+
+@pytest.mark.parametrize(
+    ("rate", "remedy"),
+    [
+        (0.1, "Use larger batches, less momentum or a learning rate below 0.1."),
+        (0.3, "or use larger batches."),
+    ],
+)
+def test_the_remedy_for_diverging_batches_is_not_a_rate_above_that_of_the_run(rate, remedy):
+    _, found = diverged(loss="squared", momentum=0.9, l2=1.0, learning_rate=rate, batch_size=16)
+    assert remedy in found.remedy
+    assert quoted("learning rate below", found.remedy) <= rate
+    assert "With steps on all rows, a rate of" in found.message
+    assert ("a batch of 16 rows can be more curved" in found.message) == (
+        "is below" in found.message
+    )
+
+
+def test_the_safe_rate_of_nesterov_is_stable():
+    """Its limit on a quadratic is below 2 / curvature."""
+    options = {"loss": "squared", "rule": "nesterov", "momentum": 0.9, "l2": 0.1}
+    _, found = diverged(learning_rate=1.0, **options)
+    safe = quoted("Lower the learning rate to", found.remedy)
+    assert "(2 (1 + momentum) / (1 + 2 momentum) / L, where" in found.message
+    below = GradientDescentClassifier(learning_rate=safe, epochs=2000, **options).fit(X, Y)
+    assert below.stop_reason_ == "epochs"
