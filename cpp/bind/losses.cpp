@@ -1,6 +1,7 @@
 // Binds losses of scores, their conjugates, and sums of duals by pairs of classes.
 #include "bind/arrays.hpp"
 #include "engine/buffer.hpp"
+#include "losses/class_duals.hpp"
 #include "losses/conjugate.hpp"
 
 namespace sx {
@@ -85,6 +86,28 @@ void bind_losses(nb::module_& m) {
             scale_class_pairs(engine(), duals_of(lifted, y, U), F.data(), out.data());
         },
         "lifted"_a, "y"_a.noconvert(), "U"_a.noconvert(), "F"_a.noconvert(), "out"_a.noconvert());
+    m.def(
+        "class_duals",
+        [](bool one_vs_rest, double room, In<double> shares, In<double> means, In<double> g,
+           Out<double> e, Out<double> U, Out<double> V) {
+            nb::gil_scoped_release release;
+            ClassDuals{index_t(means.shape(0)),
+                       index_t(shares.shape(0)),
+                       index_t(shares.shape(1)),
+                       index_t(g.shape(0)),
+                       index_t(g.shape(1)),
+                       one_vs_rest,
+                       room,
+                       shares.data(),
+                       means.data(),
+                       g.data(),
+                       e.data(),
+                       U.data(),
+                       V.data()}
+                .find();
+        },
+        "one_vs_rest"_a, "room"_a, "shares"_a.noconvert(), "means"_a.noconvert(),
+        "g"_a.noconvert(), "e"_a.noconvert(), "U"_a.noconvert(), "V"_a.noconvert());
     m.def(
         "conjugate_values",
         [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,

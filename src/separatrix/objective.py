@@ -107,6 +107,7 @@ class Objective:
         self.loss = loss
         self.penalty = penalty
         self.bias = bias
+        self._penalises_bias = bias and bool(penalty.bias_curvature.any())
         if scale is None:
             total = data.total_weight()
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
@@ -319,13 +320,13 @@ class Objective:
                 f"Got {f.shape} instead."
             )
 
-    def _bias_penalty(self, model: Model) -> Array:
-        return self.penalty.bias_value(model.b) if self.bias else np.zeros(model.n_models)
+    def _bias_penalty(self, model: Model) -> Array | float:
+        return self.penalty.bias_value(model.b) if self._penalises_bias else 0.0
 
     def _bias_gradient(self, b: Array) -> Array | float:
-        curvature = self.bias_curvature(len(b))[:, None]
-        if not curvature.any():
+        if not self._penalises_bias:
             return 0.0
+        curvature = self.bias_curvature(len(b))[:, None]
         return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 if unpenalised, even for b = inf
 
     def _sums(

@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.data import Dataset
 from separatrix.display import fit_card
 from separatrix.estimators.fit_warnings import user_stacklevel
-from separatrix.estimators.validation import as_numbers, require_finite, require_numbers
+from separatrix.estimators.validation import (
+    as_numbers,
+    is_plain,
+    require_finite,
+    require_numbers,
+)
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, first_not_finite
 from separatrix.model import Model
@@ -174,15 +179,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return Z
 
     def _is_plain(self, X: Any) -> bool:
-        """Return whether scikit-learn's checks would accept X and return it unchanged.
-
-        For a single row they take several times as long as everything else.
-        """
+        """Return whether X is a plain array with the features seen in `fit`, which had no names."""
         return (
-            type(X) is np.ndarray
-            and X.dtype.kind in "biuf"
-            and X.ndim == 2
-            and len(X) > 0
+            is_plain(X)
             and X.shape[1] == self.__dict__.get("n_features_in_")
             and "feature_names_in_" not in self.__dict__
         )
