@@ -121,9 +121,8 @@ class Objective:
 
     def strengths(self, n_models: int) -> tuple[Array, Array]:
         """Return l1 and l2 of each model (B,)."""
-        what = "The l1 and l2 of the penalty"
-        l1, l2 = (_of_each(what, a, n_models) for a in (self.penalty.l1, self.penalty.l2))
-        return l1, l2
+        what, penalty = "The l1 and l2 of the penalty", self.penalty
+        return _of_each(what, penalty.l1, n_models), _of_each(what, penalty.l2, n_models)
 
     def bias_curvature(self, n_models: int) -> Array:
         """Return the second derivative of the penalty on the bias (B,): 0 if it has none."""
