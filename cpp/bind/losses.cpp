@@ -106,8 +106,8 @@ void bind_losses(nb::module_& m) {
                        V.data()}
                 .find();
         },
-        "one_vs_rest"_a, "room"_a, "shares"_a.noconvert(), "means"_a.noconvert(),
-        "g"_a.noconvert(), "e"_a.noconvert(), "U"_a.noconvert(), "V"_a.noconvert());
+        "one_vs_rest"_a, "room"_a, "shares"_a.noconvert(), "means"_a.noconvert(), "g"_a.noconvert(),
+        "e"_a.noconvert(), "U"_a.noconvert(), "V"_a.noconvert());
     m.def(
         "conjugate_values",
         [](int loss, double margin, bool lifted, double tolerance, In<std::int32_t> y, In<double> U,

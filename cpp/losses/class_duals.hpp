@@ -66,7 +66,8 @@ struct ClassDuals {
         for (index_t k = 0; k < outputs; ++k) {
             const bool leaves = sum[k] > 0;
             for (index_t c = 0; c < classes; ++c)
-                dual(c, m, k) = (c == k) != leaves ? 0.0 : (leaves ? -1.0 : 1.0) * flows[k] * factor;
+                dual(c, m, k) =
+                    (c == k) != leaves ? 0.0 : (leaves ? -1.0 : 1.0) * flows[k] * factor;
         }
     }
 

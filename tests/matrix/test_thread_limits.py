@@ -1,4 +1,4 @@
-"""Worker processes and limits of other libraries set the number of threads, unless the user does."""
+"""Worker processes and other libraries set the number of threads, unless the user does."""
 
 from __future__ import annotations
 

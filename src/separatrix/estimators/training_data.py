@@ -50,7 +50,7 @@ def make_dataset(
     first = not (classes is not None and hasattr(estimator, "n_features_in_"))
     if first and is_plain(X) and _is_plain_column(y):
         estimator.n_features_in_ = X.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
+        estimator.__dict__.pop("feature_names_in_", None)
     else:
         X, y = validate_data(
             estimator,
