@@ -60,6 +60,7 @@ format: $(VENV)/.lint  ## format all sources
 bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other libraries
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/single_fit.py
+	@$(BIN)/python benchmarks/latency.py
 	@$(BIN)/python benchmarks/cross_validation.py
 	@$(BIN)/python benchmarks/unscaled.py
 	@$(BIN)/python benchmarks/memory.py

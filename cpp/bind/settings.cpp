@@ -37,6 +37,11 @@ void use_instruction_set(const std::string& name) {
 
 }  // namespace
 
+// The symbol by which threadpoolctl recognises this library among others of the same file name.
+extern "C" __attribute__((visibility("default"))) int separatrix_threads() {
+    return settings().threads;
+}
+
 Engine engine() {
     const KernelSet* set = settings().set;
     return {settings().threads, set, half_width_kernels(set), &settings().read};

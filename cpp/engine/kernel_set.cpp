@@ -2,6 +2,7 @@
 #include "engine/kernel_set.hpp"
 
 #include "gradient/rules.hpp"
+#include "losses/probabilities.hpp"
 #include "matrix/column_sums.hpp"
 #include "matrix/dense_product.hpp"
 #include "matrix/max_abs.hpp"
@@ -30,6 +31,7 @@ constexpr Kernels<T> table() {
         .measure = measure_columns<T>,
         .x_log_x = x_log_x<T>,
         .max_abs = max_abs<T>,
+        .probabilities = probabilities<T>,
     };
 }
 

@@ -31,6 +31,8 @@ struct Kernels {
                     double* norm);
     void (*x_log_x)(T* x, index_t count);
     double (*max_abs)(const T* x, index_t count);
+    void (*probabilities)(const T* Z, index_t count, index_t outputs, bool lifted, T* P,
+                          T* scratch);
 
     index_t padded(index_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
 };

@@ -123,13 +123,14 @@ inline void weigh_panels(const DenseView& X, index_t first, index_t count, const
                 const auto centred = [&](index_t j, index_t stride) {
                     return weight * (double(row[j * stride]) - origin[c + j]);
                 };
-                if (present == wide && X.column_stride == 1) {  // the compiler unrolls this loop
+                if (X.column_stride != 1)
+                    for (index_t j = 0; j < present; ++j) out[j] = centred(j, X.column_stride);
+                else if (present == wide)  // the compiler unrolls this loop
                     for (index_t j = 0; j < wide; ++j) out[j] = centred(j, 1);
-                } else {
-                    for (index_t j = 0; j < width; ++j)
-                        out[j] = j < present ? centred(j, X.column_stride) : 0;
-                    if (present < width) out[present] = weight;
-                }
+                else
+                    for (index_t j = 0; j < present; ++j) out[j] = centred(j, 1);
+                if (present < width) out[present] = weight;
+                for (index_t j = present + 1; j < width; ++j) out[j] = 0;
             }
         }
     });

@@ -168,6 +168,21 @@ inline void multiply_direct(const Lines<Source>& X, index_t k0, index_t depth, c
     add_tile<T, V>(sum, C, ldc, height, present);
 }
 
+// Does the same for a matrix B of a single column. Vectors of columns would be mostly padding; the
+// rounding is the same.
+template <class T, class Source>
+inline void multiply_column(const Lines<Source>& X, index_t k0, index_t depth, index_t width,
+                            const T* panel, T* C, index_t ldc, index_t height) {
+    T sum[strip] = {};
+    for (index_t k = 0; k < depth; ++k, panel += width) {
+        const index_t at = X.offset(k0 + k);
+#pragma GCC unroll 8
+        for (int r = 0; r < strip; ++r)
+            sum[r] = add_product(sum[r], static_cast<T>(X.line[r][at]), *panel);
+    }
+    for (index_t r = 0; r < height; ++r) C[r * ldc] += sum[r];
+}
+
 template <class T>
 constexpr index_t multiply_scratch_bytes =
     block_rows * block_depth * sizeof(T) + (block_rows / strip) * block_depth * 4;
@@ -192,7 +207,10 @@ void multiply_rows(const DenseOperand& A, index_t i0, index_t i1, index_t depth,
             for (index_t q = 0; q < strips; ++q) {
                 const Lines<Source> X(A, i0 + q * strip, height(q));
                 T* at = C + (i0 + q * strip) * ldc;
-                if (padded == lanes<T>)
+                if (N == 1)
+                    multiply_column<T>(X, k0, deep, padded, panels + k0 * padded, at, ldc,
+                                       height(q));
+                else if (padded == lanes<T>)
                     multiply_direct<T, 1>(X, k0, deep, panels + k0 * padded, at, ldc, height(q), N);
                 else
                     multiply_direct<T, 2>(X, k0, deep, panels + k0 * padded, at, ldc, height(q), N);

@@ -260,7 +260,8 @@ def write_hessian(
         if bias_curvature is None:
             G[:, :, d], G[:, :, :, d] = 0.0, 0.0
         of_bias = np.ones(len(some)) if bias_curvature is None else bias_curvature[some]
-        of_weights = penalty.select(some).gradient(np.ones((d, len(some), 1)))[:, :, 0].T
+        theirs = penalty if len(some) == B else penalty.select(some)
+        of_weights = theirs.gradient(np.ones((d, len(some), 1)))[:, :, 0].T
         diagonals = G.reshape(len(some), len(pairs), D * D)[:, :, :: D + 1]
         for number, (k, j) in enumerate(pairs):
             if k == j:

@@ -107,6 +107,7 @@ class Objective:
         self.loss = loss
         self.penalty = penalty
         self.bias = bias
+        self._penalises_bias = bias and bool(penalty.bias_curvature.any())
         if scale is None:
             total = data.total_weight()
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
@@ -120,9 +121,8 @@ class Objective:
 
     def strengths(self, n_models: int) -> tuple[Array, Array]:
         """Return l1 and l2 of each model (B,)."""
-        what = "The l1 and l2 of the penalty"
-        l1, l2 = (_of_each(what, a, n_models) for a in (self.penalty.l1, self.penalty.l2))
-        return l1, l2
+        what, penalty = "The l1 and l2 of the penalty", self.penalty
+        return _of_each(what, penalty.l1, n_models), _of_each(what, penalty.l2, n_models)
 
     def bias_curvature(self, n_models: int) -> Array:
         """Return the second derivative of the penalty on the bias (B,): 0 if it has none."""
@@ -319,13 +319,13 @@ class Objective:
                 f"Got {f.shape} instead."
             )
 
-    def _bias_penalty(self, model: Model) -> Array:
-        return self.penalty.bias_value(model.b) if self.bias else np.zeros(model.n_models)
+    def _bias_penalty(self, model: Model) -> Array | float:
+        return self.penalty.bias_value(model.b) if self._penalises_bias else 0.0
 
     def _bias_gradient(self, b: Array) -> Array | float:
-        curvature = self.bias_curvature(len(b))[:, None]
-        if not curvature.any():
+        if not self._penalises_bias:
             return 0.0
+        curvature = self.bias_curvature(len(b))[:, None]
         return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 if unpenalised, even for b = inf
 
     def _sums(

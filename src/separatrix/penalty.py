@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -152,19 +153,20 @@ class ElasticNet:
         For l2 > 0 this is sum ((|V| - l1 f)_+)^2 / (2 l2 f^2). For l2 = 0 it is 0 if |V| <= l1 f
         everywhere (up to rounding), and inf otherwise.
         """
-        smooth, bound = self.l2 > 0, self._bound()
         size = beyond = V.astype(np.float64, copy=False)
-        if self.l1.any() or not smooth.all():
+        if not self._is_ridge:
             size = np.abs(size)
-            beyond = np.maximum(size - bound, 0.0)
+            beyond = np.maximum(size - self._bound(), 0.0)
         with np.errstate(over="ignore", under="ignore"):
-            # Rescaled so that squaring the smallest numbers does not underflow.
-            unit = np.sqrt(2.0 * np.where(smooth, self.l2, 1.0))
-            curved = sum_squares(beyond / (self._f() * _across(unit)))
-        if smooth.all():
+            curved = sum_squares(beyond / self._once("_unit", self._find_unit))
+        if self._is_curved:
             return curved
-        inside = (size <= bound * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
-        return np.where(smooth, curved, np.where(inside, 0.0, np.inf))
+        inside = (size <= self._bound() * (1.0 + DOMAIN_TOLERANCE)).all(axis=(0, 2))
+        return np.where(self.l2 > 0, curved, np.where(inside, 0.0, np.inf))
+
+    def _find_unit(self) -> Array:
+        """Return the unit of the conjugate: divided by it, the smallest numbers can be squared."""
+        return self._f() * _across(np.sqrt(2.0 * np.where(self.l2 > 0, self.l2, 1.0)))
 
     def attain(self, V: Array) -> tuple[Array, Array]:
         """Overwrite V with the weights that maximise <V, W> - penalty(W); also return the maximum.
@@ -186,7 +188,7 @@ class ElasticNet:
 
         This is min(1, min_j l1 f_j / |V_j|) for l2 = 0, and 1 for l2 > 0.
         """
-        if (self.l2 > 0).all():
+        if self._is_curved:
             return np.ones(V.shape[1])
         bound = self._bound()
         size = np.abs(V).astype(np.float64, copy=False)
@@ -223,7 +225,17 @@ class ElasticNet:
             terms.append(f"{c:.6g}/2 * |b|^2")
         return " + ".join(terms) or "no penalty"
 
-    def _once(self, name: str, make: Callable[[], Array]) -> Array:
+    @property
+    def _is_curved(self) -> bool:
+        """Whether l2 > 0 for every model."""
+        return bool(self._once("_curved", lambda: (self.l2 > 0).all()))
+
+    @property
+    def _is_ridge(self) -> bool:
+        """Whether l2 > 0 and l1 = 0 for every model."""
+        return self._is_curved and bool(self._once("_ridge", lambda: ~self.l1.any()))
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Array:
         """Return the result of `make`, which is called only once.
 
         functools.cached_property takes a lock in Python 3.11: a child process forked while another

@@ -537,3 +537,27 @@ def test_duals_of_many_classes_are_balanced_alike_in_every_batch() -> None:
         alone = loss.balance(y, np.ascontiguousarray(U[:, b : b + 1]), s[:, b])
         np.testing.assert_array_equal(alone[:, 0], together[:, b])
     np.testing.assert_allclose(np.einsum("ib,ibk->bk", s, together), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["softmax", "softmax_reference", "logistic"])
+def test_probabilities_are_those_of_numpy_and_do_not_depend_on_other_rows(
+    name: str, dtype: type
+) -> None:
+    loss, tolerance = LOSSES[name], 64 * float(np.finfo(dtype).eps)
+    for n in (1, 63, 64, 65, 1500):
+        for K in (1,) if name == "logistic" else (1, 2, 7, 8, 9, 40):
+            Z = np.random.default_rng(n + K).normal(0.0, 9.0, (n, 2, K)).astype(dtype)
+            lifted = name != "softmax" or K == 1
+            scores = np.concatenate([np.zeros_like(Z[:, :, :1]), Z], axis=2) if lifted else Z
+            E = np.exp(scores.astype(np.longdouble))
+            P = loss.probabilities(Z)
+            assert P.dtype == dtype
+            np.testing.assert_allclose(P, E / E.sum(axis=2, keepdims=True), rtol=tolerance)
+            np.testing.assert_array_equal(loss.probabilities(Z[n // 2 :, 1:]), P[n // 2 :, 1:])
+
+
+def test_probabilities_of_extreme_scores_are_their_limits() -> None:
+    Z = np.array([np.inf, -np.inf, 1e300, -1e300, np.nan])[:, None, None]
+    expected = [[0, 1], [1, 0], [0, 1], [1, 0], [np.nan, np.nan]]
+    np.testing.assert_array_equal(LOSSES["logistic"].probabilities(Z)[:, 0], expected)

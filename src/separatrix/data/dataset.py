@@ -11,7 +11,14 @@ import numpy as np
 
 from separatrix.data.block import Block
 from separatrix.data.origin import origin_of
-from separatrix.matrix import Array, models_first, moments_of_models, per_model, sum_samples
+from separatrix.matrix import (
+    Array,
+    models_first,
+    moments_of_models,
+    per_model,
+    pick_models,
+    sum_samples,
+)
 
 # Only ratios of weights matter; beyond 2^+-64 they are rescaled so that no sum overflows.
 LARGEST_EXPONENT = 64
@@ -152,7 +159,8 @@ class Dataset:
             sums, weights = self.sum_over_blocks(self._sum_classes)
             total = weights.sum(axis=1, keepdims=True)
             total = np.where(total > 0.0, total, 1.0)
-            self._class_shares = sums / total, weights / total
+            shares = np.ascontiguousarray(weights / total)
+            self._class_shares = np.ascontiguousarray(sums / total), shares
         return self._class_shares
 
     def moments(self) -> tuple[Array, Array]:
@@ -199,7 +207,7 @@ class Dataset:
             part._total = self._total[models]
         if self._class_shares is not None and len(self._class_shares[1]) > 1:
             sums, weights = self._class_shares
-            part._class_shares = sums[:, models], weights[models]
+            part._class_shares = pick_models(sums, models), weights[models]
         if self._moments is not None and self._moments[0].shape[1] > 1:
             mean, deviation = self._moments
             part._moments = mean[:, models], deviation[:, models]

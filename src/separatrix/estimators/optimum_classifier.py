@@ -187,8 +187,8 @@ class OptimumClassifier(LinearClassifier):
         """
         if not hasattr(self, "classes_") or len(self.classes_) != 2:
             return super().predict(X)
-        above = self.decision_function(X).astype(np.float64) > self.threshold_
-        return self.classes_[above.astype(int)]
+        above = self.decision_function(X).astype(np.float64, copy=False) > self.threshold_
+        return self.classes_.take(above)
 
     def sparsify(self) -> Self:
         """Convert `coef_` to a sparse matrix, which saves memory if most weights are 0."""

@@ -15,6 +15,7 @@ from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
 from separatrix.estimators.validation import (
     as_numbers,
+    is_plain,
     require_equal_lengths,
     require_finite,
     require_known_classes,
@@ -47,24 +48,34 @@ def make_dataset(
     require_numbers("X", X)
     require_labels("y", y)
     first = not (classes is not None and hasattr(estimator, "n_features_in_"))
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        reset=first,
-        accept_sparse=ACCEPTED,
-        dtype="numeric",
-        ensure_all_finite=False,
-        multi_output=False,
-        y_numeric=False,
-    )
-    X = as_numbers(X)
+    if first and is_plain(X) and _is_plain_column(y):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            reset=first,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+            multi_output=False,
+            y_numeric=False,
+        )
+        X = as_numbers(X)
     require_finite("X", X)
     classes, numbers = number_classes(y, classes)
     weights = as_weights(sample_weight, X, len(class_weights))
     weights = with_class_weights(weights, numbers, classes, class_weights)
     X = estimator._fit_feature_map(X) if first else estimator._apply_feature_map(X)
     return Dataset.of(X, numbers, weights, classes=classes)
+
+
+def _is_plain_column(y: Any) -> bool:
+    """Return whether scikit-learn's checks would accept the labels y and return them unchanged."""
+    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU"
+    return plain and bool(y.flags.c_contiguous)
 
 
 def make_validation_set(

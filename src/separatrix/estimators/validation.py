@@ -150,6 +150,14 @@ def require_numbers(name: str, X: Any) -> None:
     )
 
 
+def is_plain(X: Any) -> bool:
+    """Return whether scikit-learn's checks would accept X and return it unchanged.
+
+    For small data they take longer than everything else.
+    """
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.size > 0
+
+
 def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> None:
     """Raise if two arrays have different numbers of rows."""
     if X is None or y is None or not (hasattr(X, "shape") or hasattr(X, "__len__")):

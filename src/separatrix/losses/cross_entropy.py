@@ -11,7 +11,7 @@ from scipy.special import xlogy
 import separatrix._core as _core
 from separatrix.losses.balance import tilts
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, fill_true_class, quiet, softmax
+from separatrix.losses.shapes import at_true, class_probabilities, fill_true_class, quiet, softmax
 from separatrix.matrix import Array
 
 # Number of classes from which duals are tilted, largest number of tilts, and the imbalance, as a
@@ -36,9 +36,8 @@ class CrossEntropy(ClassDifferences):
     def curvature_of(self, n_outputs: int) -> float | None:
         return 0.25 if n_outputs == 1 and self.outputs != "all" else 0.5
 
-    @quiet
     def probabilities(self, Z: Array) -> Array | None:
-        return softmax(self._lift(Z))[0]
+        return class_probabilities(Z, self._is_lifted(Z))
 
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
         """Return the duals of shifted scores, p_j exp(x_j) / sum, which stay in the simplex.
@@ -99,9 +98,8 @@ class SigmoidSquared(ClassDifferences):
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         return self.conjugate(y, U)
 
-    @quiet
     def probabilities(self, Z: Array) -> Array | None:
-        return softmax(self._lift(Z))[0]
+        return class_probabilities(Z, self._is_lifted(Z))
 
     def _value(self, Z: Array, own: Array) -> Array:
         miss = np.where(own, 0, softmax(Z)[0])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.matrix import Array, per_model
+import separatrix._core as _core
+from separatrix.matrix import Array, per_model, working_type
 
 # Scores of +-1e300 overflow and underflow on the way to correct limits.
 quiet = np.errstate(all="ignore")
@@ -56,6 +57,18 @@ def predict_class(Z: Array) -> Array:
     """Return class numbers (n, B): 1 if z > 0 for one output, else the first maximum."""
     labels = Z[:, :, 0] > 0 if Z.shape[2] == 1 else Z.argmax(axis=2)
     return labels.astype(np.int32)
+
+
+def class_probabilities(Z: Array, lifted: bool) -> Array:
+    """Return softmax(Z) (n, B, C) for scores (n, B, K).
+
+    If `lifted`, there is one class more than scores: the first, whose score is 0.
+    """
+    Z = np.ascontiguousarray(Z, working_type(Z.dtype))
+    n, B, K = Z.shape
+    P = np.empty((n, B, K + lifted), Z.dtype)
+    _core.probabilities(lifted, Z, P)
+    return P
 
 
 def softmax(Z: Array) -> tuple[Array, Array]:

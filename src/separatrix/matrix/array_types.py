@@ -18,4 +18,7 @@ def working_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def as_floats(a: Any) -> Array:
     """Convert to a C-ordered array of the kernels' types: float32 stays, all else is float64."""
     a = np.asarray(a)
-    return np.require(a, working_type(a.dtype), ["C", "A"])
+    kind = working_type(a.dtype)
+    if a.dtype == kind and a.flags.c_contiguous and a.flags.aligned:
+        return a  # np.require would return it too, but takes longer
+    return np.require(a, kind, ["C", "A"])

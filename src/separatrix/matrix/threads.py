@@ -1,23 +1,50 @@
-"""The number of threads that the kernels use."""
+"""The number of threads that the kernels use.
+
+The first of these that is given decides:
+
+1. `set_threads`
+2. the environment variable SEPARATRIX_THREADS
+3. a limit of threadpoolctl
+4. the environment variable OMP_NUM_THREADS, which joblib sets in its worker processes
+5. the number of available cores
+
+The variables and the cores are read at import, and again in a forked process.
+"""
 
 from __future__ import annotations
 
 import numbers
 import os
+from dataclasses import dataclass
+
+from threadpoolctl import LibController, register
 
 import separatrix._core as _core
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.matrix.available_cores import available_cores
 
 MOST_THREADS = 1024
+
+
+@dataclass
+class _Source:
+    """What has decided the number of threads: the user, a limit, or neither of them."""
+
+    by_user: bool = False
+    by_limit: bool = False
+
+
+_source = _Source()
 
 
 def set_threads(threads: int | None = None) -> None:
     """Set how many threads the kernels may use; by default one per available core.
 
-    Results do not depend on it. The environment variable SEPARATRIX_THREADS sets it at import.
+    Results do not depend on it. It takes precedence over the environment variables
+    SEPARATRIX_THREADS and OMP_NUM_THREADS, and over limits of threadpoolctl.
     """
     if threads is None:
-        threads = _available_cores()
+        threads = available_cores()
     whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
     if not whole or not 1 <= threads <= MOST_THREADS:
         raise ParameterError(
@@ -28,6 +55,7 @@ def set_threads(threads: int | None = None) -> None:
                 given=threads,
             )
         )
+    _source.by_user = True
     _core.set_threads(int(threads))
 
 
@@ -36,10 +64,32 @@ def get_threads() -> int:
     return _core.threads()
 
 
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+class KernelThreads(LibController):  # type: ignore[misc]
+    """Lets threadpoolctl limit the threads of the kernels."""
+
+    user_api = internal_api = "separatrix"
+    filename_prefixes = ("_core",)
+    check_symbols = ("separatrix_threads",)
+
+    def get_num_threads(self) -> int:
+        return get_threads()
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Limit the threads, unless the user has set their number."""
+        if not _source.by_user:
+            # At the end of a limit, threadpoolctl sets the number that was there before.
+            _source.by_limit = num_threads != _default_threads()
+            _core.set_threads(max(1, min(int(num_threads), MOST_THREADS)))
+
+    def get_version(self) -> None:
+        """Return None: the kernels have no version of their own."""
+
+
+def _default_threads() -> int:
+    """Return the number of threads if neither the user nor threadpoolctl sets it."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    given = int(first) if first.isdecimal() else 0  # OpenMP ignores other texts, too
+    return min(given or available_cores(), MOST_THREADS)
 
 
 def _threads_from_environment() -> int | None:
@@ -54,4 +104,15 @@ def _threads_from_environment() -> int | None:
     return int(text)
 
 
-set_threads(_threads_from_environment())
+def _use_default() -> None:
+    """Use the default number of threads, unless the user or threadpoolctl has set another."""
+    if not (_source.by_user or _source.by_limit):
+        _core.set_threads(_default_threads())
+
+
+if (_given := _threads_from_environment()) is not None:
+    set_threads(_given)
+_use_default()
+register(KernelThreads)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_use_default)

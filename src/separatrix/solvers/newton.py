@@ -249,12 +249,13 @@ def _by_factors(
         scores = state.found.scores if every else ()
         H = part.hessian_operator(model, part.recentring(len(some)), scores).matrix()
         _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
-        fresh = solve_factored(H, gradient.select(some)).times(np.full(len(some), -1.0))
-        ahead.put(some, fresh)
-        decrement[some] = -gradient.select(some).dot(fresh)
+        theirs = gradient if every else gradient.select(some)
+        fresh = solve_factored(H, theirs).times(np.full(len(some), -1.0))
         if every:
-            factor, slots = H, ()
+            ahead, decrement, factor, slots = fresh, -theirs.dot(fresh), H, ()
         else:
+            ahead.put(some, fresh)
+            decrement[some] = -theirs.dot(fresh)
             factor[some] = H
             slots = forget(slots, stale)
     memory = {"cholesky": factor, "decrement": decrement}

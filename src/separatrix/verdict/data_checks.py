@@ -23,9 +23,9 @@ def check_rows(
     data: Dataset, n_models: int, check: Callable[[Dataset], Diagnosis | None]
 ) -> list[Diagnosis | None]:
     """Run a check for every model, once for all models that have the same rows and weights."""
-    first = data.first_alike(n_models)
-    said = {m: check(data.select(np.array([m]))) for m in np.unique(first).tolist()}
-    return [said[m] for m in first.tolist()]
+    first = data.first_alike(n_models).tolist()
+    said = {m: check(data.select(np.array([m]))) for m in set(first)}
+    return [said[m] for m in first]
 
 
 def check_scales(data: Dataset) -> Diagnosis | None:

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.losses import Loss, OneVsRest
+import separatrix._core as _core
+from separatrix.losses import OneVsRest
 from separatrix.losses.differences import ClassDifferences
 from separatrix.matrix import Array, sum_samples
 from separatrix.model import Model
@@ -88,54 +89,17 @@ def _cost_of_zero(objective: Objective, model: Model) -> Array:
 
 def _balance(objective: Objective, model: Model, g: Array) -> tuple[Array, Array, Array] | None:
     """Return the fraction (B,) of U0 that balances the duals, its conjugate (B,), and V0."""
+    loss, (B, K) = objective.loss, g.shape
+    apart = isinstance(loss, OneVsRest)
+    if not isinstance(loss.base if isinstance(loss, OneVsRest) else loss, ClassDifferences):
+        return None  # the duals of other losses are not flows between classes
     means, shares = objective.data.class_shares()  # (d, 1 or B, C), (1 or B, C)
-    found = _class_duals(objective.loss, shares, g)
-    if found is None:
-        return None
-    e, U = found  # U (C, B, K)
-    with np.errstate(invalid="ignore"):
-        each = objective.loss.conjugate(np.arange(len(U)), U)  # (C, B)
-        cost = (shares * each.T).sum(axis=1)
-    V = means[:, :, 0, None] * U[0]
-    for c in range(1, len(U)):
-        V += means[:, :, c, None] * U[c]
-    return e, cost, V
-
-
-def _class_duals(loss: Loss, shares: Array, g: Array) -> tuple[Array, Array] | None:
-    """Return e (B,) and class duals U0 (C, B, K) with (1 - e) g + e sum U0 = 0.
-
-    Return None for losses whose duals are not flows between classes. If a flow out of a class
-    without weight were needed, U0 is NaN.
-    """
     C = shares.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if isinstance(loss, OneVsRest):
-            if not isinstance(loss.base, ClassDifferences):
-                return None
-            own = np.arange(C)[:, None, None] == np.arange(g.shape[1])  # (C, 1, K)
-            giving = np.where(g > 0.0, shares, 1.0 - shares)
-            flows = np.where(g == 0.0, 0.0, np.abs(g) / giving)  # (B, K), not yet scaled
-            e, scale = _share(flows)
-            return e, np.where(own == (g > 0.0), np.where(g > 0.0, -1.0, 1.0) * flows * scale, 0.0)
-        if not isinstance(loss, ClassDifferences):
-            return None
-        lifted = g if g.shape[1] == C else np.concatenate([-g.sum(axis=1)[:, None], g], axis=1)
-        if lifted.shape[1] != C:
-            return None
-        out = np.maximum(lifted, 0.0)  # flow out of each class
-        into = np.maximum(-lifted, 0.0)
-        given = np.where(out > 0.0, out / shares, 0.0)  # (B, C)
-        e, scale = _share(given)
-        whole = into.sum(axis=1, keepdims=True)
-        part = np.divide(into, whole, out=np.zeros_like(into), where=whole > 0.0)
-        flows = (given * scale)[:, :, None] * part[:, None]  # (B, C from, C to)
-    flows[:, np.arange(C), np.arange(C)] = -flows.sum(axis=2)
-    U = np.ascontiguousarray(flows.transpose(1, 0, 2))
-    return e, U[:, :, C - g.shape[1] :]
-
-
-def _share(flows: Array) -> tuple[Array, Array]:
-    """Return e (B,) and the factor (1 - e) / e (B, 1) that scales flows into their domain."""
-    most = flows.max(axis=1)
-    return most / (most + ROOM), np.where(most > 0.0, ROOM / most, 0.0)[:, None]
+    if K not in ((C,) if apart else (C, C - 1)):
+        return None
+    e, U, V = np.empty(B), np.empty((C, B, K)), np.empty((len(means), B, K))
+    _core.class_duals(apart, ROOM, shares, means, np.ascontiguousarray(g), e, U, V)
+    with np.errstate(invalid="ignore"):
+        each = loss.conjugate(np.arange(C), U)  # (C, B)
+        cost = (shares * each.T).sum(axis=1)
+    return e, cost, V
