@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.container import damaged_file_error, read, write
-from separatrix.model_files.model_state import from_state, require_known, to_state
+from separatrix.model_files.estimator_state import from_state, to_state
 from separatrix.packing import pack, unpack
 from separatrix.packing.schemas import fields_of
 
@@ -108,7 +108,6 @@ def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None
     if isinstance(model, Bundle):
         model.save(path)
         return
-    require_known(model)
     state, arrays = to_state(model)
     write(path, {"model": state, "bundle": None}, arrays)
 
@@ -126,7 +125,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise damaged_file_error(path, str(error)) from None
 
 
-def _model_of(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier | Bundle:
+def _model_of(content: Any, arrays: Mapping[str, Array]) -> Any:
     model, bundle = fields_of(content, "its content", "model", "bundle")
     estimator = from_state(model, arrays)
     if bundle is None:
