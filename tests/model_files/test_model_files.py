@@ -326,7 +326,7 @@ BAD_FITTED = {
     "_loss": ({"name": "os.system", "margin": 0.0, "one_vs_rest": False}, "must be one of"),
     "coef_": ({"$array": "intercept_"}, "coef_ has no array"),
     "stop_reason_": (3, "stop_reason_ must be text"),
-    "n_iter_": (-1, "n_iter_ must be a whole number"),
+    "n_iter_": (2**31, "n_iter_ must be an integer from 0 to"),
     "certificate_": ({"kind": "duality_gap"}, "certificate_ must have exactly the parts"),
     "threshold_": ({"$float": "nan"}, "threshold_ must be a number"),
     "evil": (1, "the attribute 'evil' of LogisticRegression is unknown"),

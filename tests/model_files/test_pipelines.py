@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from separatrix import Bundle, GridSearchCV, LinearSVC, load_model, save
 from separatrix.model_files.composite_table import COMPOSITES
@@ -269,19 +269,23 @@ def test_the_widths_of_steps_must_agree():
         from_state(content, arrays)
 
 
-def test_parameters_of_other_versions_are_ignored_if_they_have_their_defaults(path):
+def test_parameters_of_other_versions_are_ignored_if_they_have_their_defaults():
     """As `force_int_remainder_cols` of ColumnTransformer, which scikit-learn 1.9 removed."""
     content, arrays = to_state(fitted_pipeline("columns by slice"))
     step = content["parameters"]["steps"][0]["$tuple"][1]
-    step["parameters"]["force_int_remainder_cols"] = "deprecated"
-    with pytest.raises(ValueError, match="no parameter 'force_int_remainder_cols'"):
+    step["parameters"]["other"] = "deprecated"
+    with pytest.raises(ValueError, match="ColumnTransformer has no parameter 'other'"):
         from_state(content, arrays)
-    step["defaults"].append("force_int_remainder_cols")
-    loaded = from_state(content, arrays)
-    assert (
-        loaded.predict(NUMBERS).tolist()
-        == fitted_pipeline("columns by slice").predict(NUMBERS).tolist()
-    )
+    step["defaults"].append("other")
+    assert_same(from_state(content, arrays), fitted_pipeline("columns by slice"))
+
+
+def test_attributes_of_other_types_are_refused_by_step(path):
+    days = np.arange("2020-01-01", "2020-02-10", dtype="datetime64[D]")[:, None]
+    model = make_pipeline(OneHotEncoder(), LinearSVC()).fit(days, TWO)
+    words = r"OneHotEncoder, step 'onehotencoder', cannot be saved: .*categories_.0 is an array of"
+    with pytest.raises(ValueError, match=words):
+        save(model, path)
 
 
 def test_parameters_that_this_version_added_get_their_defaults():

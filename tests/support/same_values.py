@@ -1,6 +1,7 @@
 """Equality of values, arrays and estimators at every level."""
 
 import dataclasses
+from collections import UserList
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,13 @@ from separatrix.training import History
 
 # Attributes that differ between equal estimators: they follow from others, and are not saved.
 RECOMPUTED = frozenset(
-    ["_stop_words_id", "_transformers_feature_names_out", "scorer_", "_checked_cv_orig"]
+    [
+        "_stop_words_id",
+        "_transformers_feature_names_out",
+        "scorer_",
+        "_checked_cv_orig",
+        "_fill_dtype",
+    ]
 )
 
 
@@ -27,6 +34,8 @@ def assert_same(a, b, where="model"):
         return
     if isinstance(a, pd.Index):  # an array replaces it
         a = np.asarray(a, object)
+    if isinstance(a, UserList):  # a list replaces it
+        a = a.data
     assert type(a) is type(b), where
     if isinstance(a, State):  # what a pass over the data recomputes is not saved
         a, b = (dataclasses.replace(state, found=None) for state in (a, b))

@@ -28,7 +28,7 @@ from separatrix.model_selection.logistic_cv import LogisticRegressionCV
 from separatrix.model_selection.penalty_cv import PenaltyCV
 from separatrix.model_selection.svc_cv import LinearSVCCV
 from separatrix.packing import Schema
-from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, validated
+from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, integer, validated
 from separatrix.training.schemas import CERTIFICATE
 
 # Number of slots in the state of a run, by solver and update rule.
@@ -83,9 +83,10 @@ CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "n_passes_": NUMBER,
 }
 # scikit-learn's LogisticRegression has its count in an array of one entry.
+INT32_COUNT = integer(0, np.iinfo(np.int32).max)
 COUNT_IN_ARRAY = Schema(
-    lambda count: COUNT.pack(int(count[0])),
-    lambda value, where: np.array([COUNT.unpack(value, where)], np.int32),
+    lambda count: INT32_COUNT.pack(int(count[0])),
+    lambda value, where: np.array([INT32_COUNT.unpack(value, where)], np.int32),
 )
 TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     GradientDescentClassifier: EPOCH_CLASSIFIER,

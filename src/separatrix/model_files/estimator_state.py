@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import UserList
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -84,8 +85,8 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     return content, writer.arrays
 
 
-class _ParameterError(ValueError):
-    """The error for a parameter that cannot be saved."""
+class _SavingError(ValueError):
+    """The error for a part that cannot be saved. It names the estimator and its step."""
 
 
 class _Writer:
@@ -103,11 +104,16 @@ class _Writer:
             return pack(part, f"{prefix}{name}", self.arrays, depth + 1, self.other)
 
         def fitted() -> dict[str, Any]:
-            return {
-                name: value(schema.pack(found[name]), name)
-                for name, schema in row.attributes.items()
-                if name in found
-            }
+            try:
+                return {
+                    name: value(schema.pack(found[name]), name)
+                    for name, schema in row.attributes.items()
+                    if name in found
+                }
+            except _SavingError:
+                raise
+            except ValueError as error:
+                raise _SavingError(f"{self.words(estimator)} cannot be saved: {error}") from None
 
         # The errors of fitted attributes are reported before those of parameters. But the steps of
         # a pipeline are parameters, and their names are known only there.
@@ -125,21 +131,24 @@ class _Writer:
         """Convert a parameter; if it is refused, name its estimator and its step."""
         try:
             return packed(_parameters_of(estimator)[name], f"parameters.{name}")
-        except _ParameterError:
+        except _SavingError:
             raise
         except ValueError as error:
-            kind = type(estimator)
-            step = self.names.get(id(estimator))
             remedy = (
                 "Use values that are numbers, text or arrays, or do this work before the pipeline."
-                if kind in TRANSFORMERS
+                if type(estimator) in TRANSFORMERS
                 else f"Set another value with set_params({name}=...) before saving. This does not "
                 "change the fitted model."
             )
-            raise _ParameterError(
-                f"The '{name}' parameter of {kind.__name__}{f', step {step!r},' if step else ''} "
-                f"cannot be saved: {error} {remedy}"
+            raise _SavingError(
+                f"The '{name}' parameter of {self.words(estimator)} cannot be saved: {error} "
+                f"{remedy}"
             ) from None
+
+    def words(self, estimator: Any) -> str:
+        """Return the class of an estimator, and the name of its step."""
+        step = self.names.get(id(estimator))
+        return type(estimator).__name__ + (f", step {step!r}," if step else "")
 
     def other(self, value: Any, where: str, depth: int) -> Any:
         """Convert a value that is not plain."""
@@ -149,6 +158,8 @@ class _Writer:
             return {"$loss": LOSS.pack(value)}
         if _is_column_names(value):
             return pack(np.asarray(value, object), where, self.arrays, depth, self.other)
+        if isinstance(value, UserList):  # the remaining columns in scikit-learn 1.6
+            return pack(list(value.data), where, self.arrays, depth, self.other)
         raise not_plain(value, where)
 
 

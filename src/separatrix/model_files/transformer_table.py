@@ -117,8 +117,7 @@ def _check_imputer(model: Any) -> None:
 
 
 def _restore_imputer(model: Any) -> None:
-    if not hasattr(model, "_fill_dtype"):  # written by scikit-learn before version 1.7
-        model._fill_dtype = model._fit_dtype
+    model._fill_dtype = model._fit_dtype  # scikit-learn has both from version 1.7
 
 
 def _imputed_columns(model: Any) -> int:
@@ -221,10 +220,8 @@ TRANSFORMERS: dict[type, SavedClass] = {
         columns=lambda model: int(model.n_output_features_),
     ),
     SimpleImputer: SavedClass(
-        FEATURES
-        | {"statistics_": VALUES, "indicator_": ANYTHING}
-        | {"_fit_dtype": DTYPE, "_fill_dtype": DTYPE},
-        NAMES_ONLY | {"_fill_dtype"},
+        FEATURES | {"statistics_": VALUES, "indicator_": ANYTHING} | {"_fit_dtype": DTYPE},
+        NAMES_ONLY,
         _check_imputer,
         _restore_imputer,
         _imputed_columns,
