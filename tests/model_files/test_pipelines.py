@@ -1,6 +1,7 @@
 """A loaded pipeline equals the saved one, and other pipelines are refused in words."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -21,6 +23,15 @@ from separatrix.model_files.transformer_table import TRANSFORMERS
 from support.fuzz_modelfile import damaged, misled, pipeline_outcome
 from support.same_values import assert_same
 from support.saved_pipelines import FRAME, NUMBERS, PIPELINES, TEXTS, TWO, fitted_pipeline
+
+GOLDEN_SCORES = [
+    -0.1301651256240367,
+    0.3019262139119331,
+    -0.31342732039425064,
+    0.04524575104544941,
+    -0.23098907773240523,
+    0.32885124950257066,
+]
 
 
 def parts_of(model):
@@ -101,6 +112,16 @@ def test_saving_a_loaded_pipeline_writes_the_same_bytes(name, path, tmp_path):
 def test_every_class_of_the_tables_is_tested():
     tested = {type(part) for name in PIPELINES for part in parts_of(fitted_pipeline(name))}
     assert tested >= set(TRANSFORMERS) | set(COMPOSITES)
+
+
+def test_deeply_nested_pipelines_are_saved(path):
+    model = make_pipeline(StandardScaler(), LinearSVC())
+    for _ in range(3):
+        columns = ColumnTransformer([("all", make_pipeline(FeatureUnion([("s", model[0])])), [0])])
+        model = make_pipeline(columns, *model[1:])
+    search = GridSearchCV(model, {"linearsvc__C": [1.0]}, cv=2).fit(NUMBERS, TWO)
+    save(search, path)
+    assert_same(search, load_model(path))
 
 
 def test_transformers_alone_and_in_bundles_are_saved(path):
@@ -231,6 +252,7 @@ HOSTILE = {
         "_drop_idx_after_grouping is not consistent",
     ),
     "a pattern": ("tfidf", (*STEP, "parameters", "token_pattern"), "(", "regular expression"),
+    "an endless sum": ("polynomial", (*STEP, "parameters", "degree"), 10**15, "at most 1000"),
     "another width": (
         "polynomial range",
         (*STEP, "parameters", "degree"),
@@ -294,6 +316,33 @@ def test_parameters_that_this_version_added_get_their_defaults():
     step = content["parameters"]["steps"][0]["$tuple"][1]
     step["parameters"] = {"copy": True}
     assert_same(from_state(content, arrays), fitted_pipeline("max abs"))
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_a_file_of_an_older_scikit_learn_is_read():
+    """A search over columns, written with scikit-learn 1.6.1. The file is never regenerated."""
+    rows = pd.DataFrame(
+        {
+            "age": [39.0, np.nan, 28.0, 41.0, 33.0, 60.0],
+            "job": pd.Series(["clerk", "smith", None, "baker", "smith", "clerk"], dtype=object),
+            "size": ["S", "M", "L", "S", "S", "M"],
+            "note": [
+                "a long note",
+                "free money now",
+                "see you then",
+                "win free",
+                "hi you",
+                "you win",
+            ],
+        }
+    )
+    search = load_model(Path(__file__).parents[1] / "golden" / "search-2.sx")
+    assert search.predict(rows).tolist() == ["no", "yes", "no", "yes", "no", "yes"]
+    np.testing.assert_allclose(search.decision_function(rows), GOLDEN_SCORES, rtol=1e-6)
+    assert search.best_params_ == {"logisticregression__C": 0.1}
+    y = ["no", "yes"] * 3
+    assert search.score(rows, y) == 1.0
+    assert search.fit(rows, y).best_params_ == {"logisticregression__C": 0.1}
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ class Bundle:
 
     Parameters
     ----------
-    estimator : fitted classifier of this library
+    estimator : fitted classifier of this library, or a pipeline that ends in one
     preparation : fitted preparation that converts raw data to features; None if the model takes the
         data unchanged
     fingerprint : SHA-256 of the training data, 64 hexadecimal digits, or None
@@ -93,16 +93,21 @@ class Bundle:
         write(path, {"model": model, "bundle": bundle}, arrays)
 
 
-def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None:
-    """Write a fitted classifier or a Bundle to a file.
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier, pipeline, search or Bundle to a file.
+
+    A pipeline is scikit-learn's Pipeline, ColumnTransformer or FeatureUnion with its standard
+    transformers; a search is a GridSearchCV of this library. Anything else is refused by name.
 
     The file is written under a temporary name and then renamed, so that after an error an existing
     file is unchanged.
 
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from separatrix import LogisticRegression, load_model, save
-    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
-    >>> save(model, "model.sx")
-    >>> load_model("model.sx").certificate_ == model.certificate_
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> save(model.fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"]), "model.sx")
+    >>> load_model("model.sx")[-1].certificate_ == model[-1].certificate_
     True
     """
     if isinstance(model, Bundle):
@@ -113,7 +118,7 @@ def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a fitted classifier or a Bundle from a file.
+    """Load a fitted classifier, pipeline, search or Bundle from a file.
 
     The contents of the file are never executed. A file that is damaged, is not a model file or has
     a newer format raises a ValueError.

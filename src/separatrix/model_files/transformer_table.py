@@ -56,6 +56,7 @@ from separatrix.packing.schemas import (
 )
 
 PATTERN_LIMIT = 1000  # characters of a regular expression
+DEGREE_LIMIT = 1000  # of polynomials, so that counting their terms takes no time
 NUMBERS = array("f", 1)
 N_SAMPLES = validated(
     "a number, or an array of numbers",
@@ -193,6 +194,8 @@ def _check_idf(model: Any) -> None:
 
 def _restore_polynomial(model: Any) -> None:
     """Compute the number of products of features, which depends only on the parameters."""
+    if np.max(model.degree) > DEGREE_LIMIT:
+        raise ValueError(f"parameters.degree must be at most {DEGREE_LIMIT}.")
     named = vars(model).pop("feature_names_in_", None)
     model.fit(sp.csr_array((1, model.n_features_in_)))
     if named is not None:

@@ -30,7 +30,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-DEPTH = 32  # levels of nested lists
+DEPTH = 64  # levels of nested lists
 CHARACTERS = 1 << 25  # in an array of text with its padding, which a small file could declare
 NUMBERS = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
