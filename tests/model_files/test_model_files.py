@@ -35,7 +35,7 @@ from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.model_files import bundle as modelfile
 from separatrix.model_files.classifier_table import TABLE
-from separatrix.model_files.container import FORMAT, KEY, read, upgrade, write
+from separatrix.model_files.container import FORMAT, KEY, UPGRADES, read, upgrade, write
 from separatrix.model_files.estimator_state import from_state, to_state
 from separatrix.packing import pack, unpack
 from separatrix.readers.columns import Columns
@@ -156,6 +156,16 @@ def test_older_formats_are_upgraded_one_step_at_a_time():
     steps = {1: step(1), 2: step(2), 3: step(3)}
     assert upgrade({}, {}, 2, steps, 4) == ({"step 2": True, "step 3": True}, {})
     assert upgrade({}, {}, 4, steps, 4) == ({}, {})
+
+
+def test_the_losses_of_format_1_become_parameters():
+    model = fitted("gradient margin")
+    content, arrays = to_state(model)
+    loss = content["parameters"].pop("loss")["$loss"]
+    old = {name: content[name] for name in ("estimator", "parameters", "fitted")}
+    old = {"model": old | {"losses": {"loss": loss}}, "bundle": None}
+    new, arrays = upgrade(old, arrays, 1, UPGRADES, FORMAT)
+    assert_same(from_state(new["model"], arrays), model)
 
 
 def with_document(path, text, arrays=None):
