@@ -168,7 +168,12 @@ def outcome(path: Path) -> str:
     repr(estimator)
     if estimator.n_features_in_ == X.shape[1]:
         with np.errstate(all="ignore"):
-            estimator.decision_function(X[:5])
+            try:
+                estimator.decision_function(X[:5])
+            except ValueError:  # the kernel of rows up to 1e300 overflows, which scipy refuses
+                if not hasattr(estimator, "factor_"):
+                    raise
+                return "loaded"
             assert len(estimator.predict(X[:5])) == 5
             _go_on(estimator)
     return "loaded"
