@@ -117,14 +117,15 @@ class _Writer:
 
         # The errors of fitted attributes are reported before those of parameters. But the steps of
         # a pipeline are parameters, and their names are known only there.
-        attributes = {} if type(estimator) in COMPOSITES else fitted()
+        late = type(estimator) in COMPOSITES
+        attributes = {} if late else fitted()
         given = _parameters_of(estimator)
         parameters = {name: self.parameter(estimator, name, value) for name in given}
         return {
             "parameters": parameters,
             "defaults": [name for name in given if _is_default(type(estimator), name, given[name])],
             "output": found.get(OUTPUT),
-            "fitted": attributes or fitted(),
+            "fitted": fitted() if late else attributes,
         }
 
     def parameter(self, estimator: Any, name: str, packed: Inner) -> Any:
@@ -171,7 +172,8 @@ def _parameters_of(estimator: Any) -> dict[str, Any]:
 
 def _is_default(kind: type, name: str, value: Any) -> bool:
     default = inspect.signature(kind).parameters[name].default
-    if type(value) in (float, int, str, tuple):
+    parts = value if type(value) is tuple else (value,)
+    if all(type(part) in (float, int, str) for part in parts):
         return bool(value == default) or (value != value and default != default)  # or both NaN
     return value is default
 
