@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from separatrix.kernel_methods import KernelClassifier, KernelRidge, KernelRidgeCV
     from separatrix.losses import LOSSES, Loss
     from separatrix.matrix import get_threads, set_threads
-    from separatrix.model_files import Bundle, load_model, save, to_onnx, to_sklearn
+    from separatrix.model_files import (
+        SKOPS_TYPES,
+        Bundle,
+        load_model,
+        register_onnx,
+        save,
+        to_onnx,
+        to_sklearn,
+    )
     from separatrix.model_selection import (
         GridSearchCV,
         LinearSVCCV,
@@ -49,7 +57,15 @@ _PLACES = {
     "separatrix.kernel_methods": ("KernelClassifier", "KernelRidge", "KernelRidgeCV"),
     "separatrix.losses": ("LOSSES", "Loss"),
     "separatrix.matrix": ("get_threads", "set_threads"),
-    "separatrix.model_files": ("Bundle", "load_model", "save", "to_onnx", "to_sklearn"),
+    "separatrix.model_files": (
+        "SKOPS_TYPES",
+        "Bundle",
+        "load_model",
+        "register_onnx",
+        "save",
+        "to_onnx",
+        "to_sklearn",
+    ),
     "separatrix.model_selection": (
         "GridSearchCV",
         "LinearSVCCV",
@@ -68,6 +84,7 @@ _PLACES = {
 
 __all__ = [
     "LOSSES",
+    "SKOPS_TYPES",
     "Bundle",
     "Certificate",
     "Diagnosis",
@@ -96,6 +113,7 @@ __all__ = [
     "load",
     "load_model",
     "patch",
+    "register_onnx",
     "regularization_path",
     "save",
     "set_threads",

@@ -42,6 +42,7 @@ __all__ = [
     "safe_indexing",
     "score_estimator",
     "scorers_by_name",
+    "validate_parameters",
     "warn_or_raise_about_fit_failures",
     "with_labels",
 ]
@@ -50,6 +51,19 @@ __all__ = [
 def scorers_by_name(scorer: Any) -> dict[str, Any] | None:
     """Return the scorers that a multi-metric scorer consists of; None for a single metric."""
     return scorer._scorers if isinstance(scorer, _MultimetricScorer) else None
+
+
+def validate_parameters(estimator: Any) -> None:
+    """Raise a ValueError if a parameter of an estimator of scikit-learn has an invalid value.
+
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> validate_parameters(StandardScaler(copy=3))
+    Traceback (most recent call last):
+        ...
+    sklearn.utils._param_validation.InvalidParameterError: The 'copy' parameter of ...
+    """
+    if hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()
 
 
 def needs_predictions_only(scorer: Any, params: Mapping[str, Any]) -> bool:

@@ -1,9 +1,9 @@
-"""Exported models give the same predictions."""
+"""Models exported to scikit-learn give the same predictions."""
 
 import numpy as np
 import pytest
 
-from separatrix import Bundle, LogisticRegression, Perceptron, to_onnx, to_sklearn
+from separatrix import Bundle, LogisticRegression, Perceptron, to_sklearn
 from support.saved_models import FRAME, MODELS, THREE, TWO, X, fitted
 
 LINEAR = [name for name in MODELS if not name.startswith("kernel")]
@@ -36,40 +36,17 @@ def test_scikit_learn_predicts_the_same(name):
         np.testing.assert_allclose(inside.predict_proba(rows), P, tolerance, tolerance)
 
 
-@pytest.mark.parametrize("name", LINEAR)
-def test_onnxruntime_predicts_the_same(name):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    model = fitted(name)
-    _, labels, scores, P = own_answers(model)
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString(), options)
-    found = session.run(None, {"X": ROWS})
-    assert found[0].tolist() == labels.tolist()
-    tolerance = 1e-5 if model.coef_.dtype == np.float32 else 1e-10
-    np.testing.assert_allclose(found[1], scores, tolerance, tolerance)
-    assert len(found) == (2 if P is None else 3)
-    if P is not None:
-        np.testing.assert_allclose(found[2], P, tolerance, tolerance)
+def test_a_kernel_model_is_not_a_classifier_of_scikit_learn():
+    with pytest.raises(TypeError, match=r"KernelClassifier cannot be converted.*Use save"):
+        to_sklearn(fitted("kernel rbf"))
 
 
-def test_a_kernel_model_is_refused():
-    for export in (to_sklearn, to_onnx):
-        with pytest.raises(TypeError, match=r"KernelClassifier cannot be exported.*Use save"):
-            export(fitted("kernel rbf"))
-
-
-def test_a_tie_of_the_perceptron_is_the_second_class_in_every_export():
+def test_a_tie_of_the_perceptron_is_the_second_class_in_scikit_learn():
     model = Perceptron(epochs=1).fit([[1.0], [-1.0]], [1, 0])
     model.coef_[:], model.intercept_[:] = 1.0, -2.0
     rows = np.array([[2.0], [np.nextafter(2.0, 0.0)], [3.0]])
     assert model.predict(rows).tolist() == [1, 0, 1]
     assert to_sklearn(model).predict(rows).tolist() == [1, 0, 1]
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    assert session.run(["label"], {"X": rows})[0].tolist() == [1, 0, 1]
 
 
 def test_scikit_learn_keeps_the_names_of_the_features():
@@ -84,8 +61,6 @@ def test_an_export_is_a_copy():
     np.testing.assert_array_equal(model.coef_, before)
 
 
-@pytest.mark.parametrize("export", [to_sklearn, to_onnx])
-def test_only_classifiers_of_this_library_are_exported(export):
-    pytest.importorskip("onnx")
+def test_only_classifiers_of_this_library_are_exported():
     with pytest.raises(TypeError, match="From a Bundle, export its estimator"):
-        export(Bundle(LogisticRegression().fit(X, TWO)))
+        to_sklearn(Bundle(LogisticRegression().fit(X, TWO)))

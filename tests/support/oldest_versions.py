@@ -14,7 +14,7 @@ def oldest_versions(project: dict) -> list[str]:
     """``name==X`` for every ``name>=X`` of the dependencies and of the tests' extras."""
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["test"]]
-    for extra in ("parquet", "images", "zstd", "mlflow"):
+    for extra in ("parquet", "images", "zstd", "mlflow", "onnx"):
         wanted += extras[extra]
     bounds = (re.match(r"([\w.-]+)>=([\w.]+)", each) for each in wanted)
     return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 from sklearn.metrics import average_precision_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from separatrix import load
+from separatrix import LogisticRegression, load, save
 from separatrix.workflow.fitting import fit_source
 from separatrix.workflow.model_inputs import load_for_model, open_model, reading_of
 from support.command import call, facts
@@ -25,6 +27,13 @@ def write_table(path, *, header="age,job,income\n", labels=("low", "high"), n=40
     rows = [f"{age},{jobs[k % 3]},{labels[k % 2]}{end}\n" for k, age in enumerate(ages)]
     path.write_text(header + "".join(rows))
     return [labels[k % 2] for k in range(n)]
+
+
+def test_a_file_with_a_pipeline_is_refused_by_the_commands(folder):
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit([[0.0], [1.0]], [0, 1])
+    save(model, "m.sx")
+    with pytest.raises(ValueError, match=r"m\.sx contains a Pipeline.*separatrix\.load_model"):
+        open_model("m.sx")
 
 
 # svmlight

@@ -6,5 +6,15 @@ The contents of a file are never executed.
 from separatrix.model_files.bundle import Bundle, load_model, save
 from separatrix.model_files.export_onnx import to_onnx
 from separatrix.model_files.export_sklearn import to_sklearn
+from separatrix.model_files.onnx_converter import register_onnx
+from separatrix.model_files.skops_types import SKOPS_TYPES
 
-__all__ = ["Bundle", "load_model", "save", "to_onnx", "to_sklearn"]
+__all__ = [
+    "SKOPS_TYPES",
+    "Bundle",
+    "load_model",
+    "register_onnx",
+    "save",
+    "to_onnx",
+    "to_sklearn",
+]

@@ -54,6 +54,8 @@ INTERCEPT = validated(
 NAMES = validated(
     "an array of text", lambda value: is_array(value, "O", 1) and all(map(is_text, value))
 )
+FEATURES: dict[str, Schema] = {"n_features_in_": COUNT, "feature_names_in_": NAMES}
+NAMES_ONLY = frozenset({"feature_names_in_"})  # fits to rows without names lack it
 
 
 # Weights: a matrix, or the four parts of a CSR matrix.

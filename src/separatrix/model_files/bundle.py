@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.container import damaged_file_error, read, write
-from separatrix.model_files.model_state import from_state, require_known, to_state
+from separatrix.model_files.estimator_state import from_state, to_state
 from separatrix.packing import pack, unpack
 from separatrix.packing.schemas import fields_of
 
@@ -35,7 +35,7 @@ class Bundle:
 
     Parameters
     ----------
-    estimator : fitted classifier of this library
+    estimator : fitted classifier of this library, or a pipeline that ends in one
     preparation : fitted preparation that converts raw data to features; None if the model takes the
         data unchanged
     fingerprint : SHA-256 of the training data, 64 hexadecimal digits, or None
@@ -93,28 +93,32 @@ class Bundle:
         write(path, {"model": model, "bundle": bundle}, arrays)
 
 
-def save(model: LinearClassifier | Bundle, path: str | os.PathLike[str]) -> None:
-    """Write a fitted classifier or a Bundle to a file.
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier, pipeline, search or Bundle to a file.
+
+    A pipeline is scikit-learn's Pipeline, ColumnTransformer or FeatureUnion with its standard
+    transformers; a search is a GridSearchCV of this library. Anything else is refused by name.
 
     The file is written under a temporary name and then renamed, so that after an error an existing
     file is unchanged.
 
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from separatrix import LogisticRegression, load_model, save
-    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
-    >>> save(model, "model.sx")
-    >>> load_model("model.sx").certificate_ == model.certificate_
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> save(model.fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"]), "model.sx")
+    >>> load_model("model.sx")[-1].certificate_ == model[-1].certificate_
     True
     """
     if isinstance(model, Bundle):
         model.save(path)
         return
-    require_known(model)
     state, arrays = to_state(model)
     write(path, {"model": state, "bundle": None}, arrays)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a fitted classifier or a Bundle from a file.
+    """Load a fitted classifier, pipeline, search or Bundle from a file.
 
     The contents of the file are never executed. A file that is damaged, is not a model file or has
     a newer format raises a ValueError.
@@ -126,7 +130,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise damaged_file_error(path, str(error)) from None
 
 
-def _model_of(content: Any, arrays: Mapping[str, Array]) -> LinearClassifier | Bundle:
+def _model_of(content: Any, arrays: Mapping[str, Array]) -> Any:
     model, bundle = fields_of(content, "its content", "model", "bundle")
     estimator = from_state(model, arrays)
     if bundle is None:

@@ -2,7 +2,7 @@
 
 The metadata in the header of the file has one entry, "separatrix", a JSON text
 
-    {"format": 1, "versions": {"separatrix": ..., "numpy": ...}, "sha256": ..., "content": ...}
+    {"format": 2, "versions": {"separatrix": ..., "numpy": ...}, "sha256": ..., "content": ...}
 
 The checksum covers the content and the arrays, to detect damage. The contents of a file are never
 executed, and reading never allocates more memory than the size of the file.
@@ -24,7 +24,7 @@ from separatrix.matrix import Array
 from separatrix.packing import from_json, to_json
 from separatrix.text import quoted
 
-FORMAT = 1
+FORMAT = 2
 KEY = "separatrix"
 HEADER_LIMIT = 1 << 26  # bytes; safetensors itself reads up to 10^8
 AXES = 8
@@ -36,8 +36,22 @@ TYPES = frozenset(
 
 Content = dict[str, Any]
 Upgrade = Callable[[Content, dict[str, Array]], tuple[Content, dict[str, Array]]]
+
+
+def _to_format_2(content: Content, arrays: dict[str, Array]) -> tuple[Content, dict[str, Array]]:
+    """Move losses to the other parameters. Files of format 1 have no pipelines."""
+    model = content.get("model")
+    if not isinstance(model, dict):
+        return content, arrays
+    parts = dict(model)
+    given, losses = parts.get("parameters"), parts.pop("losses", None)
+    if isinstance(given, dict) and isinstance(losses, dict):
+        parts["parameters"] = given | {name: {"$loss": loss} for name, loss in losses.items()}
+    return content | {"model": parts | {"defaults": [], "output": None}}, arrays
+
+
 # UPGRADES[n] converts format n to format n + 1. They are needed to read files of older versions.
-UPGRADES: Mapping[int, Upgrade] = {}
+UPGRADES: Mapping[int, Upgrade] = {1: _to_format_2}
 
 
 def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, Array]) -> None:
@@ -47,13 +61,18 @@ def write(path: str | os.PathLike[str], content: Content, arrays: Mapping[str, A
     >>> read("two.sx")
     ({'name': 'two'}, {'x': array([2.])})
     """
+    import sklearn
     from safetensors.numpy import save
 
     from separatrix import __version__
 
     document = {
         "format": FORMAT,
-        "versions": {"separatrix": __version__, "numpy": np.__version__},
+        "versions": {
+            "separatrix": __version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
         "sha256": _sum(content, arrays),
         "content": content,
     }

@@ -1,131 +1,143 @@
-"""Export fitted models as ONNX graphs."""
+"""Export fitted models and pipelines as ONNX graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.matrix import Array
-from separatrix.model_files.plain_model import PlainModel
+from separatrix.model_files.onnx_converter import register_onnx
+from separatrix.model_selection.grid_search import GridSearchCV
 
-OPSET = 17  # supported by onnxruntime since version 1.12
-IR_VERSION = 8  # the file version that belongs to this opset
+OPSETS = {"": 17, "ai.onnx.ml": 3}  # supported by onnxruntime since version 1.12
+# Parameters that skl2onnx ignores, so that the converted model would predict something else.
+IGNORED = {
+    OrdinalEncoder: ("min_frequency", "max_categories"),
+    SimpleImputer: ("add_indicator",),
+}
+
+FLOAT32 = (
+    "Some transformers can only be exported for float32: give rows of float32, as in "
+    "to_onnx(model, X.astype(np.float32))."
+)
 
 
-def to_onnx(model: LinearClassifier) -> Any:
-    """Convert a fitted classifier to an ONNX model. Needs the extra `onnx`.
+def to_onnx(model: Any, X: Any = None) -> Any:
+    """Convert a fitted classifier, pipeline or search to an ONNX model. Needs the extra `onnx`.
 
-    The arithmetic is float64. The input is "X" (n, d). The outputs are "label" (n,), "scores" (the
-    decision function) and, if the model has probabilities, "probabilities" (n, C). `onnx.save`
-    writes the model to a file.
+    The outputs are "label" (n,), "scores" (the decision function) and, if the model has
+    probabilities, "probabilities" (n, C). `onnx.save` writes the model to a file.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library, or a Pipeline or GridSearchCV that ends in one.
+        skl2onnx converts the transformers
+    X : some rows, which define the names and types of the inputs. An array is the input "X". Every
+        column of a data frame is an input with shape (n, 1). None means an array of float64
 
     >>> from separatrix import LogisticRegression, to_onnx
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
     >>> [output.name for output in to_onnx(model).graph.output]
     ['label', 'scores', 'probabilities']
     """
+    classifier = _classifier_of(model)
+    check_is_fitted(model)
+    _refuse_ignored(model)
+    register_onnx()
+    import skl2onnx
+
+    out = skl2onnx.to_onnx(
+        model,
+        initial_types=_input_types(model, X),
+        target_opset=OPSETS,
+        options={id(classifier): {"zipmap": False, "scores": True}},
+    )
+    _check_types(out)
+    return out
+
+
+def _refuse_ignored(model: Any) -> None:
+    best = getattr(model, "best_estimator_", model)
+    parts = {"": best} | (best.get_params(deep=True) if isinstance(best, Pipeline) else {})
+    for name, part in parts.items():
+        for parameter in IGNORED.get(type(part), ()):
+            if getattr(part, parameter):
+                raise ValueError(
+                    f"The step {name!r} cannot be exported: skl2onnx ignores the parameter "
+                    f"'{parameter}' of {type(part).__name__}. Use another transformer, or save the "
+                    "model as a model file."
+                )
+
+
+def _check_types(out: Any) -> None:
+    """Raise if the graph is invalid, or if it has float64 where onnxruntime needs float32."""
+    import onnx
+
     try:
-        import onnx
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx. Install it with pip install 'separatrix[onnx]'."
-        ) from error
-    return _OnnxWriter(onnx, PlainModel.of(model), getattr(model, "_sigmoids", None)).model()
+        onnx.checker.check_model(out, full_check=True)
+        found = onnx.shape_inference.infer_shapes(out).graph
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"skl2onnx returned an invalid graph ({reason}). {FLOAT32}") from None
+    types = {
+        value.name: value.type.tensor_type.elem_type for value in (*found.input, *found.value_info)
+    }
+    for node in found.node:
+        if node.op_type == "Imputer" and types.get(node.input[0]) == onnx.TensorProto.DOUBLE:
+            raise ValueError(f"onnxruntime has no SimpleImputer for float64. {FLOAT32}")
 
 
-class _OnnxWriter:
-    """Builds the ONNX graph of one model."""
-
-    def __init__(self, onnx: Any, plain: PlainModel, sigmoids: Any) -> None:
-        self.onnx, self.plain, self.sigmoids = onnx, plain, sigmoids
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def model(self) -> Any:
-        helper, plain = self.onnx.helper, self.plain
-        numbers, two = self.onnx.TensorProto.DOUBLE, len(plain.classes) == 2
-        width = len(plain.classes)
-        products = self.add("MatMul", "X", self.constant(np.ascontiguousarray(plain.coef.T)))
-        Z = self.add("Add", products, self.constant(plain.intercept))
-        scores_shape = ["n"] if two else ["n", width]
-        if two:
-            self.add("Squeeze", Z, self.constant(np.array([1])), name="scores")
+def _classifier_of(model: Any) -> LinearClassifier:
+    """Return the fitted classifier at the end of a pipeline or search."""
+    part = model
+    while isinstance(part, Pipeline | GridSearchCV):
+        if isinstance(part, GridSearchCV):
+            check_is_fitted(part, "best_estimator_")
+            part = part.best_estimator_
         else:
-            self.add("Identity", Z, name="scores")
-        self.labels(two)
-        outputs = [
-            helper.make_tensor_value_info("label", self.label_type(), ["n"]),
-            helper.make_tensor_value_info("scores", numbers, scores_shape),
-        ]
-        if plain.link or self.sigmoids is not None:
-            self.probabilities(Z)
-            outputs.append(helper.make_tensor_value_info("probabilities", numbers, ["n", width]))
-        rows = helper.make_tensor_value_info("X", numbers, ["n", plain.coef.shape[1]])
-        graph = helper.make_graph(self.nodes, "separatrix", [rows], outputs, self.constants)
-        opset = [helper.make_opsetid("", OPSET)]
-        out = helper.make_model(
-            graph, opset_imports=opset, producer_name="separatrix", ir_version=IR_VERSION
+            part = part.steps[-1][1]
+    if not isinstance(part, LinearClassifier):
+        end = "" if part is model else f" that ends in {type(part).__name__}"
+        raise TypeError(
+            "Only classifiers of this library, and pipelines and searches that end in one, can be "
+            f"exported. Got {type(model).__name__}{end} instead. From a Bundle, export its "
+            "estimator."
         )
-        self.onnx.checker.check_model(out)
-        return out
+    return part
 
-    def add(self, kind: str, *inputs: str, name: str | None = None, **options: Any) -> str:
-        """Add a node and return the name of its output."""
-        name = name or f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **options))
-        return name
 
-    def constant(self, value: Array) -> str:
-        name = f"constant{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(value, name))
-        return name
+def _input_types(model: Any, X: Any) -> list[tuple[str, Any]]:
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
 
-    def labels(self, two: bool) -> None:
-        if two:
-            compare = "GreaterOrEqual" if self.plain.ties else "Greater"
-            above = self.add(compare, "scores", self.constant(np.array(self.plain.threshold)))
-            number = self.add("Cast", above, to=self.onnx.TensorProto.INT64)
-        else:
-            number = self.add("ArgMax", "scores", axis=1, keepdims=0)
-        self.add("Gather", self.constant(self.known_classes()), number, name="label")
+    if X is None:
+        d = getattr(model, "n_features_in_", None)
+        if d is None:
+            raise ValueError(
+                "to_onnx needs some rows to find the types of the inputs of this "
+                f"{type(model).__name__}. Give rows as in to_onnx(model, X)."
+            )
+        return [("X", DoubleTensorType([None, d]))]
+    if hasattr(X, "columns"):
+        columns = {name: np.asarray(X[name]) for name in X.columns}
+        return [(str(name), _tensor_type(found, [None, 1])) for name, found in columns.items()]
+    if isinstance(X, list) and X and isinstance(X[0], str):
+        return [("X", StringTensorType([None]))]
+    rows = np.asarray(X[:1].toarray() if hasattr(X, "toarray") else X)
+    return [("X", _tensor_type(rows, [None, *rows.shape[1:]]))]
 
-    def known_classes(self) -> Array:
-        """Return the classes in a type that ONNX supports: text or 64-bit numbers."""
-        classes = self.plain.classes
-        if classes.dtype.kind in "US" or isinstance(classes[0], str):
-            return np.array([str(label) for label in classes], object)
-        return classes.astype(np.float64 if classes.dtype.kind == "f" else np.int64)
 
-    def label_type(self) -> Any:
-        kind = self.known_classes().dtype.kind
-        types = self.onnx.TensorProto
-        return {"O": types.STRING, "f": types.DOUBLE, "i": types.INT64}[kind]
+def _tensor_type(values: Any, shape: list[Any]) -> Any:
+    """Return the type of an input: float32, 64-bit numbers or text."""
+    from skl2onnx.common import data_types as types
 
-    def probabilities(self, Z: str) -> None:
-        link = self.plain.link
-        if self.sigmoids is not None:
-            slope, offset = (self.constant(p) for p in (self.sigmoids.slope, self.sigmoids.offset))
-            Z = self.add("Add", self.add("Mul", Z, slope), offset)
-            link = "sigmoid" if len(self.plain.classes) == 2 else "each"
-        if link == "softmax":
-            self.add("Softmax", Z, axis=1, name="probabilities")
-            return
-        P = self.sigmoid(Z)
-        if link == "sigmoid":
-            # sigmoid(-z), because 1 - p loses all digits if p is close to 1.
-            first = self.sigmoid(self.add("Neg", Z))
-            self.add("Concat", first, P, axis=1, name="probabilities")
-            return
-        total = self.add("ReduceSum", P, self.constant(np.array([1])), keepdims=1)
-        some = self.add("Greater", total, self.constant(np.array(0.0)))
-        one = self.constant(np.array(1.0))
-        share = self.add("Div", P, self.add("Where", some, total, one))
-        even = self.constant(np.array(1.0 / len(self.plain.classes)))
-        self.add("Where", some, share, even, name="probabilities")
-
-    def sigmoid(self, Z: str) -> str:
-        """Add 1 / (1 + exp(-z)); the Sigmoid of onnxruntime has only about seven correct digits."""
-        one = self.constant(np.array(1.0))
-        return self.add("Div", one, self.add("Add", one, self.add("Exp", self.add("Neg", Z))))
+    kind = values.dtype.kind
+    if values.dtype == np.float32:
+        return types.FloatTensorType(shape)
+    known = {"f": types.DoubleTensorType, "i": types.Int64TensorType, "u": types.Int64TensorType}
+    known["b"] = types.BooleanTensorType
+    return known.get(kind, types.StringTensorType)(shape)

@@ -29,6 +29,11 @@ def to_sklearn(model: LinearClassifier) -> Any:
     from sklearn.svm import LinearSVC
 
     plain = PlainModel.of(model)
+    if model._feature_map_key() is not None:
+        raise TypeError(
+            f"A {type(model).__name__} cannot be converted, because its weights do not belong to "
+            "features. Use save to write it to a model file."
+        )
     kinds = {"each": SGDClassifier(loss="log_loss"), "": LinearSVC()}
     out = kinds.get(plain.link, LogisticRegression())
     out.classes_, out.coef_, out.intercept_ = plain.classes, plain.coef.copy(), plain.intercept

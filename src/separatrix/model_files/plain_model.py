@@ -39,11 +39,6 @@ class PlainModel:
                 "Only classifiers of this library can be exported. Got "
                 f"{type(model).__name__} instead. From a Bundle, export its estimator."
             )
-        if model._feature_map_key() is not None:
-            raise TypeError(
-                f"A {type(model).__name__} cannot be exported, because its weights do not belong "
-                "to features. Use save to write it to a model file."
-            )
         check_is_fitted(model)
         classes = model.classes_
         coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_

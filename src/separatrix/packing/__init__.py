@@ -10,6 +10,7 @@ from separatrix.packing.plain_values import (
     TREE,
     from_arrays,
     from_json,
+    not_plain,
     pack,
     to_arrays,
     to_json,
@@ -17,4 +18,14 @@ from separatrix.packing.plain_values import (
 )
 from separatrix.packing.schemas import Schema
 
-__all__ = ["TREE", "Schema", "from_arrays", "from_json", "pack", "to_arrays", "to_json", "unpack"]
+__all__ = [
+    "TREE",
+    "Schema",
+    "from_arrays",
+    "from_json",
+    "not_plain",
+    "pack",
+    "to_arrays",
+    "to_json",
+    "unpack",
+]

@@ -10,7 +10,11 @@ values are stored as an object whose first key begins with a dollar sign:
     {"$array": "coef_"}                       an array of numbers, by name
     {"$strings": ["no", "yes"], "width": 3}   an array of text with `width` characters per entry
     {"$objects": ["no", "yes"]}               an array of Python values
+    {"$type": "numpy.float64"}                a type of numbers, from a fixed list
+    {"$dtype": "float64"}                     a data type of numpy
+    {"$slice": [0, 3, null]}                  a slice
 
+`pack` calls its argument `other` for values of other types, and `unpack` its `tags` for other tags.
 `pack` returns JSON and named arrays, and `to_json` writes the JSON as text. For files that contain
 only arrays, `to_arrays` stores this text as one of the arrays.
 """
@@ -19,25 +23,41 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
 from separatrix.matrix import Array
 
-DEPTH = 32  # levels of nested lists
+DEPTH = 64  # levels of nested lists
 CHARACTERS = 1 << 25  # in an array of text with its padding, which a small file could declare
 NUMBERS = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 )
 FLOATS = frozenset(["float16", "float32", "float64"])
+# The types that a value can be. A file names them, and numpy never looks up a name.
+TYPES: dict[str, type] = {
+    **{kind.__name__: kind for kind in (bool, int, float, str, object)},
+    **{f"numpy.{name}": np.dtype(name).type for name in NUMBERS | FLOATS},
+    **{f"numpy.{kind.__name__}": kind for kind in (np.number, np.integer, np.floating)},
+}
+TYPE_NAMES = {kind: name for name, kind in TYPES.items()}
+DTYPES = NUMBERS | FLOATS | {"object"}
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 TREE = "values"  # the array that holds the JSON of `to_arrays`
 
+Inner = Callable[[Any, Any], Any]
+Other = Callable[[Any, str, int], Any]
+Tag = Callable[[Any, str, Mapping[str, Array], Inner], Any]
 
-def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
+
+def pack(
+    value: Any, where: str, arrays: dict[str, Array], depth: int = 0, other: Other | None = None
+) -> Any:
     """Convert a value to JSON. Its arrays are added to `arrays`; their names begin with `where`.
+
+    `other(value, where, depth)` converts parts of types that are not plain.
 
     >>> arrays = {}
     >>> pack({"C": np.inf, "init": (np.zeros(2), 1)}, "parameters", arrays)
@@ -49,7 +69,7 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
         raise ValueError(f"{where} is nested more than {DEPTH} levels deep.")
 
     def inner(part: Any, name: Any) -> Any:
-        return pack(part, f"{where}.{name}", arrays, depth + 1)
+        return pack(part, f"{where}.{name}", arrays, depth + 1, other)
 
     if value is None or type(value) in (bool, int):
         return value
@@ -75,15 +95,26 @@ def pack(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> An
         return {"$scalar": ["str", str(value)]}
     if type(value) is np.ndarray:
         return _pack_array(value, where, arrays, inner)
-    raise ValueError(
+    if isinstance(value, type) and value in TYPE_NAMES:
+        return {"$type": TYPE_NAMES[value]}
+    if isinstance(value, np.dtype) and value.name in DTYPES:
+        return {"$dtype": value.name}
+    if isinstance(value, slice):
+        return {"$slice": inner([value.start, value.stop, value.step], "slice")}
+    if other is not None:
+        return other(value, where, depth + 1)
+    raise not_plain(value, where)
+
+
+def not_plain(value: Any, where: str) -> ValueError:
+    """Return the error for a value of a type that a file cannot contain."""
+    return ValueError(
         f"{where} is of type {type(value).__name__}, but a file can contain only numbers, text and "
         "arrays."
     )
 
 
-def _pack_array(
-    value: Array, where: str, arrays: dict[str, Array], inner: Callable[[Any, Any], Any]
-) -> Any:
+def _pack_array(value: Array, where: str, arrays: dict[str, Array], inner: Inner) -> Any:
     if where in arrays:
         raise ValueError(f"{where} is the name of two arrays. Use names without dots.")
     if value.dtype.name in NUMBERS | FLOATS:
@@ -103,8 +134,17 @@ def _pack_array(
     )
 
 
-def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) -> Any:
+def unpack(
+    value: Any,
+    where: str,
+    arrays: Mapping[str, Array],
+    depth: int = 0,
+    tags: Mapping[str, Tag] | None = None,
+) -> Any:
     """Restore the value that was given to `pack`; raise a ValueError for invalid JSON or arrays.
+
+    `tags` are functions for more tags. Each is called with the tagged object, `where`, `arrays` and
+    a function that restores a part of the object.
 
     >>> unpack({"C": {"$float": "inf"}, "folds": {"$tuple": [3, 5]}}, "parameters", {})
     {'C': inf, 'folds': (3, 5)}
@@ -113,7 +153,7 @@ def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) 
         raise ValueError(f"{where} is nested more than {DEPTH} levels deep.")
 
     def inner(part: Any, name: Any) -> Any:
-        return unpack(part, f"{where}.{name}", arrays, depth + 1)
+        return unpack(part, f"{where}.{name}", arrays, depth + 1, tags)
 
     if isinstance(value, list):
         return [inner(part, k) for k, part in enumerate(value)]
@@ -121,9 +161,10 @@ def unpack(value: Any, where: str, arrays: Mapping[str, Array], depth: int = 0) 
         tag = next(iter(value), "")
         if not tag.startswith("$"):
             return {key: inner(part, key) for key, part in value.items()}
-        if tag not in _TAGS:
+        restore = _TAGS.get(tag) or (tags or {}).get(tag)
+        if restore is None:
             raise ValueError(f"{where} has the tag {tag!r}, which this version does not know.")
-        return _TAGS[tag](value, where, arrays, inner)
+        return restore(value, where, arrays, inner)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{where} is a number that is too large for float64.")
     return value
@@ -188,12 +229,12 @@ def _float(value: Any, where: str, *_: Any) -> float:
     return NOT_FINITE[word]
 
 
-def _tuple(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+def _tuple(value: Any, where: str, arrays: Any, inner: Inner) -> Any:
     parts = _require_list(value["$tuple"], where)
     return tuple(inner(part, k) for k, part in enumerate(parts))
 
 
-def _pairs(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+def _pairs(value: Any, where: str, arrays: Any, inner: Inner) -> Any:
     out = {}
     for n, pair in enumerate(_require_list(value["$pairs"], where)):
         key, part = _require_list(pair, where, length=2)
@@ -205,7 +246,7 @@ def _pairs(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]
     return out
 
 
-def _scalar(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Any:
+def _scalar(value: Any, where: str, arrays: Any, inner: Inner) -> Any:
     name, number = _require_list(value["$scalar"], where, length=2)
     number = inner(number, "scalar")
     if name == "str" and isinstance(number, str):
@@ -244,7 +285,7 @@ def _strings(value: Any, where: str, *_: Any) -> Array:
     return out
 
 
-def _objects(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], Any]) -> Array:
+def _objects(value: Any, where: str, arrays: Any, inner: Inner) -> Array:
     parts = _require_list(value["$objects"], where)
     out = np.empty(len(parts), object)
     for k, part in enumerate(parts):
@@ -252,7 +293,22 @@ def _objects(value: Any, where: str, arrays: Any, inner: Callable[[Any, Any], An
     return out
 
 
-_TAGS: dict[str, Callable[..., Any]] = {
+def _type(value: Any, where: str, *_: Any) -> type:
+    return TYPES[_name(value["$type"], where, TYPES)]
+
+
+def _dtype(value: Any, where: str, *_: Any) -> Any:
+    return np.dtype(_name(value["$dtype"], where, DTYPES))
+
+
+def _slice(value: Any, where: str, arrays: Any, inner: Inner) -> slice:
+    ends = inner(_require_list(value["$slice"], where, length=3), "slice")
+    if not all(end is None or type(end) in (int, str) for end in ends):
+        raise ValueError(f"{where} must be a slice between whole numbers or names.")
+    return slice(*ends)
+
+
+_TAGS: dict[str, Tag] = {
     "$float": _float,
     "$tuple": _tuple,
     "$pairs": _pairs,
@@ -260,6 +316,9 @@ _TAGS: dict[str, Callable[..., Any]] = {
     "$array": _array,
     "$strings": _strings,
     "$objects": _objects,
+    "$type": _type,
+    "$dtype": _dtype,
+    "$slice": _slice,
 }
 
 
@@ -269,6 +328,12 @@ def _require_room(width: int, length: int, where: str) -> None:
             f"{where} is an array of {length} texts padded to {width} characters, more than "
             f"{CHARACTERS} characters in total. Use a list."
         )
+
+
+def _name(word: Any, where: str, known: Collection[str]) -> str:
+    if not isinstance(word, str) or word not in known:
+        raise ValueError(f"{where} must be one of {', '.join(sorted(known))}. Got {word!r}.")
+    return word
 
 
 def _require_list(value: Any, where: str, length: int | None = None) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle, load_model
 from separatrix.readers import Columns, Source, load, names
@@ -27,7 +28,14 @@ _WIDEST = 1 << 16  # largest width and height of an image, in pixels
 def open_model(path: str | os.PathLike[str]) -> Bundle:
     """Load a model file as a Bundle."""
     found = load_model(path)
-    return found if isinstance(found, Bundle) else Bundle(found)
+    bundle = found if isinstance(found, Bundle) else Bundle(found)
+    if not isinstance(bundle.estimator, LinearClassifier):
+        raise ValueError(
+            f"{os.fspath(path)} contains a {type(bundle.estimator).__name__}. The commands use "
+            "classifiers, such as those that 'separatrix fit' saves. Use this file in Python, with "
+            "separatrix.load_model."
+        )
+    return bundle
 
 
 def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
