@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+
+from separatrix.charts.drawing.sizes import lines_above
 
 # The colours of Okabe and Ito, which colour-blind readers can distinguish, on white and on black.
 TRAINING, VALIDATION = "#0072B2", "#E69F00"
@@ -24,6 +27,17 @@ CLASSES = (
 )
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2])
+# The same colours, lighter, for the lines and texts on the dark background.
+_ON_DARK = {
+    "#0072B2": "#4A9FE3",
+    "#009E73": "#2BC596",
+    "#D55E00": "#F58142",
+    "#56B4E9": "#8FD3FA",
+    "#9A8A00": "#CDBB1E",
+    "#6A51A3": "#AC95F2",
+    "#8C564B": "#C99284",
+    "#7F7F7F": "#B4B4B4",
+}
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 # An SVG fixes the positions of its text. These fonts all have the same letter widths.
 MEASURED = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -53,6 +67,7 @@ THEMES = {
     "light": Theme("#ffffff", "#1c2430", "#5b6573", "#e3e7ec", TRAINING),
     "dark": Theme("#14181f", "#e6e9ee", "#a3adba", "#2c343f", "#56B4E9"),
 }
+_DATA = ("data", "datasets")
 _current = "light"
 
 
@@ -128,17 +143,47 @@ def config(theme: str | None = None) -> dict[str, Any]:
             "accent": {"color": chosen.accent},
             "ink": {"color": chosen.ink},
             "quiet": {"color": chosen.quiet},
+            "ink edge": {"stroke": chosen.ink},
             "outline": {"stroke": chosen.quiet, "fill": chosen.paper},
             "paper": {"color": chosen.paper},
             "paper edge": {"stroke": chosen.paper},
+            "halo": {"stroke": chosen.paper, "strokeWidth": 3.5, "strokeJoin": "round"},
         },
     }
 
 
-def finish(chart: Any, title: str, subtitle: list[str], description: str) -> Any:
-    """Add the title, the subtitle, the text summary and the theme to a chart."""
-    heading = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
-    return chart.properties(title=heading, description=description).configure(**config())
+def finish(chart: Any, title: str, subtitle: Sequence[str], description: str) -> Any:
+    """Add the title, the subtitle, the text summary and the theme to a chart.
+
+    Every sentence of the subtitle begins a new line, and is wrapped to the width of the chart.
+    """
+    lines = lines_above(chart, [sentence for sentence in subtitle if sentence])
+    heading = alt.TitleParams(title, subtitle=lines) if lines else alt.TitleParams(title)
+    finished = chart.properties(title=heading, description=description).configure(**config())
+    return recoloured(finished, _current)
+
+
+def recoloured(part: Any, theme: str) -> Any:
+    """Replace the colours of a specification by those of a theme; data is not changed.
+
+    >>> recoloured({"mark": {"color": "#0072B2"}}, "dark")
+    {'mark': {'color': '#4A9FE3'}}
+    """
+    colours = _ON_DARK if theme == "dark" else {dark: light for light, dark in _ON_DARK.items()}
+    return _replaced(part, colours)
+
+
+def _replaced(part: Any, colours: Mapping[str, str]) -> Any:
+    if isinstance(part, alt.SchemaBase):
+        for name, value in part._kwds.items():
+            if name not in _DATA:
+                part._kwds[name] = _replaced(value, colours)
+        return part
+    if isinstance(part, dict):
+        return {k: v if k in _DATA else _replaced(v, colours) for k, v in part.items()}
+    if isinstance(part, list | tuple):
+        return [_replaced(each, colours) for each in part]
+    return colours.get(part, part) if isinstance(part, str) else part
 
 
 def class_colours(n_classes: int) -> list[str]:

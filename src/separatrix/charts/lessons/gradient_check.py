@@ -13,10 +13,8 @@ from separatrix.charts.drawing.positions import padded, powers
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.explain import GradientCheck
 from separatrix.explain.gradient_check import Entry
-from separatrix.explain.text_tables import wrapped
 
 _WIDTH, _HEIGHT = 300, 270
-_LINE = 96
 _KINDS = {
     "gradient": (TRAINING, "circle"),
     "second derivative": (VALIDATION, "square"),
@@ -56,9 +54,8 @@ def gradient_check(found: GradientCheck) -> Any:
     ]
     worst = f"Largest difference: {found.worst}."
     chart = alt.hconcat(_diagonal(rows), _differences(rows, found), spacing=34)
-    lines = [*wrapped(found.verdict, _LINE), *wrapped(worst, _LINE)]
     title = f"Derivatives of the '{found.loss}' loss compared with finite differences"
-    return finish(chart, title, lines, f"{found.verdict} {worst}")
+    return finish(chart, title, [found.verdict, worst], f"{found.verdict} {worst}")
 
 
 def _floor(entries: list[Entry]) -> float:

@@ -14,12 +14,10 @@ from separatrix.charts.drawing.contours import Segment, zero_lines
 from separatrix.charts.drawing.positions import padded, powers, turned
 from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, WRONG, class_channels, finish
 from separatrix.explain import PerceptronStory, Plane
-from separatrix.explain.text_tables import wrapped
 from separatrix.matrix import Array
 from separatrix.text import counted
 
 _SIDE = 300
-_LINE = 110  # characters of a line below the title
 _UNEQUAL = 10.0  # ratio of the ranges from which on the features have different scales
 _ROWS = 1500  # largest number of angles drawn
 _LONG, _FEW = 600, 60  # largest numbers of points of a path, without and with dots
@@ -64,7 +62,7 @@ def perceptron_mistakes(story: PerceptronStory) -> Any:
     chart = alt.hconcat(*(p.properties(width=_SIDE, height=220) for p in panels), spacing=30)
     title = f"The perceptron {'stops' if story.ended else 'is still'} making mistakes"
     told = f"{story.sentences[0]} {told}"
-    return finish(chart, title, wrapped(story.sentences[1], _LINE), told)
+    return finish(chart, title, [story.sentences[1]], told)
 
 
 def perceptron_path(
@@ -135,7 +133,7 @@ def perceptron_planes(
         found = "separates the classes" if none else "with a margin was found"
         title = f"No hyperplane {found}"
     chart = alt.hconcat(*panels, spacing=36)
-    subtitle = wrapped(story.sentences[-1], _LINE)
+    subtitle = [story.sentences[-1]]
     description = f"{what} of {counted(len(values), 'decision boundary', 'decision boundaries')}"
     return finish(chart, title, subtitle, f"{description}. {listed}.")
 

@@ -20,11 +20,10 @@ from separatrix.charts.drawing.theme import (
     finish,
 )
 from separatrix.explain import Demonstration
-from separatrix.explain.text_tables import number, wrapped
+from separatrix.explain.text_tables import number
 from separatrix.matrix import Array
 
 _WIDTH, _HEIGHT = 420, 320
-_LINE = 84  # characters of a line below the title
 _FAR = 1e6  # a loss larger than this multiple of its first value leaves the chart
 _FEW = 14.0  # right end of the feature axis, left of the outlier
 
@@ -219,5 +218,6 @@ def _series(found: Demonstration, name: str, made_by: str) -> Any:
 
 
 def _finished(chart: Any, found: Demonstration) -> Any:
-    subtitle = wrapped(found.sentences[0], _LINE)
-    return finish(chart, found.title, subtitle, f"{found.title}. {' '.join(found.sentences)}")
+    return finish(
+        chart, found.title, found.sentences[:1], f"{found.title}. {' '.join(found.sentences)}"
+    )
