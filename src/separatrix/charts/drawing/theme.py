@@ -163,6 +163,17 @@ def finish(chart: Any, title: str, subtitle: Sequence[str], description: str) ->
     return recoloured(finished, _current)
 
 
+def retitled(chart: Any, title: str | None, sentences: Sequence[str] = ()) -> Any:
+    """Replace the title of a finished chart, and add sentences before its subtitle."""
+    if title is not None:
+        chart.title.text = title
+    if sentences:
+        old = chart.title.subtitle
+        kept = old if isinstance(old, list) else []
+        chart.title.subtitle = [*lines_above(chart, sentences), *kept]
+    return chart
+
+
 def recoloured(part: Any, theme: str) -> Any:
     """Replace the colours of a specification by those of a theme; data is not changed.
 
