@@ -62,7 +62,11 @@ def descent_on_features(
 
     The pipeline standardises the features if the preparation does.
     """
-    X, y, names = prepared.X["train"][:, features], prepared.y["train"], training_rows(prepared)[2]
+    X, y, names = (
+        prepared.X["train"][:, list(features)],
+        prepared.y["train"],
+        training_rows(prepared)[2],
+    )
     X = X.toarray() if sp.issparse(X) else X
     model = descending_model(prepared, X, descent, seed)
     units = _units_of(prepared, features)
@@ -85,7 +89,7 @@ def descending_model(prepared: PreparedSource, X: Any, descent: GradientOptions,
 
 def _units_of(prepared: PreparedSource, features: Sequence[int]) -> tuple[Array, Array] | None:
     units = prepared.preparation.units
-    return None if units is None else (units[0][features], units[1][features])
+    return None if units is None else (units[0][list(features)], units[1][list(features)])
 
 
 def _unprepared(X: Any, units: tuple[Array, Array] | None) -> Any:

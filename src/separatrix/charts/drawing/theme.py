@@ -25,6 +25,8 @@ CLASSES = (
     "#8C564B",
     "#7F7F7F",
 )
+# Shades for the values of a parameter, from low to high.
+ORDERED = ("#D9CCF2", "#C4B0E9", "#AE94DF", "#977AD4", "#8060C7", "#6946B8", "#52309E")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2])
 # The same colours, lighter, for the lines and texts on the dark background.
@@ -37,6 +39,13 @@ _ON_DARK = {
     "#6A51A3": "#AC95F2",
     "#8C564B": "#C99284",
     "#7F7F7F": "#B4B4B4",
+    "#D9CCF2": "#433466",
+    "#C4B0E9": "#554480",
+    "#AE94DF": "#69569C",
+    "#977AD4": "#7E6AB6",
+    "#8060C7": "#9480CE",
+    "#6946B8": "#AC9AE4",
+    "#52309E": "#C8BAF8",
 }
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 # An SVG fixes the positions of its text. These fonts all have the same letter widths.

@@ -29,6 +29,7 @@ _AXIS = alt.Axis(grid=False, tickCount=5, format=".6~g", titleLimit=360)
 _STEPS = 20  # levels of opacity: few levels make small files and show lines of equal probability
 _FAINT, _DEEP = 0.06, 0.40  # opacity of the shading at a tie and at certainty
 _ON_THE_MARGIN = 1e-3
+_FEW = 40  # number of support vectors with large rings
 _DASHES = {"boundary": [1, 0], "margin": [5, 4]}
 
 
@@ -130,6 +131,7 @@ class Scene:
 
         place = {"x2": "right:Q", "y2": "top:Q"}
         shown = [line for frame in frames for line in frame.lines]
+        ringed = max(len(frame.rings) for frame in frames)
         rings = chart([ring for frame in frames for ring in frame.rings])
         words = chart([frame.words for frame in frames])
         words = words.encode(x=alt.value(6), y=alt.value(6), text="text:N")
@@ -142,9 +144,9 @@ class Scene:
             .mark_rule(style="ink", strokeWidth=1.5, clip=True)
             .encode(x=x, y=y, strokeDash=_line_key(shown), **place),
             self._rows(),
-            rings.mark_point(size=110, strokeWidth=1.3, style="ink", opacity=1).encode(
-                x="x:Q", y="y:Q"
-            ),
+            rings.mark_point(
+                size=110 if ringed <= _FEW else 60, strokeWidth=1.2, style="ink", opacity=1
+            ).encode(x="x:Q", y="y:Q"),
         ]
         if any(frame.words["text"] for frame in frames):
             look: dict[str, Any] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.positions import at_share, share, spread
-from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, finish
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, class_colours, finish
 from separatrix.inference.coefficient_names import feature_names, output_classes
 from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
@@ -37,7 +37,7 @@ def coefficient_path(
     top : the number of weights with names
 
     If the features were standardised, the weights are per standard deviation. The largest weights
-    at the end of the path are blue and have labels. With more than two classes, every class
+    at the end of the path have colours and labels. With more than two classes, every class
     has a chart.
 
     >>> from sklearn.datasets import load_breast_cancer
@@ -79,7 +79,7 @@ def coefficient_path(
 def _panel_rows(
     coefs: Array, Cs: Array, names: list[str], panel: str, span: tuple[float, float], most: int
 ) -> list[dict[str, Any]]:
-    """Return the lines of one output: the largest with labels, others in grey. coefs is (P, d)."""
+    """Return the lines of one output (P, d): the largest with labels, the others in grey."""
     last = np.abs(coefs[-1])
     top = np.argsort(-last, kind="stable")
     named = [int(j) for j in top[:most] if last[j] > 0.0]
@@ -91,6 +91,7 @@ def _panel_rows(
             "panel": panel,
             "feature": names[j],
             "kind": "named" if j in set(named) else "other",
+            "hue": names[j] if j in set(named) else "",
             "C": Cs,
             "value": coefs[:, j],
         }
@@ -104,6 +105,7 @@ def _panel_rows(
                 "panel": panel,
                 "feature": names[j],
                 "kind": "named",
+                "hue": names[j],
                 "C": [Cs[-1]],
                 "value": [at_share(place / _HEIGHT, span, False)],
             }
@@ -123,8 +125,9 @@ def _path_layers(
     x = x.scale(type="log", domain=[float(Cs[0]), float(max(Cs[-1], Cs[0] * 1.01))], nice=False)
     y = alt.Y("value:Q").title("weight per standard deviation" if per_deviation else "weight")
     y = y.scale(domain=list(span), nice=False).axis(format=".6~g", tickCount=6)
-    hue = alt.Color("kind:N").legend(None)
-    hue = hue.scale(domain=["other", "named"], range=[OTHERS, TRAINING])
+    named = list(dict.fromkeys(row["feature"] for row in rows if row["kind"] == "named"))
+    hue = alt.Color("hue:N").legend(None)
+    hue = hue.scale(domain=["", *named], range=[OTHERS, *class_colours(len(named))])
     base = alt.Chart().transform_flatten(["C", "value"])
     lines = base.transform_filter(alt.datum.layer == "line").mark_line(strokeWidth=1.5, clip=True)
     labels = base.transform_filter(alt.datum.layer == "label")
@@ -139,8 +142,8 @@ def _path_layers(
             opacity=strength,
             tooltip=["feature:N", "C:Q", alt.Tooltip("value:Q", title="weight", format=".4g")],
         ),
-        labels.mark_text(align="left", dx=6, limit=150, color=TRAINING).encode(
-            x=x, y=y, text="feature:N"
+        labels.mark_text(align="left", dx=6, limit=150).encode(
+            x=x, y=y, text="feature:N", color=hue
         ),
     ]
     if chosen is not None:

@@ -30,7 +30,7 @@ def model_words(estimator: Any) -> str:
         return name
     parameters = inspect.signature(type(model)).parameters
     changed = {
-        key: value
+        key: float(f"{value:.3g}") if isinstance(value, float) else value
         for key, value in model.get_params(deep=False).items()
         if key not in _UNSAID
         and isinstance(value, bool | int | float | str)

@@ -62,8 +62,7 @@ def templates(
         f"Weights of {counted(K, 'class', 'classes')} as images of {shape[0]} x {shape[1]} pixels. "
         f"Largest absolute weight: {short(largest)}."
     )
-    subtitle = ["Blue: positive weights.", "Orange: negative weights."]
-    subtitle = [" ".join(subtitle)] if K > 1 else subtitle
+    subtitle = [f"Blue: positive weights. Orange: negative. Full colour: {short(full)} or more."]
     return finish(chart, "Weights of the classes as images", subtitle, description)
 
 

@@ -24,7 +24,7 @@ from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.text import counted
+from separatrix.text import counted, named_class
 
 _WIDTH, _HEIGHT = 420, 360
 _GRID = (48, 56)  # grid points at which the objective is evaluated
@@ -76,7 +76,7 @@ def weight_path(
             )
     first = next(iter(named.values()))
     objective, start = _objective(first, X, y)
-    axes = _Axes.of(weights, output, column_names(X, names), start)
+    axes = _Axes.of(weights, output, column_names(X, names), start, y)
     paths = {name: _path(one, X, y, axes, objective) for name, one in named.items()}
     base = next(iter(paths.values()))[1]
     box = _box(np.concatenate([points for points, _, _ in paths.values()]))
@@ -107,7 +107,12 @@ class _Axes:
 
     @classmethod
     def of(
-        cls, weights: tuple[int | str, int | str], output: int, names: list[str], like: Model
+        cls,
+        weights: tuple[int | str, int | str],
+        output: int,
+        names: list[str],
+        like: Model,
+        y: Any,
     ) -> _Axes:
         if len(weights) != 2:
             raise ValueError(f"The 'weights' parameter must have two entries. Got {len(weights)}.")
@@ -119,6 +124,9 @@ class _Axes:
         if found[0] == found[1]:
             raise ValueError(f"The two weights must be different. Got {weights[0]!r} twice.")
         words = ["bias" if j is None else f"weight of {names[j]}" for j in found]
+        if like.n_outputs > 1:
+            classes = np.unique(y)[-like.n_outputs :].tolist()
+            words = [f"{each}, {named_class(classes[output])}" for each in words]
         return cls((found[0], found[1]), output, (words[0], words[1]))
 
     def of_model(self, model: Model) -> Array:
@@ -228,7 +236,7 @@ def _shade(values: Array, box: tuple[float, float, float, float], axes: _Axes) -
     shown = [
         lowest + 1e-2 * (highest - lowest) * float(np.expm1(t * np.log1p(1e2))) for t in depths
     ]
-    return [picture, shade_key("objective", list(map(short, shown)), [0.85 * t for t in depths])]
+    return [picture, shade_key("objective", list(map(short, shown)), [0.04, 0.425, 0.85])]
 
 
 def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:

@@ -18,6 +18,7 @@ from separatrix.training.history import History
 AXES = ("epochs", "rows", "updates")
 _LIGHT = "#56B4E9"
 _WIDTH, _HEIGHT, _POINTS = 460, 300, 200
+_HIGHER = 1.5  # the axis ends at this multiple of the usual losses
 
 
 def batches(
@@ -108,7 +109,9 @@ def _chart(lines: list[dict[str, Any]], by: str, log_x: bool, log_y: bool) -> An
     values = np.concatenate([line["value"] for line in lines])
     if log_y:
         values = values[values > 0.0]
-    span = (float(values.min()), float(values.max()))
+    # The loss of small batches can jump at first, which must not compress all other lines.
+    usual = max(float(np.quantile(values, 0.9)), float(lines[0]["value"][0]))
+    span = (float(values.min()), min(float(values.max()), _HIGHER * usual))
     span = (span[0] / 1.1, span[1] * 1.1) if log_y else (min(0.0, span[0]), span[1] * 1.05)
     start = min(int(line["at"][0]) for line in lines)
     end = max(int(line["at"][-1]) for line in lines)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from click import get_current_context
 
 from separatrix.cli.command_decorator import CommonOptions, UsageError
 from separatrix.cli.options import PreparationOptions, ReadingOptions
@@ -56,19 +55,18 @@ class ModelAndRows(NewRowsOptions):
         """Return the model and the rows."""
         from separatrix.workflow.model_inputs import open_model
 
-        kind = _kind()
         if not is_model(self.model):
             if self.source is not None:
                 raise UsageError(
-                    f"'chart {kind}' needs a model file (.sx) and a source, or one source on which "
-                    f"a model is trained. Got {self.model!r}, which is not a model file, and "
+                    "This chart needs a model file (.sx) and a source, or one source on which a "
+                    f"model is trained. Got {self.model!r}, which is not a model file, and "
                     f"{self.source!r}."
                 )
             return train_on(output, self.model, self, common)
         if self.source is None:
             raise UsageError(
-                f"'chart {kind}' needs rows for the model. Add a source, as in 'separatrix chart "
-                f"{kind} {self.model} new.csv'."
+                f"This chart needs rows for the model {self.model}. Add a source: the name of a "
+                "data set, a file or a folder."
             )
         bundle = open_model(self.model)
         return bundle, read_for_model(output, bundle, self.source, **self.options())
@@ -119,8 +117,8 @@ def read_prepared(
 
     if is_model(source):
         raise UsageError(
-            f"'chart {_kind()}' needs a source: the name of a data set, a file or a folder. Got "
-            f"the model file {source!r} instead."
+            "This chart needs a source: the name of a data set, a file or a folder. Got the model "
+            f"file {source!r} instead."
         )
     split = preparing.shares()
     loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
@@ -135,8 +133,8 @@ def read_study(name: str | None, store: Path | None) -> Any:
 
     if name is not None and is_model(name):
         raise UsageError(
-            f"'chart {_kind()}' needs the name of a stored study (see 'separatrix studies list'). "
-            f"Got the model file {name!r} instead."
+            "This chart needs the name of a stored study (see 'separatrix studies list'). Got the "
+            f"model file {name!r} instead."
         )
     with Store(store) as opened:
         return read_facts(opened, name)
@@ -172,10 +170,6 @@ def training_rows_told(prepared: Any, *, scaled: bool = False) -> str:
     told = f"{rows} of {one_line(prepared.source.name)}"
     is_scaled = scaled and prepared.preparation.units is not None
     return f"{told}{', with standardised features' if is_scaled else ''}."
-
-
-def _kind() -> str:
-    return get_current_context().info_name or ""
 
 
 def _model_words(bundle: Any) -> str:

@@ -37,7 +37,7 @@ def boundary(
     A model of more than two features is drawn with all other features at their means.
     """
     from separatrix import charts
-    from separatrix.text import counted, one_line
+    from separatrix.text import one_line
     from separatrix.workflow.original_units import in_original_units
     from separatrix.workflow.preparing import require_labelled
 
@@ -48,7 +48,7 @@ def boundary(
     found = in_original_units(bundle, rows)
     with output.spinner("Drawing"):
         chart = charts.boundary(found.estimator, found.X, found.y, found.names, features=features)
-    picture.write(output, chart, f"{counted(len(rows), 'row')} of {one_line(rows.name)}.")
+    picture.write(output, chart, f"Rows of {one_line(rows.name)}.")
 
 
 @command
@@ -213,7 +213,14 @@ def calibration(
 
 
 def _scores(bundle: Any, rows: Any) -> Any:
-    return bundle.estimator.decision_function(bundle.transform(rows, []))
+    """Return the scores (n,) of two classes, or the probabilities (n, C) of several.
+
+    The score of one of several classes also depends on the scores of the others.
+    """
+    X, model = bundle.transform(rows, []), bundle.estimator
+    if len(bundle.classes_) > 2 and hasattr(model, "predict_proba"):
+        return model.predict_proba(X)
+    return model.decision_function(X)
 
 
 def _one_row(rows: Any, row: int) -> Any:
