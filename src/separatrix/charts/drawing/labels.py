@@ -1,4 +1,4 @@
-"""Labels on top of lines and shading, short names, and the legend of a shading."""
+"""Labels on top of lines and shading, and the legend of a shading."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import altair as alt
 from separatrix.charts.drawing.chart_data import data
 from separatrix.charts.drawing.theme import OTHERS
 
-LONGEST = 28  # characters of a name beside a line or an axis
-
 
 def haloed(base: Any, *, style: str | None = None, **look: Any) -> list[Any]:
     """Return the layers of text with a halo in the colour of the background.
@@ -20,18 +18,6 @@ def haloed(base: Any, *, style: str | None = None, **look: Any) -> list[Any]:
     """
     own = [] if style is None else [style]
     return [base.mark_text(style=[*own, "halo"], **look), base.mark_text(style=own, **look)]
-
-
-def shortened(name: str, size: int = LONGEST) -> str:
-    """Cut the middle of a long name, whose beginning and end tell it from others.
-
-    >>> shortened("mean_of_all_measurements_per_day_2024", 20)
-    'mean_of_all…day_2024'
-    """
-    if len(name) <= size:
-        return name
-    end = (size - 1) * 2 // 5 + 1
-    return f"{name[: size - 1 - end]}…{name[-end:]}"
 
 
 def shade_key(title: str, names: Sequence[str], depths: Sequence[float]) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-
-from separatrix.explain.text_tables import wrapped
 
 _LETTER, _BOLD = 5.9, 8.0  # widths of a character of the subtitle and of the title, in pixels
 _AXIS = 60  # pixels for the axis beside a panel
@@ -23,7 +22,7 @@ def lines_above(chart: Any, sentences: Sequence[str]) -> list[str]:
     >>> lines_above(narrow, ["Blue bars favour the class, orange bars favour the other one."])
     ['Blue bars favour the class, orange bars', 'favour the other one.']
     """
-    return [line for one in sentences for line in wrapped(one, _letters(chart, _LETTER))]
+    return [line for one in sentences for line in _lines(one, _letters(chart, _LETTER))]
 
 
 def resized(chart: Any, width: int) -> Any:
@@ -42,11 +41,15 @@ def resized(chart: Any, width: int) -> Any:
         panel.width = round(panel.width * factor)
     heading = out.title
     if isinstance(heading, alt.TitleParams):
-        text = wrapped(str(heading.text), _letters(out, _BOLD))
+        text = _lines(str(heading.text), _letters(out, _BOLD))
         heading.text = text[0] if len(text) == 1 else text
         if isinstance(heading.subtitle, list):
             heading.subtitle = lines_above(out, [" ".join(heading.subtitle)])
     return out
+
+
+def _lines(sentence: str, letters: int) -> list[str]:
+    return textwrap.wrap(sentence, letters, break_on_hyphens=False, break_long_words=False)
 
 
 def _letters(chart: Any, size: float) -> int:

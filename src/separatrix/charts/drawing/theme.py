@@ -76,6 +76,7 @@ THEMES = {
     "light": Theme("#ffffff", "#1c2430", "#5b6573", "#e3e7ec", TRAINING),
     "dark": Theme("#14181f", "#e6e9ee", "#a3adba", "#2c343f", "#56B4E9"),
 }
+_LONGEST = 320  # pixels of a name beside an axis or in a legend; longer ones end in an ellipsis
 _DATA = ("data", "datasets")
 _current = "light"
 
@@ -114,6 +115,7 @@ def config(theme: str | None = None) -> dict[str, Any]:
             "titleColor": chosen.quiet,
             "titleFontWeight": "normal",
             "titleFontSize": 12,
+            "titleLimit": _LONGEST,
             "labelFontSize": 11,
             "gridColor": chosen.rule,
             "domainColor": chosen.rule,
@@ -143,8 +145,8 @@ def config(theme: str | None = None) -> dict[str, Any]:
             "titleColor": chosen.quiet,
             "titleFontWeight": "normal",
             "labelFontSize": 12,
-            "labelLimit": 0,
-            "titleLimit": 0,
+            "labelLimit": _LONGEST,
+            "titleLimit": _LONGEST,
             "symbolStrokeWidth": 2,
         },
         "text": {"color": chosen.ink, "fontSize": 11},

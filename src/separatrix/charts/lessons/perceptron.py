@@ -174,8 +174,12 @@ def _below_the_bound(epochs: Array, total: Array, story: PerceptronStory) -> Any
     ticks, form = ticks[:: math.ceil(len(ticks) / 7)], ",d" if top < 1e6 else ".0e"
     y = alt.Y("mistakes:Q").title("total mistakes").axis(format=form, values=ticks)
     y = y.scale(type="log", domain=[1.0, top], nice=False)
+    few = len(rows) <= _FEW
     line = alt.Chart(data(rows)).mark_line(
-        color=TRAINING, strokeWidth=2.2, interpolate="step-after", point={"size": 30}
+        color=TRAINING,
+        strokeWidth=2.2,
+        interpolate="step-after",
+        point={"size": 30} if few else False,
     )
     words = f"upper bound (R / margin)² = {story.most}"
     rule = alt.Chart(data([{"mistakes": bound, "epoch": 0.5, "text": words}]))

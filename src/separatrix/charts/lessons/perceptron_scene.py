@@ -53,7 +53,9 @@ class PerceptronScene:
             for p, label in zip(self.points.tolist(), self.labels.tolist())
         ]
         domain = [str(label) for label in np.unique(self.labels).tolist()]
-        spots = alt.Chart(data(rows)).mark_point(filled=True, size=60, opacity=0.9)
+        spots = alt.Chart(data(rows)).mark_point(
+            filled=True, size=44, opacity=0.9, strokeWidth=0.6, style="paper edge"
+        )
         x, y = self.axes()
         return spots.encode(x=x, y=y, **class_channels(domain))
 

@@ -25,7 +25,7 @@ from separatrix.text import counted, percent
 _GRID = (170, 210)  # pixels of the shading, which is smoothed
 _ENTRIES = 1 << 22  # largest number of entries of the rows that are evaluated at once
 _ROWS = 1500  # largest number of rows drawn
-_AXIS = alt.Axis(grid=False, tickCount=5, format=".6~g", titleLimit=360)
+_AXIS = alt.Axis(grid=False, tickCount=5, format=".6~g")
 _STEPS = 20  # levels of opacity: few levels make small files and show lines of equal probability
 _FAINT, _DEEP = 0.06, 0.40  # opacity of the shading at a tie and at certainty
 _ON_THE_MARGIN = 1e-3

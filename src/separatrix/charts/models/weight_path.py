@@ -266,7 +266,7 @@ def _sides(names: tuple[str, str], box: tuple[float, float, float, float]) -> tu
         alt.Scale(domain=[left, right], nice=False, zero=False),
         alt.Scale(domain=[bottom, top], nice=False, zero=False),
     )
-    axis = alt.Axis(grid=False, tickCount=5, format=".6~g", titleLimit=360)
+    axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
     x = alt.X("left:Q", title=names[0], scale=scales[0], axis=axis)
     return x, alt.Y("bottom:Q", title=names[1], scale=scales[1], axis=axis)
 

@@ -10,13 +10,12 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short, thinned
-from separatrix.charts.drawing.png_image import colour
-from separatrix.charts.drawing.theme import DASHES, TRAINING, finish
+from separatrix.charts.drawing.theme import DASHES, ORDERED, finish
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.training.history import History
 
 AXES = ("epochs", "rows", "updates")
-_LIGHT = "#56B4E9"
+_LIGHTEST = 4  # steps from the darkest to the lightest shade that is used
 _WIDTH, _HEIGHT, _POINTS = 460, 300, 200
 _HIGHER = 1.5  # the axis ends at this multiple of the usual losses
 
@@ -144,8 +143,8 @@ def _kinds(names: list[str]) -> dict[str, Any]:
     Small batches oscillate most, and thick lines would hide the others.
     """
     steps = np.linspace(0.0, 1.0, len(names)) if len(names) > 1 else np.zeros(1)
-    shades = (1.0 - steps[:, None]) * colour(TRAINING) + steps[:, None] * colour(_LIGHT)
-    hues = ["#" + "".join(f"{round(255 * part):02x}" for part in shade) for shade in shades]
+    darkest = len(ORDERED) - 1
+    hues = [ORDERED[darkest - round(_LIGHTEST * step)] for step in steps]
     dashes = [DASHES[k % 2] for k in range(len(names))]
     key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=300)
     return {
