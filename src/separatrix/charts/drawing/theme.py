@@ -77,7 +77,7 @@ THEMES = {
     "dark": Theme("#14181f", "#e6e9ee", "#a3adba", "#2c343f", "#56B4E9"),
 }
 _LONGEST = 320  # pixels of a name beside an axis or in a legend; longer ones end in an ellipsis
-_DATA = ("data", "datasets")
+_KEPT = ("data", "datasets", "config")  # parts without colours of marks
 _current = "light"
 
 
@@ -154,7 +154,6 @@ def config(theme: str | None = None) -> dict[str, Any]:
             "accent": {"color": chosen.accent},
             "ink": {"color": chosen.ink},
             "quiet": {"color": chosen.quiet},
-            "ink edge": {"stroke": chosen.ink},
             "outline": {"stroke": chosen.quiet, "fill": chosen.paper},
             "paper": {"color": chosen.paper},
             "paper edge": {"stroke": chosen.paper},
@@ -198,11 +197,11 @@ def recoloured(part: Any, theme: str) -> Any:
 def _replaced(part: Any, colours: Mapping[str, str]) -> Any:
     if isinstance(part, alt.SchemaBase):
         for name, value in part._kwds.items():
-            if name not in _DATA:
+            if name not in _KEPT:
                 part._kwds[name] = _replaced(value, colours)
         return part
     if isinstance(part, dict):
-        return {k: v if k in _DATA else _replaced(v, colours) for k, v in part.items()}
+        return {k: v if k in _KEPT else _replaced(v, colours) for k, v in part.items()}
     if isinstance(part, list | tuple):
         return [_replaced(each, colours) for each in part]
     return colours.get(part, part) if isinstance(part, str) else part
