@@ -50,7 +50,7 @@ def work(tmp_path_factory):
         patch.delenv("SEPARATRIX_STORE", raising=False)
         (folder / "mail.tsv").write_text(MAIL)
         (folder / "new.tsv").write_text(MAIL)
-        (folder / "new.csv").write_text(MAIL.replace("\t", ","))
+        (folder / "new.csv").write_text(re.sub(r"(.*)\t(.*)", r'\1,"\2"', MAIL))
         call("fit", "iris", "--out", "iris.sx")
         call("fit", "mail.tsv", "--out", "mail.sx")
         call("fit", "digits", "--C", "0.001", "--tol", "0.1", "--out", "digits.sx")
@@ -94,13 +94,9 @@ def test_every_kind_writes_html_and_describes_its_picture(kind, here):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
-def test_every_kind_writes_svg_and_png(kind, here):
-    said = call("chart", kind, *quick(kind), "--out", "a.svg").stdout
-    assert said.endswith("Wrote a.svg.\n")
-    drawn = re.sub(r"base64,[^\"]*", "", (here / "a.svg").read_text(encoding="utf-8"))
-    assert "NaN" not in drawn
-    assert "undefined" not in drawn
-    call("chart", kind, *quick(kind), "--out", "a.png")
+def test_every_kind_writes_png(kind, here):
+    said = call("chart", kind, *quick(kind), "--out", "a.png").stdout
+    assert said.endswith("Wrote a.png.\n")
     with Image.open(here / "a.png") as picture:
         assert min(picture.size) > 200
         assert len(picture.convert("RGB").getcolors(1 << 24)) > 3
@@ -110,11 +106,12 @@ def test_every_kind_writes_svg_and_png(kind, here):
 @pytest.mark.parametrize("kind", ALL)
 def test_the_examples_in_the_help_of_every_kind_work(kind, here):
     assert examples(kind)
+    (here / "example.html").unlink(missing_ok=True)
     for words in examples(kind):
-        out = here / words[words.index("--out") + 1]
-        out.unlink(missing_ok=True)
-        call("chart", kind, *words)
-        assert out.stat().st_size > 1000
+        at = words.index("--out") + 1
+        assert words[at].endswith(ANIMATIONS)
+        call("chart", kind, *words[:at], "example.html", *words[at + 1 :])  # quicker than a PNG
+        (here / "example.html").unlink()
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -75,7 +75,8 @@ def curves(
     chosen : numbers of the runs to draw in colour if there are more than 12; None means the best
 
     A ring marks the best epoch, which has the lowest validation loss. Diverged runs are red, with a
-    triangle where they leave the chart. Long lines are thinned but keep their minima and maxima.
+    triangle where they leave the chart, or a square where they end in it. Long lines are thinned
+    but keep their minima and maxima.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, charts
@@ -222,7 +223,9 @@ class _Sheet:
                     opacity=alt.Opacity("opacity:Q").scale(None).legend(None),
                     tooltip=tooltip,
                 ),
-                crosses.mark_point(shape="triangle-up", size=70, filled=True, opacity=1),
+                crosses.mark_point(size=70, filled=True, opacity=1).encode(
+                    shape=alt.Shape("shape:N").scale(None)
+                ),
                 rings.mark_point(shape="circle", size=60, strokeWidth=2.5, opacity=1).encode(
                     tooltip=tooltip
                 ),
@@ -303,13 +306,14 @@ def _mark_end(
     cross: bool = True,
     **more: Any,
 ) -> None:
-    """Add a triangle where a diverged run leaves the chart or ends, or a ring at the best epoch."""
+    """Add a mark where a diverged run leaves the chart or ends, or a ring at the best epoch."""
     if run.diverged and cross:
         low, high = sheet.span
         beyond = np.flatnonzero(~(values <= high))
         at = int(beyond[0]) if len(beyond) else len(values) - 1
         height = min(max(float(np.nan_to_num(values[at], nan=np.inf)), low), high)
-        sheet.point("cross", part, at + 1, height, colour="diverged", words=run.words, **more)
+        more |= {"shape": "triangle-up" if len(beyond) else "square", "words": run.words}
+        sheet.point("cross", part, at + 1, height, colour="diverged", **more)
     elif ring and run.ring_epoch and not run.diverged:
         at = run.ring_epoch - 1
         if at < len(values) and sheet.span[0] <= values[at] <= sheet.span[1]:
