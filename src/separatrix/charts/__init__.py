@@ -20,8 +20,8 @@ from separatrix.charts.lessons.perceptron import (
     perceptron_angles,
     perceptron_mistakes,
     perceptron_path,
-    perceptron_planes,
 )
+from separatrix.charts.lessons.perceptron_planes import perceptron_planes
 from separatrix.charts.lessons.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.models.boundary import boundary, boundary_frames
 from separatrix.charts.models.coefficient_path import coefficient_path

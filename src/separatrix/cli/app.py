@@ -6,6 +6,7 @@ import typer
 
 from separatrix import __version__
 from separatrix.cli.command_decorator import add_command
+from separatrix.cli.commands.chart import chart
 from separatrix.cli.commands.compare import compare
 from separatrix.cli.commands.data import data
 from separatrix.cli.commands.evaluate import evaluate
@@ -56,5 +57,6 @@ def _all(
 
 for command in (fit, search, study, predict, explain, graph, evaluate, show, compare):
     add_command(app, command)
+app.add_typer(chart, name="chart")
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -90,9 +90,9 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
     return run
 
 
-def add_command(app: typer.Typer, command: Callable[..., None]) -> None:
-    """Add a command to an application."""
-    app.command(cls=getattr(command, "parsed_as", None))(command)
+def add_command(app: typer.Typer, command: Callable[..., None], panel: str | None = None) -> None:
+    """Add a command to an application, in a panel of its help."""
+    app.command(cls=getattr(command, "parsed_as", None), rich_help_panel=panel)(command)
 
 
 def _join_lines(text: str) -> str:
@@ -115,10 +115,15 @@ def _flat_parameters(
             continue
         extras = get_type_hints(groups[name], include_extras=True)
         parameters += [
-            inspect.Parameter(f.name, keyword, default=f.default, annotation=extras[f.name])
+            inspect.Parameter(f.name, keyword, default=_default(f), annotation=extras[f.name])
             for f in fields(groups[name])
         ]
     return parameters
+
+
+def _default(option: Field[Any]) -> Any:
+    """Return the default of an option; an option without one must be given."""
+    return inspect.Parameter.empty if option.default is MISSING else option.default
 
 
 def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int | None]) -> int:

@@ -7,13 +7,14 @@ from pathlib import Path
 from separatrix.cli.command_decorator import UsageError
 
 PICTURES = (".png", ".svg", ".html")
+ANIMATIONS = (*PICTURES, ".gif")
 
 
-def check_picture(out: Path | None, *read: str) -> None:
+def check_picture(out: Path | None, *read: str, endings: tuple[str, ...] = PICTURES) -> None:
     """Raise unless a picture can be written to this file."""
-    if out is not None and out.suffix.lower() not in PICTURES:
+    if out is not None and out.suffix.lower() not in endings:
         raise UsageError(
-            f"--out must end in one of {', '.join(PICTURES)}. Got {out.name!r} instead."
+            f"--out must end in one of {', '.join(endings)}. Got {out.name!r} instead."
         )
     check_out(out, *read)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.estimators.validation import require_count
+from separatrix.explain.pixels import pixel_places
 from separatrix.explain.text_tables import cut, facts, number, table, to_builtin, wrapped
 from separatrix.explain.weights import Weights, weights_of
 from separatrix.matrix import Array
@@ -19,7 +19,6 @@ from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Columns
 from separatrix.text import counted, named_class
 
-_PIXEL = re.compile(r"row (\d+), column (\d+)(?:, \w+)?|pixel_(\d+)_(\d+)")
 _STRONG = 0.25  # larger products, relative to the largest of the image, are drawn darker
 
 
@@ -326,17 +325,12 @@ def _contributions(
 
 def _template(seen: Weights, x: Array, ahead: Array) -> Template | None:
     """Return the row as an image if the names of its features are names of pixels."""
-    found = [_PIXEL.fullmatch(name) for name in seen.names]
-    if any(each is None for each in found):
+    places = pixel_places(seen.names)
+    if places is None:
         return None
-    places = [(int(each[1] or each[3]), int(each[2] or each[4])) for each in found if each]
-    rows, columns = (np.array(part) - min(part) for part in zip(*places))
-    shape = (rows.max() + 1, columns.max() + 1)
 
     def image(values: Array) -> tuple[tuple[float, ...], ...]:
-        out = np.zeros(shape)
-        np.add.at(out, (rows, columns), values)
-        return to_builtin(out)
+        return to_builtin(places.image(values))
 
     raw = seen.raw(x)
     return Template(image(x if raw is None else raw), image(ahead), image(x * ahead))

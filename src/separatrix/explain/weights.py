@@ -179,20 +179,8 @@ def weights_of(model: Any) -> Weights:
         _named(names, coef.shape[1]),
         float(getattr(estimator, "threshold_", 0.0)),
         estimator,
-        _units(getattr(model, "preparation", None)),
+        getattr(getattr(model, "preparation", None), "units", None),
     )
-
-
-def _units(preparation: Any) -> tuple[Array, Array] | None:
-    """Return the shift and scale of every prepared column, or None if nothing is scaled."""
-    steps = getattr(preparation, "steps", ())
-    shifts, scales = ([getattr(step, key, None) for step in steps] for key in ("shift", "scale"))
-    if all(each is None for each in [*shifts, *scales]):
-        return None
-    sizes = [len(step.names) for step in steps]
-    shift = [np.zeros(d) if a is None else a for a, d in zip(shifts, sizes)]
-    scale = [np.ones(d) if a is None else a for a, d in zip(scales, sizes)]
-    return np.concatenate(shift), np.concatenate(scale)
 
 
 @contextmanager

@@ -128,6 +128,22 @@ class Preparation:
             return None
         return next((step.columns for step in self.steps if isinstance(step, Numbers)), None)
 
+    @property
+    def units(self) -> tuple[Array, Array] | None:
+        """Shift and scale (d,) of the features, or None if nothing is shifted or scaled.
+
+        A feature in the units of the table is its prepared value times the scale plus the shift.
+        """
+        shifts, scales = (
+            [getattr(step, key, None) for step in self.steps] for key in ("shift", "scale")
+        )
+        if all(each is None for each in [*shifts, *scales]):
+            return None
+        sizes = [len(step.names) for step in self.steps]
+        shift = [np.zeros(d) if a is None else a for a, d in zip(shifts, sizes)]
+        scale = [np.ones(d) if a is None else a for a, d in zip(scales, sizes)]
+        return np.concatenate(shift), np.concatenate(scale)
+
     def transform(self, table: Any, notes: list[str] | None = None) -> Any:
         """Return the feature matrix of a table, whose columns can be in any order.
 

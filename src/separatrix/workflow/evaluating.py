@@ -37,11 +37,8 @@ def evaluate(
     """
     require_labelled(source)
     notes = [*notes_without_split(source), *weight_notes(source)]
-    test = None if every_row else held_out_rows(bundle, source)
     to_choose = None if every_row else held_out_rows(bundle, source, "validation")
-    if test is not None:
-        notes.append("The model was trained on this data: only its test rows are evaluated.")
-        source = test
+    source = rows_to_evaluate(bundle, source, notes, every_row=every_row)
     assert source.y is not None
     model = bundle.estimator
     X = bundle.transform(source, notes)
@@ -74,6 +71,16 @@ def evaluate(
         facts["threshold"]["metrics"] = measure_model(model, X, source.y, source.weights)
         facts["threshold"]["rows"] = "validation" if to_choose else "measured"
     return facts
+
+
+def rows_to_evaluate(
+    bundle: Bundle, source: Source, notes: list[str], *, every_row: bool = False
+) -> Source:
+    """Return only the test rows if the model was trained on this source, and add a note."""
+    test = None if every_row else held_out_rows(bundle, source)
+    if test is not None:
+        notes.append("The model was trained on this data: only its test rows are evaluated.")
+    return source if test is None else test
 
 
 def measure_again(bundle: Bundle, source: Source) -> Bundle:

@@ -21,15 +21,8 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
     """
     notes = notes_without_split(source)
     X = bundle.transform(source, notes)
-    if proba and not hasattr(bundle.estimator, "predict_proba"):
-        raise ValueError(
-            Message(
-                "This {kind} has no probabilities. Train a support vector machine with "
-                "{probability}, or train a logistic or softmax model.",
-                kind=type(bundle.estimator).__name__,
-                probability=Parameter("probability", 5),
-            )
-        )
+    if proba:
+        require_probabilities(bundle)
     facts: dict[str, Any] = {
         "rows": len(source),
         "classes": bundle.classes_.tolist(),
@@ -48,6 +41,19 @@ def predict(bundle: Bundle, source: Source, *, proba: bool = False) -> dict[str,
         facts["metrics"] = measure_model(bundle.estimator, X, source.y, source.weights)
         notes += weight_notes(source)
     return facts
+
+
+def require_probabilities(bundle: Bundle) -> None:
+    """Raise unless a model has probabilities."""
+    if not hasattr(bundle.estimator, "predict_proba"):
+        raise ValueError(
+            Message(
+                "This {kind} has no probabilities. Train a support vector machine with "
+                "{probability}, or train a logistic or softmax model.",
+                kind=type(bundle.estimator).__name__,
+                probability=Parameter("probability", 5),
+            )
+        )
 
 
 def _unknown_label(bundle: Bundle, y: Array | None) -> Any:

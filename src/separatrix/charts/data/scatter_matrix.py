@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.charts.drawing.chart_data import column_names, data
+from separatrix.charts.drawing.row_choice import separation, some_rows
 from separatrix.charts.drawing.theme import class_channels, finish
 from separatrix.matrix import Array
 from separatrix.text import counted
@@ -40,9 +41,9 @@ def scatter_matrix(X: Any, y: Any, names: Sequence[str] | None = None) -> Any:
     table = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
     labels = np.asarray(y)
     classes = np.unique(labels)
-    told = _told_apart(table, labels, classes)
+    told = separation(table, labels)
     chosen = np.sort(np.argsort(-told, kind="stable")[:FEATURES])
-    rows = _some_rows(labels, classes)
+    rows = some_rows(labels, ROWS)
     values = [
         {"class": str(labels[i]), **{f"f{j}": table[i, j] for j in chosen}} for i in rows.tolist()
     ]
@@ -118,26 +119,3 @@ def _span(values: Array) -> tuple[float, float]:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     pad = 0.05 * (high - low) or 0.5
     return low - pad, high + pad
-
-
-def _told_apart(X: Array, y: Array, classes: Array) -> Array:
-    """Return, for every feature, the fraction of its variance that lies between the classes."""
-    mean = X.mean(axis=0)
-    between = np.zeros(X.shape[1])
-    for label in classes:
-        rows = X[y == label]
-        between += len(rows) * np.square(rows.mean(axis=0) - mean)
-    whole = np.square(X - mean).sum(axis=0)
-    return np.divide(between, whole, out=np.zeros_like(whole), where=whole > 0.0)
-
-
-def _some_rows(y: Array, classes: Array) -> Array:
-    """Return the numbers of about ROWS rows, evenly spaced within every class."""
-    if len(y) <= ROWS:
-        return np.arange(len(y))
-    out = []
-    for label in classes:
-        own = np.flatnonzero(y == label)
-        count = max(int(ROWS * len(own) / len(y)), min(len(own), 5))
-        out.append(own[np.linspace(0, len(own) - 1, count).astype(int)])
-    return np.sort(np.concatenate(out))

@@ -66,10 +66,8 @@ def spy(X: Any) -> Any:
     share = 100.0 * entries.nnz / max(n * d, 1)
     facts = f"{counted(n, 'row')} and {counted(d, 'column')}"
     filled_words = counted(entries.nnz, "non-zero entry", "non-zero entries")
-    # Short lines: a chart of few columns is narrow and would cut off longer ones.
-    entries_line = f"{counted(entries.nnz, 'entry', 'entries')} ({share:.3g} %)"
-    subtitle = [counted(n, "row"), counted(d, "column"), entries_line]
+    subtitle = [f"{facts}, {filled_words} ({share:.3g} %)."]
     if (height, width) != (n, d):
-        subtitle.append("Darker pixels: more entries")
+        subtitle.append("Darker pixels: more entries.")
     description = f"Matrix of {facts} with {filled_words} ({share:.3g} %)."
     return finish(picture, "Non-zero entries", subtitle, description)

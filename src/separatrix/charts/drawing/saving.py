@@ -13,12 +13,13 @@ import altair as alt
 import vl_convert
 
 from separatrix.charts.drawing.html_page import chart_page
-from separatrix.charts.drawing.theme import FONT, MEASURED, config
+from separatrix.charts.drawing.theme import FONT, MEASURED, config, recoloured
 from separatrix.files import replace_file
 
 SUFFIXES = (".png", ".svg", ".html", ".gif")
 FRAME = "frame"  # the parameter that selects a frame of an animated chart
 _RENDERER = "separatrix"
+_PAUSE = 2000  # milliseconds for which the last frame of an animation is shown
 # Characters that XML does not allow, and lone surrogates: the converter aborts the process on them.
 # Vega-Lite writes names into expressions, where U+2028 and U+2029 would end a line.
 _UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -31,7 +32,7 @@ def save(
     *,
     theme: str | None = None,
     scale: float = 2.0,
-    seconds: float = 0.15,
+    seconds: float = 8.0,
 ) -> Path:
     """Save a chart as .png, .svg, .html or .gif, according to the suffix of the path.
 
@@ -44,7 +45,8 @@ def save(
         that draw the chart (about 800 kB)
     theme : "light", "dark", or None for the theme of the chart
     scale : image pixels per pixel of the chart
-    seconds : how long a .gif shows each frame; the last frame is shown longer
+    seconds : duration of a .gif, which then shows its last frame for two more seconds. The first
+        frames, in which most happens, are shown longer than the others
 
     >>> from separatrix import charts
     >>> charts.save(charts.losses(), "losses.svg").name
@@ -92,13 +94,29 @@ def show_as_svg() -> None:
     alt.renderers.enable(_RENDERER)
 
 
+def frame_durations(frames: int, seconds: float) -> list[int]:
+    """Return how long each frame of an animation is shown, in milliseconds.
+
+    The first frame is shown three times as long as the last but one.
+
+    >>> frame_durations(4, 6.0)
+    [3000, 2000, 1000, 2000]
+    """
+    if frames == 1:
+        return [_PAUSE]
+    weights = [3.0 - 2.0 * k / max(frames - 2, 1) for k in range(frames - 1)]
+    unit = 1000.0 * seconds / sum(weights)
+    # Players replace shorter durations by a tenth of a second.
+    return [*(max(round(unit * weight), 20) for weight in weights), _PAUSE]
+
+
 def _rendered(made: dict[str, Any], **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
     return {"image/svg+xml": _svg(_drawable(made))}, {}
 
 
 def _specification(chart: Any, theme: str | None) -> dict[str, Any]:
     made: dict[str, Any] = _drawable(chart.to_dict())
-    return made if theme is None else made | {"config": config(theme)}
+    return made if theme is None else recoloured(made, theme) | {"config": config(theme)}
 
 
 def _drawable(part: Any) -> Any:
@@ -145,14 +163,13 @@ def _gif(specification: dict[str, Any], scale: float, seconds: float) -> bytes:
         picture = Image.open(io.BytesIO(_png(specification, scale)))
         # MAXCOVERAGE keeps the colours of the points, which are few pixels beside the shading.
         frames.append(picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE))
-    each = max(round(1000 * seconds), 20)
     out = io.BytesIO()
     frames[0].save(
         out,
         format="GIF",
         save_all=True,
         append_images=frames[1:],
-        duration=[each] * (len(frames) - 1) + [max(10 * each, 1500)],
+        duration=frame_durations(len(frames), seconds),
         loop=0,
     )
     return out.getvalue()

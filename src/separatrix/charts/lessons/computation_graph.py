@@ -54,9 +54,9 @@ def graph(found: Graph | Step) -> Any:
     legend = f"Above a node: its value. Below, in blue: the derivative of {output}."
     if any(node.partials for node in drawn):
         legend += " On the arrows: local derivatives."
-    subtitle = wrapped(legend, 100)
+    subtitle = [legend]
     told = _told(found, drawn)
-    subtitle += wrapped(told, 100) if told else []
+    subtitle += [told] if told else []
     if isinstance(found, Step) and found.legend:
         lines = wrapped(found.legend, 100)
         subtitle += lines if len(lines) <= _LEGEND else [*lines[: _LEGEND - 1], "…"]

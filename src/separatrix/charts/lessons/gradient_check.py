@@ -9,14 +9,13 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.labels import haloed
 from separatrix.charts.drawing.positions import padded, powers
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.explain import GradientCheck
 from separatrix.explain.gradient_check import Entry
-from separatrix.explain.text_tables import wrapped
 
 _WIDTH, _HEIGHT = 300, 270
-_LINE = 96
 _KINDS = {
     "gradient": (TRAINING, "circle"),
     "second derivative": (VALIDATION, "square"),
@@ -56,9 +55,8 @@ def gradient_check(found: GradientCheck) -> Any:
     ]
     worst = f"Largest difference: {found.worst}."
     chart = alt.hconcat(_diagonal(rows), _differences(rows, found), spacing=34)
-    lines = [*wrapped(found.verdict, _LINE), *wrapped(worst, _LINE)]
     title = f"Derivatives of the '{found.loss}' loss compared with finite differences"
-    return finish(chart, title, lines, f"{found.verdict} {worst}")
+    return finish(chart, title, [found.verdict, worst], f"{found.verdict} {worst}")
 
 
 def _floor(entries: list[Entry]) -> float:
@@ -143,14 +141,13 @@ def _differences(rows: list[dict[str, Any]], found: GradientCheck) -> Any:
         if row["worst"]
     ]
     left = name[0]["place"] < 0.6 * len(rows) if name else True
-    label = alt.Chart(data(name)).mark_text(
-        align="left" if left else "right", dx=10 if left else -10, dy=-8, style="ink"
-    )
+    label = alt.Chart(data(name)).encode(x=x, y=y, text="text:N")
+    sides: dict[str, Any] = {"align": "left" if left else "right", "dx": 10 if left else -10}
     title = "Above the grey line: errors" if found.wrong else "Below the grey line: rounding only"
     return alt.layer(
         allowed.mark_line(color=OTHERS, strokeWidth=1.4, interpolate="step").encode(x=x, y=y),
         *_points(rows, x, y),
-        label.encode(x=x, y=y, text="text:N"),
+        *haloed(label, style="ink", dy=-10, **sides),
     ).properties(
         width=_WIDTH,
         height=_HEIGHT,

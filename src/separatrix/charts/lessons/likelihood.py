@@ -13,7 +13,6 @@ from separatrix.charts.drawing.positions import padded
 from separatrix.charts.drawing.theme import CHOSEN, TRAINING, VALIDATION, finish
 from separatrix.explain import Likelihood, LikelihoodAlong
 from separatrix.explain.likelihoods import SMALLEST
-from separatrix.explain.text_tables import wrapped
 from separatrix.text import counted
 
 MOST = 12  # largest number of rows drawn
@@ -45,7 +44,7 @@ def likelihood(found: Likelihood) -> Any:
         line = found.line
         parts.insert(0, alt.hconcat(*(_view(line, *view) for view in views), spacing=22))
         told = f"{told} {line.verdict}"
-        subtitle = wrapped(line.verdict, 100)
+        subtitle = [line.verdict]
     chart = alt.vconcat(*parts, spacing=26)
     return finish(chart, "Likelihood of the labels under the model", subtitle, told)
 

@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data
+from separatrix.charts.drawing.labels import haloed
 from separatrix.charts.drawing.positions import at_share, padded, powers, share, spread
 from separatrix.charts.drawing.theme import (
     CHOSEN,
@@ -20,11 +21,10 @@ from separatrix.charts.drawing.theme import (
     finish,
 )
 from separatrix.explain import Demonstration
-from separatrix.explain.text_tables import number, wrapped
+from separatrix.explain.text_tables import number
 from separatrix.matrix import Array
 
 _WIDTH, _HEIGHT = 420, 320
-_LINE = 84  # characters of a line below the title
 _FAR = 1e6  # a loss larger than this multiple of its first value leaves the chart
 _FEW = 14.0  # right end of the feature axis, left of the outlier
 
@@ -55,8 +55,8 @@ def zero_start(found: Demonstration) -> Any:
     stuck = alt.Chart(data([{"w1": 0.0, "w2": 0.0, "text": f"{way}: stays at 0"} for way in still]))
     base = stuck.encode(x="w1:Q", y="w2:Q")
     cross = base.mark_point(shape="cross", angle=45, size=140, filled=True, color=WRONG, opacity=1)
-    words = base.mark_text(align="left", dx=12, dy=4, color=WRONG).encode(text="text:N")
-    return _finished(alt.layer(chart, cross, words), found)
+    words = haloed(base.encode(text="text:N"), align="left", dx=12, dy=4, color=WRONG)
+    return _finished(alt.layer(chart, cross, *words), found)
 
 
 def outlier(found: Demonstration) -> Any:
@@ -124,9 +124,9 @@ def large_rate(found: Demonstration) -> Any:
             strokeDash=dash,
             tooltip=[alt.Tooltip("rate:N", title="multiple of the limit"), "epoch:Q", "loss:Q"],
         ),
-        alt.Chart(data(ends))
-        .mark_text(align="left", dx=8)
-        .encode(x=x, y=y, text="text:N", color=hue),
+        *haloed(
+            alt.Chart(data(ends)).encode(x=x, y=y, text="text:N", color=hue), align="left", dx=8
+        ),
     ).properties(width=_WIDTH, height=_HEIGHT)
     return _finished(chart, found)
 
@@ -167,9 +167,13 @@ def _outlier_panel(way: str, lines: Mapping[str, Any], x: Array, y: Array, far: 
             alt.Chart(data(rings))
             .mark_point(size=170, strokeWidth=2, color=WRONG, opacity=1)
             .encode(x=at, y=up),
-            alt.Chart(data(arrow))
-            .mark_text(align="right", dy=-14, color=VALIDATION, fontWeight="bold")
-            .encode(x=at, y=up, text="text:N"),
+            *haloed(
+                alt.Chart(data(arrow)).encode(x=at, y=up, text="text:N"),
+                align="right",
+                dy=-16,
+                color=VALIDATION,
+                fontWeight="bold",
+            ),
         )
         .properties(width=300, height=220)
         .properties(title=alt.TitleParams(told, fontSize=12, offset=6))
@@ -219,5 +223,6 @@ def _series(found: Demonstration, name: str, made_by: str) -> Any:
 
 
 def _finished(chart: Any, found: Demonstration) -> Any:
-    subtitle = wrapped(found.sentences[0], _LINE)
-    return finish(chart, found.title, subtitle, f"{found.title}. {' '.join(found.sentences)}")
+    return finish(
+        chart, found.title, found.sentences[:1], f"{found.title}. {' '.join(found.sentences)}"
+    )

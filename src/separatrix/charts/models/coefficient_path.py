@@ -10,27 +10,34 @@ import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.positions import at_share, share, spread
-from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, finish
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, class_colours, finish
 from separatrix.inference.coefficient_names import feature_names, output_classes
 from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
 from separatrix.text import counted
 
-_LABELLED = 10  # number of weights with a label
 _GREY = 300  # largest number of other weights, in grey
 _WIDTH, _NARROW, _HEIGHT = 440, 330, 300
 
 
-def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -> Any:
+def coefficient_path(
+    path: RegularizationPath,
+    *,
+    chosen: float | None = None,
+    names: Sequence[str] | None = None,
+    top: int = 10,
+) -> Any:
     """Draw the weights along a regularisation path as a function of C.
 
     Parameters
     ----------
     path : a result of `regularization_path`
     chosen : a value of C to mark, such as the one that cross-validation chose
+    names : names of the features. None means the names in training, or x0, x1, ...
+    top : the number of weights with names
 
-    If the features were standardised, the weights are per standard deviation. The ten largest
-    weights at the end of the path are blue and have labels. With more than two classes, every class
+    If the features were standardised, the weights are per standard deviation. The largest weights
+    at the end of the path have colours and labels. With more than two classes, every class
     has a chart.
 
     >>> from sklearn.datasets import load_breast_cancer
@@ -43,12 +50,13 @@ def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -
     Cs = path.Cs
     order = np.argsort(Cs)
     coefs = path.coefs[order] * (1.0 if path.factors is None else path.factors)
-    names, classes = feature_names(path.estimators[0]), output_classes(path.estimators[0])
+    names = feature_names(path.estimators[0]) if names is None else list(names)
+    classes = output_classes(path.estimators[0])
     span = _padded(float(coefs.min()), float(coefs.max()))
     panels = [f"class {name}" for name in classes] if len(classes) > 1 else [""]
     rows: list[dict[str, Any]] = []
     for k, panel in enumerate(panels):
-        rows += _panel_rows(coefs[:, k], Cs[order], names, panel, span)
+        rows += _panel_rows(coefs[:, k], Cs[order], names, panel, span, top)
     chart = _path_layers(rows, Cs[order], span, chosen, per_deviation=path.factors is not None)
     if len(panels) > 1:
         facet = alt.Facet("panel:N").title(None).sort(panels)
@@ -69,12 +77,12 @@ def coefficient_path(path: RegularizationPath, *, chosen: float | None = None) -
 
 
 def _panel_rows(
-    coefs: Array, Cs: Array, names: list[str], panel: str, span: tuple[float, float]
+    coefs: Array, Cs: Array, names: list[str], panel: str, span: tuple[float, float], most: int
 ) -> list[dict[str, Any]]:
-    """Return the lines of one output: the largest with labels, others in grey. coefs is (P, d)."""
+    """Return the lines of one output (P, d): the largest with labels, the others in grey."""
     last = np.abs(coefs[-1])
     top = np.argsort(-last, kind="stable")
-    named = [int(j) for j in top[:_LABELLED] if last[j] > 0.0]
+    named = [int(j) for j in top[:most] if last[j] > 0.0]
     rest = [int(j) for j in np.argsort(-np.abs(coefs).max(axis=0), kind="stable")]
     rest = [j for j in rest if j not in set(named)][:_GREY]
     rows: list[dict[str, Any]] = [
@@ -83,6 +91,7 @@ def _panel_rows(
             "panel": panel,
             "feature": names[j],
             "kind": "named" if j in set(named) else "other",
+            "hue": names[j] if j in set(named) else "",
             "C": Cs,
             "value": coefs[:, j],
         }
@@ -96,6 +105,7 @@ def _panel_rows(
                 "panel": panel,
                 "feature": names[j],
                 "kind": "named",
+                "hue": names[j],
                 "C": [Cs[-1]],
                 "value": [at_share(place / _HEIGHT, span, False)],
             }
@@ -115,8 +125,9 @@ def _path_layers(
     x = x.scale(type="log", domain=[float(Cs[0]), float(max(Cs[-1], Cs[0] * 1.01))], nice=False)
     y = alt.Y("value:Q").title("weight per standard deviation" if per_deviation else "weight")
     y = y.scale(domain=list(span), nice=False).axis(format=".6~g", tickCount=6)
-    hue = alt.Color("kind:N").legend(None)
-    hue = hue.scale(domain=["other", "named"], range=[OTHERS, TRAINING])
+    named = list(dict.fromkeys(row["feature"] for row in rows if row["kind"] == "named"))
+    hue = alt.Color("hue:N").legend(None)
+    hue = hue.scale(domain=["", *named], range=[OTHERS, *class_colours(len(named))])
     base = alt.Chart().transform_flatten(["C", "value"])
     lines = base.transform_filter(alt.datum.layer == "line").mark_line(strokeWidth=1.5, clip=True)
     labels = base.transform_filter(alt.datum.layer == "label")
@@ -131,8 +142,8 @@ def _path_layers(
             opacity=strength,
             tooltip=["feature:N", "C:Q", alt.Tooltip("value:Q", title="weight", format=".4g")],
         ),
-        labels.mark_text(align="left", dx=6, limit=150, color=TRAINING).encode(
-            x=x, y=y, text="feature:N"
+        labels.mark_text(align="left", dx=6, limit=150).encode(
+            x=x, y=y, text="feature:N", color=hue
         ),
     ]
     if chosen is not None:

@@ -13,7 +13,7 @@ from separatrix.charts.drawing.png_image import colour
 from separatrix.charts.drawing.theme import OTHERS, TRAINING, VALIDATION, finish
 from separatrix.charts.models.weight_images import full_shade, images, signed
 from separatrix.explain import Prediction, Template
-from separatrix.explain.text_tables import cut, wrapped
+from separatrix.explain.text_tables import cut
 from separatrix.text import counted, named_class
 
 MOST = 20  # largest number of bars
@@ -43,7 +43,7 @@ def contributions(found: Prediction) -> Any:
     largest = ", ".join(f"{part.feature} ({short(part.towards)})" for part in parts)
     most = f" Largest contributions: {largest}." if largest else ""
     title = f"Why the prediction is {cut(decision, _LONGEST)}"
-    lines = [*wrapped(found.verdict, 84), *wrapped(colours, 84)]
+    lines = [found.verdict, colours]
     return finish(chart, title, lines, f"{found.verdict}{most}")
 
 

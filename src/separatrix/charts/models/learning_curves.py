@@ -79,7 +79,7 @@ def learning_curves(
         base.mark_point(filled=True, size=36, opacity=1).encode(y=y, tooltip=tooltip),
         alt.Chart(data(_labels(points, names, span)))
         .mark_text(align="left", dx=8)
-        .encode(x=alt.value(_WIDTH), y=y, text="model:N", color=hue),
+        .encode(x=alt.XDatum(ends[1]), y=y, text="model:N", color=hue),
     ).properties(width=_WIDTH, height=_HEIGHT)
     repeats = max(point["repeats"] for point in points)
     subtitle = []

@@ -78,7 +78,10 @@ as b (1 row).'
         ]
         layers[1:] = [layer.encode(text=alt.Text("rows:Q").format(",d")) for layer in layers[1:]]
     chart = alt.layer(*layers).properties(width=cell * len(names), height=cell * len(names))
-    subtitle = [f"Accuracy {percent(found['accuracy'])} on {counted(len(y), 'row')}."]
+    subtitle = [
+        f"Accuracy {percent(found['accuracy'])} on {counted(len(y), 'row')}.",
+        "Shades: share of the true class.",
+    ]
     words = _confusion_words(counts, [named_class(label) for label in known.tolist()], found)
     return finish(chart, "Confusion matrix", subtitle, words)
 

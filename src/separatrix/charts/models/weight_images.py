@@ -12,24 +12,40 @@ import scipy.sparse as sp
 from separatrix.charts.drawing.chart_data import data, short
 from separatrix.charts.drawing.png_image import colour, image
 from separatrix.charts.drawing.theme import TRAINING, VALIDATION, finish
+from separatrix.explain.pixels import pixel_places
+from separatrix.explain.weights import weights_of
 from separatrix.matrix import Array
-from separatrix.text import counted, named_class
+from separatrix.text import counted, listed, named_class
 
 
-def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None = None) -> Any:
+def templates(
+    coef: Any, shape: tuple[int, int] | None = None, classes: Sequence[Any] | None = None
+) -> Any:
     """Draw the weights of an image classifier as images, one for every class.
 
     Parameters
     ----------
-    coef : (K, d), the `coef_` of a fitted classifier
-    shape : height and width of the images, whose pixels are the d features
-    classes : names of the classes, of which the last K are used. None means numbers
+    coef : (K, d), the `coef_` of a fitted classifier, or a loaded model that was trained on images
+    shape : height and width of the images, whose pixels are the d features. Not needed for a model
+    classes : names of the classes, of which the last K are used. None means numbers, or the
+        classes of the model
 
     >>> import numpy as np
     >>> from separatrix import charts
     >>> charts.templates(np.eye(2, 4), (2, 2), ["a", "b"]).to_dict()["description"]
     'Weights of 2 classes as images of 2 x 2 pixels. Largest absolute weight: 1.'
     """
+    if shape is None:
+        seen = weights_of(coef)
+        places = pixel_places(seen.names)
+        if places is None:
+            raise ValueError(
+                "The features must be the pixels of images. The first features of the model are: "
+                f"{listed(seen.names, 4)}. Give a model that was trained on images."
+            )
+        shape = places.shape
+        coef = np.stack([places.image(own).ravel() for own in seen.W])
+        classes = seen.classes if classes is None else classes
     weights = np.atleast_2d(np.asarray(coef.toarray() if sp.issparse(coef) else coef, np.float64))
     K, d = weights.shape
     if len(shape) != 2 or shape[0] * shape[1] != d:
@@ -46,8 +62,7 @@ def templates(coef: Any, shape: tuple[int, int], classes: Sequence[Any] | None =
         f"Weights of {counted(K, 'class', 'classes')} as images of {shape[0]} x {shape[1]} pixels. "
         f"Largest absolute weight: {short(largest)}."
     )
-    subtitle = ["Blue: positive weights.", "Orange: negative weights."]
-    subtitle = [" ".join(subtitle)] if K > 1 else subtitle
+    subtitle = [f"Blue: positive weights. Orange: negative. Full colour: {short(full)} or more."]
     return finish(chart, "Weights of the classes as images", subtitle, description)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +13,18 @@ from scipy import ndimage
 from sklearn.base import clone
 
 from separatrix.charts.drawing.chart_data import column_names, data, short
+from separatrix.charts.drawing.labels import haloed, shade_key
 from separatrix.charts.drawing.png_image import colour, image
+from separatrix.charts.drawing.row_choice import feature_number
 from separatrix.charts.drawing.theme import CHOSEN, CLASSES, DASHES, OTHERS, finish
+from separatrix.charts.models.model_words import model_words
 from separatrix.estimators import GradientDescentClassifier, fit_many
 from separatrix.estimators.training_data import make_dataset
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.text import counted
+from separatrix.text import counted, named_class
 
 _WIDTH, _HEIGHT = 420, 360
 _GRID = (48, 56)  # grid points at which the objective is evaluated
@@ -39,6 +42,7 @@ def weight_path(
     weights: tuple[int | str, int | str] = (0, 1),
     *,
     output: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Any:
     """Train by gradient descent and draw the path of two weights over the objective.
 
@@ -49,6 +53,7 @@ def weight_path(
     X, y : the training rows
     weights : two features, by number or name, or "bias"
     output : number of the score that the weights belong to, if there are several
+    names : names of the features. None means the column names of X, or x0, x1, ...
 
     The shading shows the objective as a function of these two weights, on a logarithmic scale
     above its lowest value. All other weights have their values from the end of the first run.
@@ -71,14 +76,15 @@ def weight_path(
             )
     first = next(iter(named.values()))
     objective, start = _objective(first, X, y)
-    axes = _Axes.of(weights, output, column_names(X, None), start)
+    axes = _Axes.of(weights, output, column_names(X, names), start, y)
     paths = {name: _path(one, X, y, axes, objective) for name, one in named.items()}
     base = next(iter(paths.values()))[1]
     box = _box(np.concatenate([points for points, _, _ in paths.values()]))
     values = _values(objective, base, axes, box)
     layers = [*_shade(values, box, axes), *_lowest(values, box), *_lines(paths)]
     chart = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
-    subtitle = [_formula(objective)]
+    subtitle = [f"{model_words(first)}."] if len(named) == 1 else []
+    subtitle.append(f"Objective: {_formula(objective)}.")
     if start.W.size + start.b.size * objective.bias > 2:
         subtitle.append("All other weights have their values from the end of the first run.")
     ends = "; ".join(
@@ -101,7 +107,12 @@ class _Axes:
 
     @classmethod
     def of(
-        cls, weights: tuple[int | str, int | str], output: int, names: list[str], like: Model
+        cls,
+        weights: tuple[int | str, int | str],
+        output: int,
+        names: list[str],
+        like: Model,
+        y: Any,
     ) -> _Axes:
         if len(weights) != 2:
             raise ValueError(f"The 'weights' parameter must have two entries. Got {len(weights)}.")
@@ -113,6 +124,9 @@ class _Axes:
         if found[0] == found[1]:
             raise ValueError(f"The two weights must be different. Got {weights[0]!r} twice.")
         words = ["bias" if j is None else f"weight of {names[j]}" for j in found]
+        if like.n_outputs > 1:
+            classes = np.unique(y)[-like.n_outputs :].tolist()
+            words = [f"{each}, {named_class(classes[output])}" for each in words]
         return cls((found[0], found[1]), output, (words[0], words[1]))
 
     def of_model(self, model: Model) -> Array:
@@ -137,16 +151,7 @@ class _Axes:
 def _feature(weight: int | str, names: list[str]) -> int | None:
     if weight == "bias":
         return None
-    if isinstance(weight, str):
-        if weight not in names:
-            known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-            raise ValueError(f"There is no feature {weight!r}. Choose from {known} and 'bias'.")
-        return names.index(weight)
-    if not 0 <= weight < len(names):
-        raise ValueError(
-            f"The number of a feature must be from 0 to {len(names) - 1}. Got {weight}."
-        )
-    return int(weight)
+    return feature_number(weight, names)
 
 
 def _objective(estimator: GradientDescentClassifier, X: Any, y: Any) -> tuple[Objective, Model]:
@@ -225,7 +230,13 @@ def _shade(values: Array, box: tuple[float, float, float, float], axes: _Axes) -
     row = {"url": image(pixels), "left": left, "right": right, "bottom": bottom, "top": top}
     x, y = _sides(axes.names, box)
     picture = alt.Chart(data([row])).mark_image(aspect=False)
-    return [picture.encode(x=x, x2="right:Q", y=y, y2="top:Q", url="url:N")]
+    picture = picture.encode(x=x, x2="right:Q", y=y, y2="top:Q", url="url:N")
+    # The inverse of `level` at the lightest, the middle and the darkest band.
+    depths = [0.0, 0.5, 1.0]
+    shown = [
+        lowest + 1e-2 * (highest - lowest) * float(np.expm1(t * np.log1p(1e2))) for t in depths
+    ]
+    return [picture, shade_key("objective", list(map(short, shown)), [0.04, 0.425, 0.85])]
 
 
 def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:
@@ -237,22 +248,25 @@ def _lowest(values: Array, box: tuple[float, float, float, float]) -> list[Any]:
     words = f"lowest objective: {short(float(values.min()))}"
     place = alt.Chart(data([{"x": across[column], "y": up[line], "words": words}]))
     place = place.encode(x="x:Q", y="y:Q")
-    return [
-        place.mark_point(shape="cross", angle=45, size=70, color=CHOSEN, fill=CHOSEN, opacity=1),
-        place.mark_text(align="left", dx=9, dy=9, fontWeight="bold", color=CHOSEN).encode(
-            text="words:N"
-        ),
-    ]
+    cross = place.mark_point(shape="cross", angle=45, size=70, color=CHOSEN, fill=CHOSEN, opacity=1)
+    right = column < 0.6 * values.shape[1]
+    look: dict[str, Any] = {
+        "align": "left" if right else "right",
+        "dx": 11 if right else -11,
+        "dy": 12,
+    }
+    text = place.encode(text="words:N")
+    return [cross, *haloed(text, fontWeight="bold", color=CHOSEN, **look)]
 
 
 def _sides(names: tuple[str, str], box: tuple[float, float, float, float]) -> tuple[Any, Any]:
     """Return the axes of the box that the image fills."""
     left, right, bottom, top = box
-    axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
     scales = (
         alt.Scale(domain=[left, right], nice=False, zero=False),
         alt.Scale(domain=[bottom, top], nice=False, zero=False),
     )
+    axis = alt.Axis(grid=False, tickCount=5, format=".6~g")
     x = alt.X("left:Q", title=names[0], scale=scales[0], axis=axis)
     return x, alt.Y("bottom:Q", title=names[1], scale=scales[1], axis=axis)
 
@@ -287,6 +301,14 @@ def _lines(paths: Mapping[str, tuple[Array, Model, Array]]) -> list[Any]:
             filled=True, size=10, opacity=0.8
         ),
         starts.mark_point(shape="circle", size=70, strokeWidth=2, opacity=1),
-        starts.mark_text(dy=-12, text="start"),
+        *_starts(paths),
         base.transform_filter(alt.datum.end == "end").mark_point(filled=True, size=70, opacity=1),
     ]
+
+
+def _starts(paths: Mapping[str, tuple[Array, Model, Array]]) -> list[Any]:
+    """Write "start" once for all paths that start at the same point."""
+    places = {(float(x), float(y)) for (x, y), *_ in (points for points, _, _ in paths.values())}
+    rows = [{"x": x, "y": y, "text": "start"} for x, y in sorted(places)]
+    words = alt.Chart(data(rows)).encode(x="x:Q", y="y:Q", text="text:N")
+    return haloed(words, style="ink", dy=-15)

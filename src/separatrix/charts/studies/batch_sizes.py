@@ -10,14 +10,14 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short, thinned
-from separatrix.charts.drawing.png_image import colour
-from separatrix.charts.drawing.theme import DASHES, TRAINING, finish
+from separatrix.charts.drawing.theme import DASHES, ORDERED, finish
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.training.history import History
 
 AXES = ("epochs", "rows", "updates")
-_LIGHT = "#56B4E9"
+_LIGHTEST = 4  # steps from the darkest to the lightest shade that is used
 _WIDTH, _HEIGHT, _POINTS = 460, 300, 200
+_HIGHER = 1.5  # the axis ends at this multiple of the usual losses
 
 
 def batches(
@@ -108,7 +108,9 @@ def _chart(lines: list[dict[str, Any]], by: str, log_x: bool, log_y: bool) -> An
     values = np.concatenate([line["value"] for line in lines])
     if log_y:
         values = values[values > 0.0]
-    span = (float(values.min()), float(values.max()))
+    # The loss of small batches can jump at first, which must not compress all other lines.
+    usual = max(float(np.quantile(values, 0.9)), float(lines[0]["value"][0]))
+    span = (float(values.min()), min(float(values.max()), _HIGHER * usual))
     span = (span[0] / 1.1, span[1] * 1.1) if log_y else (min(0.0, span[0]), span[1] * 1.05)
     start = min(int(line["at"][0]) for line in lines)
     end = max(int(line["at"][-1]) for line in lines)
@@ -141,8 +143,8 @@ def _kinds(names: list[str]) -> dict[str, Any]:
     Small batches oscillate most, and thick lines would hide the others.
     """
     steps = np.linspace(0.0, 1.0, len(names)) if len(names) > 1 else np.zeros(1)
-    shades = (1.0 - steps[:, None]) * colour(TRAINING) + steps[:, None] * colour(_LIGHT)
-    hues = ["#" + "".join(f"{round(255 * part):02x}" for part in shade) for shade in shades]
+    darkest = len(ORDERED) - 1
+    hues = [ORDERED[darkest - round(_LIGHTEST * step)] for step in steps]
     dashes = [DASHES[k % 2] for k in range(len(names))]
     key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolSize=300)
     return {

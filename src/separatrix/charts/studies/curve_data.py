@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
@@ -29,6 +29,7 @@ class TrainingCurve:
     best : whether it is the best configuration
     diverged : how it diverged, such as "diverged at epoch 10"; "" if no seed diverged
     diverged_seeds : number of seeds that diverged
+    parameters : the parameters that vary in the study, without the epochs
     """
 
     number: int
@@ -39,6 +40,7 @@ class TrainingCurve:
     best: bool
     diverged: str
     diverged_seeds: int
+    parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
     def ring_epoch(self) -> int | None:
@@ -115,6 +117,7 @@ def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
                 best=told.mark == "best",
                 diverged=told.stopped if told.diverged else "",
                 diverged_seeds=told.diverged,
+                parameters=own,
             )
         )
     return out
@@ -159,8 +162,8 @@ def _best_epoch(history: History) -> int | None:
 
 
 def _lowest(history: History) -> float:
-    for field in ("val_loss", "train_loss"):
-        values = history[field]
+    for measure in ("val_loss", "train_loss"):
+        values = history[measure]
         values = values[np.isfinite(values)]
         if len(values):
             return float(values.min())

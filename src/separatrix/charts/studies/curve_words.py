@@ -17,7 +17,6 @@ from separatrix.text import counted
 
 FEW = 12  # largest number of runs that one chart can distinguish
 LONGEST = 36  # characters of a label beside a line
-_LINE = 110  # characters of a line below the title
 
 
 def subtitle(
@@ -47,7 +46,7 @@ def subtitle(
     if seeds > 1:
         drawn = "is drawn" if overlaid else "has thick lines"
         out.append(f"Every configuration has {seeds} seeds. The first {drawn}.")
-    return wrapped(" ".join(out), _LINE) if out else []
+    return [" ".join(out)] if out else []
 
 
 def panel_titles(runs: Sequence[TrainingCurve], width: int) -> list[str]:

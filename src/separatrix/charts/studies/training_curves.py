@@ -9,8 +9,9 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, thinned
+from separatrix.charts.drawing.labels import haloed
 from separatrix.charts.drawing.positions import at_share, share, spread
-from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
+from separatrix.charts.drawing.theme import CHOSEN, TRAINING, VALIDATION, WRONG, finish
 from separatrix.charts.studies.curve_data import (
     CurveSource,
     TrainingCurve,
@@ -26,6 +27,7 @@ from separatrix.charts.studies.curve_words import (
     panel_titles,
     subtitle,
 )
+from separatrix.charts.studies.run_shades import run_shades
 from separatrix.matrix import Array
 
 # For every measure: the fields of a history to draw, and the number format of the axis.
@@ -40,7 +42,6 @@ PANELS = 24  # largest number of small charts
 COLOURS = {
     "training": TRAINING,
     "validation": VALIDATION,
-    "other runs": OTHERS,
     "diverged": WRONG,
     "best epoch": CHOSEN,
 }
@@ -74,7 +75,8 @@ def curves(
     chosen : numbers of the runs to draw in colour if there are more than 12; None means the best
 
     A ring marks the best epoch, which has the lowest validation loss. Diverged runs are red, with a
-    cross where they leave the chart. Long lines are thinned but keep their minima and maxima.
+    triangle where they leave the chart, or a square where they end in it. Long lines are thinned
+    but keep their minima and maxima.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import GradientDescentClassifier, charts
@@ -117,6 +119,7 @@ class _Sheet:
         self.epochs = max(history.epochs for run in runs for history in run.histories)
         self.span = self._span()
         self.rows: list[dict[str, Any]] = []
+        self.shades: dict[str, str] = {}  # colours by name, of runs that are not in front
 
     def _span(self) -> tuple[float, float]:
         """Return the range of the vertical axis: that of the runs that did not diverge."""
@@ -146,7 +149,7 @@ class _Sheet:
 
     def line(self, run: TrainingCurve, seed: int, part: str, points: int, **more: Any) -> Array:
         """Add one line and return all its values, including those that are not drawn."""
-        values = run.histories[seed][self.fields[part]]
+        values = self._until_it_leaves(run, run.histories[seed][self.fields[part]])
         usable = np.where(values > 0.0, values, np.nan) if self.log_y else values
         keep = [run.ring_epoch - 1] if run.ring_epoch else []
         at = thinned(usable, points, log=self.log_x, keep=keep)
@@ -162,6 +165,11 @@ class _Sheet:
             }
         )
         return values
+
+    def _until_it_leaves(self, run: TrainingCurve, values: Array) -> Array:
+        """Cut the line of a diverged run after the first value above the chart."""
+        above = np.flatnonzero(~(values <= self.span[1]))
+        return values[: above[0] + 1] if run.diverged and len(above) else values
 
     def point(self, layer: str, part: str, epoch: int, value: float, **more: Any) -> None:
         """Add a mark or a label."""
@@ -180,8 +188,19 @@ class _Sheet:
         y = y.scale(type="log" if self.log_y else "linear", domain=list(self.span), nice=False)
         y = y.axis(format=self.form, tickCount=5)
         names = {row["colour"] for row in self.rows}
-        present = {name: shade for name, shade in COLOURS.items() if name in names}
-        legend = alt.Legend(orient="top", title=None, symbolType="stroke", symbolOpacity=1)
+        present = {k: v for k, v in (COLOURS | self.shades).items() if k in names}
+        own = [name for name in self.shades if name in names]
+        # The first, the middle and the last of the ordered shades explain the others.
+        told = {own[k] for k in (0, len(own) // 2, -1)} if own else set()
+        legend = alt.Legend(
+            orient="top",
+            title=None,
+            symbolType="stroke",
+            symbolOpacity=1,
+            symbolSize=200,
+            columns=4,
+            values=[name for name in present if name in COLOURS or name in told],
+        )
         hue = alt.Color("colour:N").legend(legend)
         hue = hue.scale(domain=list(present), range=list(present.values()))
         tooltip = [
@@ -204,12 +223,18 @@ class _Sheet:
                     opacity=alt.Opacity("opacity:Q").scale(None).legend(None),
                     tooltip=tooltip,
                 ),
-                crosses.mark_point(shape="cross", angle=45, size=45, filled=True, opacity=1),
+                crosses.mark_point(size=70, filled=True, opacity=1).encode(
+                    shape=alt.Shape("shape:N").scale(None)
+                ),
                 rings.mark_point(shape="circle", size=60, strokeWidth=2.5, opacity=1).encode(
                     tooltip=tooltip
                 ),
-                labels.mark_text(align="left", dx=9, clip=False, limit=7 * LONGEST).encode(
-                    text="text:N"
+                *haloed(
+                    labels.encode(text="text:N"),
+                    align="left",
+                    dx=9,
+                    clip=False,
+                    limit=7 * LONGEST,
                 ),
             )
             .transform_flatten(["epoch", "value"])
@@ -244,14 +269,17 @@ def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
     """Draw all runs in one chart, with one panel for training and one for validation."""
     in_front = front_runs(sheet.runs, chosen)
     front, full = {run.number for run in in_front}, labels_fit(in_front)
-    faint = float(np.clip(4.0 / len(sheet.runs) ** 0.6, 0.08, 0.8))
+    faint = float(np.clip(4.0 / len(sheet.runs) ** 0.6, 0.15, 0.9))
     labels = [run.words if full else run.label for run in in_front]
+    of_run: dict[int, str] = {}
+    if len(front) < len(sheet.runs):
+        of_run, sheet.shades = run_shades(sheet.runs)
     width, height = 370 if max(map(len, labels), default=0) <= 12 else 310, 270
     for part in sheet.fields:
         ends = []
         for run in sorted(sheet.runs, key=lambda run: (run.number in front, run.best)):
             ahead = run.number in front
-            hue = part if ahead else "other runs"
+            hue = part if ahead else of_run[run.number]
             more = {
                 "colour": "diverged" if run.diverged else hue,
                 "width": 2.4 if run.best else 1.5 if ahead else 1.0,
@@ -278,13 +306,14 @@ def _mark_end(
     cross: bool = True,
     **more: Any,
 ) -> None:
-    """Add a cross where a diverged run leaves the chart or ends, or a ring at the best epoch."""
+    """Add a mark where a diverged run leaves the chart or ends, or a ring at the best epoch."""
     if run.diverged and cross:
         low, high = sheet.span
         beyond = np.flatnonzero(~(values <= high))
         at = int(beyond[0]) if len(beyond) else len(values) - 1
         height = min(max(float(np.nan_to_num(values[at], nan=np.inf)), low), high)
-        sheet.point("cross", part, at + 1, height, colour="diverged", words=run.words, **more)
+        more |= {"shape": "triangle-up" if len(beyond) else "square", "words": run.words}
+        sheet.point("cross", part, at + 1, height, colour="diverged", **more)
     elif ring and run.ring_epoch and not run.diverged:
         at = run.ring_epoch - 1
         if at < len(values) and sheet.span[0] <= values[at] <= sheet.span[1]:

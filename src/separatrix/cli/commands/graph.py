@@ -11,8 +11,20 @@ from separatrix.cli.options import Picture
 from separatrix.cli.output import Output
 from separatrix.cli.writing import check_picture, try_to_write
 
+Expression = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXPRESSION",
+        help="Formula with numbers, variables, + - * / ^, exp, log, sqrt, sigmoid and max.",
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME=NUMBER...", help="Values of the variables."),
+]
 
-class _WithMinus(TyperCommand):
+
+class WithMinus(TyperCommand):
     """A command whose first argument may begin with a minus, such as -log(w)."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -30,18 +42,9 @@ class _WithMinus(TyperCommand):
 @command
 def graph(
     output: Output,
-    expression: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXPRESSION",
-            help="Formula with numbers, variables, + - * / ^, exp, log, sqrt, sigmoid and max.",
-        ),
-    ],
+    expression: Expression,
     common: CommonOptions,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=NUMBER...", help="Values of the variables."),
-    ] = None,
+    values: Values = None,
     out: Picture = None,
 ) -> None:
     """Show the value and the derivative at every node of an expression's computation graph.
@@ -56,7 +59,7 @@ def graph(
 
     check_picture(out)
     expression = expression.strip()
-    found = explain.graph(expression, **_given(values or []))
+    found = explain.graph(expression, **given_values(values or []))
 
     def draw(path: Path) -> None:
         from separatrix import charts
@@ -73,10 +76,10 @@ def graph(
         raise failed
 
 
-graph.parsed_as = _WithMinus  # type: ignore[attr-defined]
+graph.parsed_as = WithMinus  # type: ignore[attr-defined]
 
 
-def _given(values: list[str]) -> dict[str, float]:
+def given_values(values: list[str]) -> dict[str, float]:
     """Parse the values of the variables."""
     found: dict[str, float] = {}
     for value in values:
