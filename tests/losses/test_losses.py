@@ -60,6 +60,7 @@ def test_every_loss_implements_the_protocol_under_its_name() -> None:
         "softmax_reference": 5,
         "squared": 6,
         "sigmoid_mse": 7,
+        "modified_huber": 8,
     }
 
 
@@ -117,7 +118,8 @@ def test_conjugate_is_infinite_outside_its_domain(name: str, C: int, K: int) -> 
     U = loss.gradient(y, Z)
     outside = [-0.01 * U]  # the flows of a gradient are never negative
     if name != "squared_hinge":
-        outside.append(U / np.maximum(np.abs(U).max(axis=2, keepdims=True), 1e-9) * (1.01 * C))
+        most = 4.0 if name == "modified_huber" else 1.0
+        outside.append(most * U / np.maximum(np.abs(U).max(axis=2, keepdims=True), 1e-9) * 1.01 * C)
     if K == C:
         outside.append(U + 0.01)
     for point in outside:
@@ -276,7 +278,7 @@ def test_curvature_is_attained(name: str, C: int, K: int) -> None:
     V[0, 0, 0] = 1.0
     if name.startswith("softmax") and K > 1:  # half the probability on each of two classes
         Z[0, 0, :2], V[0, 0, :2] = 800.0, (1, -1)
-    if name == "squared_hinge" and K > 1:  # the true class against all others
+    if name in ("squared_hinge", "modified_huber") and K > 1:  # the true class against the others
         V[0, 0] = -1.0
         V[0, 0, 0] = K - 1
     if name == "sigmoid_mse":
