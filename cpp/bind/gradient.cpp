@@ -18,32 +18,41 @@ struct GradientRule {
     GradientRule(int rule, Out<T> W, Out<T> b, Maybe<Out<T>> VW, Maybe<Out<T>> Vb, Maybe<Out<T>> MW,
                  Maybe<Out<T>> Mb, In<double> rate, In<double> momentum, In<double> l1,
                  In<double> l2, Maybe<In<T>> factors, double beta1, double beta2, double epsilon,
-                 bool free_bias) {
+                 bool free_bias, Maybe<In<double>> shift, Maybe<In<double>> power, Maybe<Out<T>> AW,
+                 Maybe<Out<T>> Ab, Maybe<In<std::int64_t>> average_from) {
         features = W.shape(0);
         models = b.shape(0);
         outputs = b.shape(1);
-        p = {Rule(rule),
-             W.data(),
-             b.data(),
-             pointer(VW),
-             pointer(Vb),
-             pointer(MW),
-             pointer(Mb),
-             rate.data(),
-             momentum.data(),
-             l1.data(),
-             l2.data(),
-             factors ? factors->data() : nullptr,
-             factors && factors->ndim() > 1,
-             beta1,
-             beta2,
-             epsilon,
-             free_bias};
+        p = {.rule = Rule(rule),
+             .W = W.data(),
+             .b = b.data(),
+             .VW = pointer(VW),
+             .Vb = pointer(Vb),
+             .MW = pointer(MW),
+             .Mb = pointer(Mb),
+             .rate = rate.data(),
+             .momentum = momentum.data(),
+             .l1 = l1.data(),
+             .l2 = l2.data(),
+             .shift = pointer(shift),
+             .power = pointer(power),
+             .AW = pointer(AW),
+             .Ab = pointer(Ab),
+             .average_from = pointer(average_from),
+             .factors = pointer(factors),
+             .factors_per_column = factors && factors->ndim() > 1,
+             .beta1 = beta1,
+             .beta2 = beta2,
+             .epsilon = epsilon,
+             .free_bias = free_bias};
         const auto keep = [&](auto& array) { kept.push_back(nb::cast(array)); };
         keep(W), keep(b), keep(rate), keep(momentum), keep(l1), keep(l2);
-        for (auto* array : {&VW, &Vb, &MW, &Mb})
+        for (auto* array : {&VW, &Vb, &MW, &Mb, &AW, &Ab})
+            if (*array) keep(**array);
+        for (auto* array : {&shift, &power})
             if (*array) keep(**array);
         if (factors) keep(*factors);
+        if (average_from) keep(*average_from);
     }
 
     void step(In<T> G, In<T> gb, std::int64_t count) {
@@ -108,11 +117,15 @@ void bind_type(nb::module_& m, const char* rules) {
     nb::class_<GradientRule<T>>(m, rules)
         .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
                       Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,
-                      double, double, double, bool>(),
+                      double, double, double, bool, Maybe<In<double>>, Maybe<In<double>>,
+                      Maybe<Out<T>>, Maybe<Out<T>>, Maybe<In<std::int64_t>>>(),
              "rule"_a, "W"_a.noconvert(), "b"_a.noconvert(), "VW"_a.none().noconvert(),
              "Vb"_a.none().noconvert(), "MW"_a.none().noconvert(), "Mb"_a.none().noconvert(),
              "rate"_a.noconvert(), "momentum"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
-             "factors"_a.none().noconvert(), "beta1"_a, "beta2"_a, "epsilon"_a, "free_bias"_a)
+             "factors"_a.none().noconvert(), "beta1"_a, "beta2"_a, "epsilon"_a, "free_bias"_a,
+             "shift"_a.none().noconvert() = nb::none(), "power"_a.none().noconvert() = nb::none(),
+             "AW"_a.none().noconvert() = nb::none(), "Ab"_a.none().noconvert() = nb::none(),
+             "average_from"_a.none().noconvert() = nb::none())
         .def("step", &GradientRule<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
         .def("epoch", &GradientRule<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,

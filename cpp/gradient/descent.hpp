@@ -17,6 +17,9 @@ struct RuleState {
     T *VW, *Vb;                               // v (momentum), u (nesterov), m (adam)
     T *MW, *Mb;                               // s (adam)
     const double *rate, *momentum, *l1, *l2;  // (models)
+    const double *shift, *power;              // (models): step t has rate / (shift + t)^power
+    T *AW, *Ab;                               // averages of W and b, or null
+    const std::int64_t* average_from;         // (models): the first step that is averaged
     const T* factors;                         // null, (features) or (features, N)
     bool factors_per_column;
     double beta1, beta2, epsilon;
@@ -32,6 +35,7 @@ class RuleStepper {
           k_(engine.kernels<T>()),
           p_(p),
           features_(features),
+          outputs_(outputs),
           N_(models * outputs) {
         const auto spread = [&](const double* per_model) {
             std::vector<T> out(N_);
@@ -43,10 +47,12 @@ class RuleStepper {
         l1_ = spread(p.l1);
         l2_ = spread(p.l2);
         zero_ = spread(nullptr);
+        for (index_t m = 0; m < models; ++m) rates_change_ |= p.power && p.power[m] != 0.0;
     }
 
     // Makes step number `count` (from 1), given the gradient G (features, ldg), gb (N) of the loss.
     void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
+        if (rates_change_) set_rates(count);
         RuleStep<T> at = weights(G, ldg);
         at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
         at.correction2 = T(1 / (1 - std::pow(p_.beta2, double(count))));
@@ -54,14 +60,16 @@ class RuleStepper {
         engine_.loop((features_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
             k_.step(at, task * block, std::min(features_, (task + 1) * block));
         });
-        if (!p_.free_bias) return;
-        at.W = p_.b;
-        at.V = p_.Vb;
-        at.M = p_.Mb;
-        at.G = gb;
-        at.l1 = at.l2 = zero_.data();
-        at.factors = nullptr;
-        k_.step(at, 0, 1);
+        if (p_.free_bias) {
+            at.W = p_.b;
+            at.V = p_.Vb;
+            at.M = p_.Mb;
+            at.G = gb;
+            at.l1 = at.l2 = zero_.data();
+            at.factors = nullptr;
+            k_.step(at, 0, 1);
+        }
+        if (p_.AW) average(count);
     }
 
     // Computes the penalty and the squared norm of the smallest subgradient of every column, bias
@@ -78,6 +86,31 @@ class RuleStepper {
     }
 
   private:
+    void set_rates(std::int64_t count) {
+        for (index_t c = 0; c < N_; ++c) {
+            const index_t m = c / outputs_;
+            rate_[c] = T(p_.rate[m] / std::pow(p_.shift[m] + double(count), p_.power[m]));
+        }
+    }
+
+    // Averages the weights of all steps from `average_from` on; before it, copies the weights.
+    void average(std::int64_t count) {
+        std::vector<T> share(N_);
+        for (index_t c = 0; c < N_; ++c) {
+            const std::int64_t from = p_.average_from[c / outputs_];
+            share[c] = from < 0 || count <= from ? T(1) : T(1.0 / double(count - from + 1));
+        }
+        constexpr index_t block = 64;
+        const auto move = [&](T* mean, const T* w) {
+            for (index_t c = 0; c < N_; ++c) mean[c] += share[c] * (w[c] - mean[c]);
+        };
+        engine_.loop((features_ + block - 1) / block, 2.0 * features_ * N_, [&](index_t task, int) {
+            for (index_t j = task * block; j < std::min(features_, (task + 1) * block); ++j)
+                move(p_.AW + j * N_, p_.W + j * N_);
+        });
+        move(p_.Ab, p_.b);
+    }
+
     RuleStep<T> weights(const T* G, index_t ldg) const {
         return {.rule = p_.rule,
                 .columns = N_,
@@ -103,7 +136,8 @@ class RuleStepper {
     const Engine engine_;
     const Kernels<T>& k_;
     const RuleState<T>& p_;
-    index_t features_, N_;
+    index_t features_, outputs_, N_;
+    bool rates_change_ = false;
     std::vector<T> rate_, momentum_, l1_, l2_, zero_;
 };
 

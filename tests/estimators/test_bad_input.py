@@ -57,7 +57,9 @@ def refused(words, call, error=ValueError):
 )
 def test_a_nan_or_infinity_is_reported_with_its_row_and_column(model, convert, value, word):
     A = convert(with_entry(value, 6, 1))
-    words = f"X has {word} at row 6, column 1; all entries must be finite. Remove the row"
+    words = (
+        f"Input X contains {word} at row 6, column 1. All entries must be finite. Remove the row"
+    )
     refused(words, lambda: model.fit(A, Y))
     fitted = type(model)().fit(convert(X), Y)
     refused(words, lambda: fitted.predict(A))

@@ -13,13 +13,14 @@ With g the gradient of the loss and the l2 term, and prox the soft threshold at 
 
 The rate of epoch e = 1, 2, ... is rate (constant), rate exp(-decay (e - 1)) (exponential) or
 rate / (1 + decay (e - 1)) (inverse). It depends on the epoch only, not on the number of epochs.
+Step t = 1, 2, ... of the run has this rate divided by (shift + t)^power.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -36,6 +37,11 @@ from separatrix.verdict.trace import StepSize
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
 SCHEDULES = ("constant", "exponential", "inverse")
 EPSILON = 1e-8
+PLATEAU_DIVISOR = 5.0  # as in scikit-learn's schedule "adaptive"
+LEAST_RATE = 1e-6
+# Parameters of each model that can be left out, and the values that switch them off.
+OFF = {"shift": 0.0, "power": 0.0, "average_from": -1, "plateau_epochs": -1, "plateau_tol": 0.0}
+PER_MODEL = ("learning_rate", "momentum", "decay", *OFF)
 
 _Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64
 
@@ -51,7 +57,14 @@ class Gradient(Solver):
     batch_size : rows per step; None for all rows
     schedule : a key of SCHEDULES
     betas : b1 and b2 of adam
-    seed : random seed for the order of the rows in mini-batches
+    seed : random seed for the order of the rows in mini-batches; None keeps the order of the rows
+    shift, power : (B,), the change of the rate from step to step
+    average_from : (B,), the first step whose weights are averaged; the averages are the weights
+        that are recorded and returned. -1 averages no step.
+    plateau_epochs, plateau_tol : (B,), a plateau is reached after this number of epochs in a row
+        whose training loss is not below the lowest one by `plateau_tol`; -1 looks for none
+    divides : whether a model at a plateau continues with a fifth of its rate, down to 1e-6. If
+        not, it stops.
     """
 
     learning_rate: Array
@@ -61,12 +74,23 @@ class Gradient(Solver):
     batch_size: int | None = None
     schedule: str = "constant"
     betas: tuple[float, float] = (0.9, 0.999)
-    seed: int = 0
+    seed: int | None = 0
+    shift: Array = field(default_factory=lambda: np.array([]))
+    power: Array = field(default_factory=lambda: np.array([]))
+    average_from: Array = field(default_factory=lambda: np.array([], int))
+    plateau_epochs: Array = field(default_factory=lambda: np.array([], int))
+    plateau_tol: Array = field(default_factory=lambda: np.array([]))
+    divides: bool = False
 
     name = "gradient"
     needs = ()
-    done_reason = "never"
+    done_reason = "no improvement"
     descends = True
+
+    def __post_init__(self) -> None:
+        for name, off in OFF.items():
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.full(len(self.learning_rate), off))
 
     def rate(self, epoch: int) -> Array:
         """Return the learning rate of each model in the given epoch; the first epoch is 1."""
@@ -77,7 +101,7 @@ class Gradient(Solver):
         return self.learning_rate
 
     def start(self, objective: Objective, model: Model) -> State:
-        for name in ("learning_rate", "momentum", "decay"):
+        for name in PER_MODEL:
             shape = np.shape(getattr(self, name))
             if shape != (model.n_models,):
                 raise ParameterError(
@@ -100,53 +124,70 @@ class Gradient(Solver):
             slots = (_zeros_like(model),)
         elif self.rule == "adam":
             slots = (_zeros_like(model), _zeros_like(model))
-        return State(model, slots, objective.evaluate(model), np.zeros(model.n_models, bool))
+        if self._averages():
+            slots = (*slots, model.copy())  # the weights that the steps change
+        memory = {}
+        if (self.plateau_epochs >= 0).any():
+            memory = {
+                "lowest": np.full(model.n_models, np.inf),
+                "waited": np.zeros(model.n_models, int),
+                "divisor": np.ones(model.n_models),
+            }
+        found = objective.evaluate(model)
+        return State(model, slots, found, np.zeros(model.n_models, bool), memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
         """Take the steps of one epoch in place, then evaluate the models."""
         rules = self._rules(objective, state)
         n = objective.data.n_samples
-        if self.batch_size is None or self.batch_size >= n:
-            rules.step(state.found.GW, state.found.gb, state.steps + 1)
-            steps = state.steps + 1
+        batch = n if self.batch_size is None else min(self.batch_size, n)
+        steps = state.steps
+        if batch == n and not self._averages():
+            rules.step(state.found.GW, state.found.gb, steps + 1)
+            steps += 1
         else:
-            steps = state.steps
+            moving = state.slots[-1] if self._averages() else state.model
             for number, block in enumerate(objective.data.blocks()):
-                order = epoch_order(self.seed, state.epoch + 1, number, block.X.shape[0])
-                steps = self._mini_batches(objective, state.model, block, order, rules, steps)
-        return replace(
-            state,
-            found=objective.evaluate(state.model),
-            epoch=state.epoch + 1,
-            steps=steps,
-        )
+                rows = block.X.shape[0]
+                order = np.arange(rows)
+                if self.seed is not None and batch < n:
+                    order = epoch_order(self.seed, state.epoch + 1, number, rows)
+                steps = self._mini_batches(objective, moving, block, order, batch, rules, steps)
+        found = objective.evaluate(state.model)
+        state = replace(state, found=found, epoch=state.epoch + 1, steps=steps)
+        return self._note_plateau(state) if state.memory else state
 
     def select(self, models: Array) -> Self:
-        return replace(
-            self,
-            learning_rate=self.learning_rate[models],
-            momentum=self.momentum[models],
-            decay=self.decay[models],
-        )
+        return self._with_parameters(lambda name: getattr(self, name)[models])
 
     def shared_key(self) -> Hashable:
-        seed = None if self.batch_size is None else self.seed
-        return (self.name, self.rule, self.batch_size, self.schedule, self.betas, seed)
+        return (
+            self.name,
+            self.rule,
+            self.batch_size,
+            self.schedule,
+            self.betas,
+            None if self.batch_size is None else (self.seed,),
+            self._averages(),
+            self.divides,
+        )
 
     def own_key(self) -> Hashable:
-        return (*self.learning_rate, *self.momentum, *self.decay)
+        return tuple(number for name in PER_MODEL for number in getattr(self, name).tolist())
 
     def join(self, solvers: Sequence[Self]) -> Self:
-        return replace(
-            self,
-            learning_rate=np.concatenate([solver.learning_rate for solver in solvers]),
-            momentum=np.concatenate([solver.momentum for solver in solvers]),
-            decay=np.concatenate([solver.decay for solver in solvers]),
+        return self._with_parameters(
+            lambda name: np.concatenate([getattr(solver, name) for solver in solvers])
         )
 
     def step_size(self, model: int, epoch: int) -> StepSize | None:
-        """Return the rate and its stable multiple of 1 / curvature; None for adam."""
-        if self.rule == "adam":
+        """Return the rate and its stable multiple of 1 / curvature.
+
+        None for adam, for averaged weights, and if the rate changes from step to step or at a
+        plateau.
+        """
+        changes = self.power[model] != 0.0 or self.divides
+        if self.rule == "adam" or changes or self._averages():
             return None
         mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
         times, formula = {
@@ -159,9 +200,34 @@ class Gradient(Solver):
         }[self.rule if mu > 0.0 else "plain"]
         return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
 
+    def _with_parameters(self, value: Callable[[str], Array]) -> Self:
+        parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}
+        return replace(self, **parameters)
+
+    def _averages(self) -> bool:
+        return bool((self.average_from >= 0).any())
+
+    def _note_plateau(self, state: State) -> State:
+        """Count the epochs without improvement; at a plateau, lower the rate or stop."""
+        loss, memory = state.found.loss, state.memory
+        better = loss <= memory["lowest"] - self.plateau_tol
+        waited = np.where(better, 0, memory["waited"] + 1)
+        reached = (self.plateau_epochs >= 0) & (waited >= self.plateau_epochs)
+        rate = self.rate(state.epoch) / memory["divisor"]
+        lower = reached & self.divides & (rate > LEAST_RATE)
+        memory = {
+            "lowest": np.fmin(memory["lowest"], loss),
+            "waited": np.where(lower, 0, waited),
+            "divisor": np.where(lower, PLATEAU_DIVISOR, 1.0) * memory["divisor"],
+        }
+        return replace(state, memory=memory, done=reached & ~lower)
+
     def _rules(self, objective: Objective, state: State) -> _Rules:
-        model = state.model
-        first, second = (*state.slots, None, None)[:2]
+        model, slots, mean = state.model, state.slots, None
+        if self._averages():
+            model, slots, mean = slots[-1], slots[:-1], state.model
+        first, second = (*slots, None, None)[:2]
+        rate = self.rate(state.epoch + 1) / state.memory.get("divisor", 1.0)
         l1, l2 = objective.strengths(model.n_models)
         kind = _core.GradientRuleF32 if model.W.dtype == np.float32 else _core.GradientRuleF64
         return kind(
@@ -172,7 +238,7 @@ class Gradient(Solver):
             None if first is None else first.b,
             None if second is None else second.W,
             None if second is None else second.b,
-            np.ascontiguousarray(self.rate(state.epoch + 1)),
+            np.ascontiguousarray(rate),
             self.momentum,
             l1,
             l2,
@@ -180,6 +246,11 @@ class Gradient(Solver):
             *self.betas,
             EPSILON,
             objective.bias,
+            self.shift,
+            self.power,
+            None if mean is None else mean.W,
+            None if mean is None else mean.b,
+            self.average_from,
         )
 
     def _mini_batches(
@@ -188,11 +259,11 @@ class Gradient(Solver):
         model: Model,
         block: Block,
         order: Array,
+        batch: int,
         rules: _Rules,
         steps: int,
     ) -> int:
         """Take one step for every batch of a block; a gradient of m rows counts n / m times."""
-        assert self.batch_size is not None
         share = objective.data.n_samples / len(order)
         scale = objective.scale(model.n_models) * share
         loss = objective.loss
@@ -205,12 +276,12 @@ class Gradient(Solver):
                 loss.native_code,
                 loss.margin,
                 order,
-                self.batch_size,
+                batch,
                 steps,
                 block.weight_column,
             )
-        for first in range(0, len(order), self.batch_size):
-            rows = order[first : first + self.batch_size]
+        for first in range(0, len(order), batch):
+            rows = order[first : first + batch]
             part = Objective(
                 objective.data.take(block, rows),
                 loss,
