@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
-from separatrix.estimators.epoch_classifier import EpochClassifier, starting_weights
+from separatrix.estimators.epoch_classifier import EpochClassifier
 from separatrix.estimators.validation import (
     as_seed,
     require_choice,
@@ -89,6 +89,11 @@ class GradientDescentClassifier(EpochClassifier):
         Validation measure for early stopping.
     validate_every : int, default=1
         Number of epochs from one validation measurement to the next.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by label. "balanced" makes them inversely proportional to the
+        sums of the sample weights of the classes.
+    warm_start : bool, default=False
+        Whether the next fit starts from the weights of the previous one.
 
     Attributes
     ----------
@@ -129,6 +134,8 @@ class GradientDescentClassifier(EpochClassifier):
     'mean cross-entropy log(sum_j exp(z_j)) - z_y over 150 rows, no penalty, bias free'
     """
 
+    _pace = ("epochs", "learning_rate")
+
     def __init__(
         self,
         loss: str | Loss = "auto",
@@ -157,6 +164,8 @@ class GradientDescentClassifier(EpochClassifier):
         patience_rule: str = "best",
         monitor: str = "loss",
         validate_every: int = 1,
+        class_weight: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.loss = loss
         self.margin = margin
@@ -183,6 +192,8 @@ class GradientDescentClassifier(EpochClassifier):
         self.patience_rule = patience_rule
         self.monitor = monitor
         self.validate_every = validate_every
+        self.class_weight = class_weight
+        self.warm_start = warm_start
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
@@ -206,6 +217,7 @@ class GradientDescentClassifier(EpochClassifier):
         require_number("tol", self.tol, optional=True)
         require_number("gradient_tol", self.gradient_tol, optional=True)
         require_number("step_tol", self.step_tol, optional=True)
+        require_flag("warm_start", self.warm_start)
         self._check_stop_parameters()
 
     def _make_task(self, data: Dataset) -> Task:
@@ -230,7 +242,7 @@ class GradientDescentClassifier(EpochClassifier):
             l1=float(self.l1),
             l2=float(self.l2),
             bias=bool(self.fit_intercept),
-            start=starting_weights(self.init, self.init_scale, seed, data.n_features, n_outputs),
+            start=self._start(n_outputs, data, seed),
         )
 
 

@@ -30,7 +30,7 @@ class ModifiedHuber(ClassDifferences):
     smooth: bool = True
 
     def curvature_of(self, n_outputs: int) -> float | None:
-        return 2.0 * n_outputs
+        return 2.0
 
     @quiet
     def probabilities(self, Z: Array) -> Array | None:
