@@ -5,4 +5,8 @@ from support.borrowed_tests import borrow
 
 CLASSES = {"Perceptron": Perceptron}
 
+EXCLUDED = {
+    "test_perceptron_l1_ratio": "expects different accuracies, which depend on the random order",
+}
+
 globals().update(borrow("sklearn.linear_model.tests.test_perceptron", CLASSES))

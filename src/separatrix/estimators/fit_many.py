@@ -105,7 +105,8 @@ def fit_many(
         for k, task, result in zip(numbers, tasks, results):
             copy_feature_attributes(checked, estimators[k])
             estimators[k]._set_fitted(result, task.loss, classes)
-            estimators[k]._state_of = task.state_kind()
+            if result.state is not None:
+                estimators[k]._state_of = task.state_kind()
     for k, estimator in enumerate(estimators):
         own = weights[:, k] if weights is not None and own_weights else weights
         finish_fit(estimator, X, y, own)

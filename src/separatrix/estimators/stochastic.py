@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from separatrix._sklearn_compat import safe_indexing
+from separatrix._sklearn_compat import count_rows, safe_indexing
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.epoch_classifier import DIVERGED, EpochClassifier
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.scikit_learn_parameters import PENALTIES, own_ratio
+from separatrix.estimators.training_data import make_dataset
 from separatrix.estimators.validation import (
     as_seed,
     require_choice,
     require_count,
-    require_equal_lengths,
     require_flag,
     require_number,
 )
@@ -35,6 +36,8 @@ from separatrix.verdict.diagnosis import Diagnosis
 
 RATES = ("constant", "optimal", "invscaling", "adaptive")
 NO_PLATEAU = -1
+UNBOUNDED_SLOPE = ("squared_hinge", "squared_error")
+TINY = 1e-200
 
 
 class StochasticClassifier(EpochClassifier):
@@ -85,7 +88,7 @@ class StochasticClassifier(EpochClassifier):
             )
         steps = getattr(self, "t_", 1.0)
         super().partial_fit(X, y, classes, sample_weight)
-        self.t_ = steps + _count_rows(X)
+        self.t_ = steps + count_rows(X)
         return self
 
     def _fit_from(
@@ -171,7 +174,7 @@ class StochasticClassifier(EpochClassifier):
         ratio = own_ratio(self.penalty, self.l1_ratio)
         strength = 0.0 if self.penalty is None else self.alpha / mean_weight
         seed = as_seed(self.random_state) if self.shuffle else None
-        rate, shift, power = self._rate()
+        rate, shift, power = self._rate(data)
         waits = self.tol is not None and not self.early_stopping
         return Task(
             loss=loss,
@@ -188,6 +191,7 @@ class StochasticClassifier(EpochClassifier):
                 average_from=np.array([int(self.average) or -1]),
                 plateau_epochs=np.array([self.n_iter_no_change if waits else NO_PLATEAU]),
                 plateau_tol=np.array([float(self.tol or 0.0) if waits else 0.0]),
+                descends=False,
                 divides=waits and self.learning_rate == "adaptive",
             ),
             stop=self._stop(),
@@ -197,13 +201,20 @@ class StochasticClassifier(EpochClassifier):
             start=self._start(n_outputs, data, 0 if seed is None else seed),
         )
 
-    def _rate(self) -> tuple[float, float, float]:
+    def _rate(self, data: Dataset) -> tuple[float, float, float]:
         """Return rate, shift and power: step t = 1, 2, ... has rate / (shift + t)^power.
 
-        "optimal" starts from the size of a typical weight, a heuristic by L. Bottou.
+        "optimal" starts from the size of a typical weight, a heuristic by L. Bottou. If the slope
+        of the loss has no bound, larger and larger steps could overshoot, so the first rate is at
+        most the largest one that is stable for every row alone.
         """
         if self.learning_rate == "optimal":
             first = 1.0 / math.sqrt(math.sqrt(self.alpha))
+            if self.loss in UNBOUNDED_SLOPE:
+                curvature = self.loss_functions[self.loss].curvature_of(1)
+                assert curvature is not None
+                stable = 1.0 / max(curvature * _largest_square(data, self.fit_intercept), TINY)
+                first = max(min(first, stable), TINY)
             return 1.0 / self.alpha, 1.0 / (first * self.alpha) - 1.0, 1.0
         power = self.power_t if self.learning_rate == "invscaling" else 0.0
         return float(self.eta0), 0.0, float(power)
@@ -251,11 +262,11 @@ class StochasticClassifier(EpochClassifier):
         if not self.early_stopping or held_out != (None, None):
             return X, y, sample_weight, held_out
         self._check_parameters()
-        require_equal_lengths(X, y)
+        make_dataset(copy(self), X, y, None)  # raises the usual errors
         split = StratifiedShuffleSplit(
             1, test_size=self.validation_fraction, random_state=self.random_state
         )
-        training, validation = next(split.split(np.zeros((_count_rows(X), 1)), y))
+        training, validation = next(split.split(np.zeros((count_rows(X), 1)), y))
         training = np.sort(training)
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
@@ -296,11 +307,21 @@ class StochasticClassifier(EpochClassifier):
         return [missed, *(d for d in result.diagnoses if d.kind != "not_converged")]
 
     def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
-        self.t_ = 1.0 + float(self.n_iter_ * _count_rows(X))
+        self.t_ = 1.0 + float(self.n_iter_ * count_rows(X))
 
 
-def _count_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+def _largest_square(data: Dataset, bias: bool) -> float:
+    """Return the largest s |x|^2 of a row x with weight s, where a bias counts as a feature."""
+    most = 0.0
+    for block in data.blocks():
+        X, s = block.X.X, block.weights.reshape(block.X.shape[0])
+        with np.errstate(over="ignore"):
+            if block.X.is_sparse:
+                squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+            else:
+                squares = np.einsum("ij,ij->i", X, X, dtype=np.float64, casting="same_kind")
+        most = max(most, float((s * (squares + bias)).max()))
+    return most
 
 
 def _shaped(name: str, given: Any, shape: tuple[int, ...], columns: int) -> Array:

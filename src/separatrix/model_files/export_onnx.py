@@ -112,10 +112,11 @@ class _OnnxWriter:
         if link == "softmax":
             self.add("Softmax", Z, axis=1, name="probabilities")
             return
-        P = self.sigmoid(Z)
-        if link == "sigmoid":
-            # sigmoid(-z), because 1 - p loses all digits if p is close to 1.
-            first = self.sigmoid(self.add("Neg", Z))
+        squash = self.clipped if link.endswith("clip") else self.sigmoid
+        P = squash(Z)
+        if link in ("sigmoid", "clip"):
+            # Not 1 - p, which loses all digits if p is close to 1.
+            first = squash(self.add("Neg", Z))
             self.add("Concat", first, P, axis=1, name="probabilities")
             return
         total = self.add("ReduceSum", P, self.constant(np.array([1])), keepdims=1)
@@ -124,6 +125,15 @@ class _OnnxWriter:
         share = self.add("Div", P, self.add("Where", some, total, one))
         even = self.constant(np.array(1.0 / len(self.plain.classes)))
         self.add("Where", some, share, even, name="probabilities")
+
+    def clipped(self, Z: str) -> str:
+        """Add (1 + z) / 2 for scores limited to -1 and 1."""
+        low, high = self.constant(np.array(-1.0)), self.constant(np.array(1.0))
+        return self.add(
+            "Mul",
+            self.add("Add", self.add("Clip", Z, low, high), high),
+            self.constant(np.array(0.5)),
+        )
 
     def sigmoid(self, Z: str) -> str:
         """Add 1 / (1 + exp(-z)); the Sigmoid of onnxruntime has only about seven correct digits."""
