@@ -35,7 +35,7 @@ WEIGHTS_AS_REPETITION = {
         SGDClassifier(),
         SGDClassifier("squared_hinge", penalty="l1", average=True),
         SGDClassifier("log_loss", learning_rate="adaptive"),
-        Perceptron(penalty="l2", epochs=50),
+        Perceptron(penalty="l2", max_iter=50),
     ],
     left_out=WEIGHTS_AS_REPETITION,
 )

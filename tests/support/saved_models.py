@@ -51,7 +51,7 @@ def _perceptron():
 
 
 def _sgd():
-    model = SGDClassifier("log_loss", average=10, random_state=0)
+    model = SGDClassifier("log_loss", alpha=0.1, average=10, random_state=0)
     for _ in range(3):
         model.partial_fit(X, THREE, [0, 1, 2])
     return model

@@ -122,6 +122,13 @@ class GradientDescentClassifier(EpochClassifier):
     best_epoch_ : int
         Epoch whose weights were kept.
 
+    Notes
+    -----
+    A fit that diverges gives a `ConvergenceWarning`. So does a fit that ends far from its optimum
+    (diagnosis "not_converged", "oscillating" or "ended_higher"), but only if `epochs` and
+    `learning_rate` have their default values. If you set one of them, the diagnosis is in
+    `diagnoses_` alone. `partial_fit` and studies do not give this warning.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -194,6 +201,12 @@ class GradientDescentClassifier(EpochClassifier):
         self.validate_every = validate_every
         self.class_weight = class_weight
         self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # No learning rate and number of epochs suit all data, so neither do the defaults.
+        tags.classifier_tags.poor_score = True
+        return tags
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
