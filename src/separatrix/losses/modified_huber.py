@@ -27,6 +27,7 @@ class ModifiedHuber(ClassDifferences):
     algorithms, ICML 2004.
     """
 
+    margin: float = 1.0  # not another one, or the probabilities would not fit
     smooth: bool = True
 
     def curvature_of(self, n_outputs: int) -> float | None:
@@ -39,7 +40,8 @@ class ModifiedHuber(ClassDifferences):
 
     def _terms(self, Z: Array, own: Array) -> Array:
         """Return 1 + z_j - z_y, and -inf at the true class, which has no term."""
-        return np.where(own, -np.inf, 1.0 + (Z - at_true(Z, own))).astype(Z.dtype, copy=False)
+        terms = np.where(own, -np.inf, self.margin + (Z - at_true(Z, own)))
+        return terms.astype(Z.dtype, copy=False)
 
     def _value(self, Z: Array, own: Array) -> Array:
         a = self._flows(Z, own)
