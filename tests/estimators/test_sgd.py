@@ -106,6 +106,14 @@ def test_squared_losses_do_not_explode_with_the_optimal_rates(loss):
     np.testing.assert_allclose(sparse.coef_, model.coef_, rtol=1e-6, atol=1e-9)
 
 
+def test_the_large_first_rates_do_not_count_as_a_divergence():
+    digits, numbers = load_digits(return_X_y=True)
+    model = SGDClassifier(random_state=0).fit(digits, numbers)
+    assert model.score(digits, numbers) > 0.9
+    # The weights are so large that the objective is above its value at zero weights.
+    assert [diagnosis.kind for diagnosis in model.diagnoses_] == ["ended_higher"]
+
+
 # Stopping
 
 

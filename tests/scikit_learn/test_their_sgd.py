@@ -32,6 +32,7 @@ DIFFERENT = {
     "test_balanced_weight": CLASS_WEIGHTS,
     "test_regression_losses": REGRESSION,
     "test_underflow_or_overflow": "a fit that diverges warns and keeps its last good weights",
+    "test_SGDClassifier_fit_for_all_backends": "1000 epochs of sparse rows take too long here",
 }
 
 # Tests of other classes and of scikit-learn's private losses, by a part of their names.

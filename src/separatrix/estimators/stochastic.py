@@ -80,6 +80,27 @@ class StochasticClassifier(EpochClassifier):
         return super()._warned_kinds if self.tol is None else DIVERGED | {"not_converged"}
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Train for one more epoch on the given rows.
+
+        Training continues from the current weights, learning rates and averages, also after `fit`.
+        They are reset after a divergence, and if `coef_` or `intercept_` was changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training data of this epoch.
+        y : array-like of shape (n,)
+            Class labels.
+        classes : array-like of shape (C,), default=None
+            All classes that can occur. Required in the first call, optional afterwards.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows. None means 1 for every row.
+
+        Returns
+        -------
+        self : object
+            The classifier.
+        """
         if self.early_stopping:
             raise ParameterError(
                 "early_stopping should be False with partial_fit: one call trains for one epoch, "
