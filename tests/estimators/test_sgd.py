@@ -286,7 +286,7 @@ def test_a_plain_fit_far_from_its_optimum_warns_once(model):
         ({"power_t": np.nan}, "'power_t' parameter must be a finite number"),
         ({"max_iter": 0}, "'max_iter' parameter must be a whole number >= 1"),
         ({"tol": -1.0}, "'tol' parameter must be a finite number >= 0 or None"),
-        ({"average": 0.5}, "'average' parameter must be a whole number >= 1"),
+        ({"average": 0.5}, "'average' parameter must be a whole number >= 0"),
         ({"validation_fraction": 1.0}, "'validation_fraction' parameter must be a finite number"),
         ({"n_iter_no_change": 0}, "'n_iter_no_change' parameter must be a whole number >= 1"),
         ({"shuffle": "yes"}, "'shuffle' parameter must be True or False"),

@@ -70,7 +70,7 @@ class SGDClassifier(StochasticClassifier):
         Whether the next fit starts from the weights of the previous one.
     average : bool or int, default=False
         Whether to return the average of the weights of all steps, or, if a number, of the steps
-        from this one on.
+        from this one on. 0 is False.
 
     Attributes
     ----------

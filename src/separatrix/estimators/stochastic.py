@@ -150,7 +150,7 @@ class StochasticClassifier(EpochClassifier):
             require_number("eta0", self.eta0, open_low=True)
         require_number("power_t", self.power_t, low=-math.inf)
         if not isinstance(self.average, (bool, np.bool_)):
-            require_count("average", self.average)
+            require_count("average", self.average, low=0)
         require_number("validation_fraction", self.validation_fraction, open_low=True, high=1.0)
         require_count("n_iter_no_change", self.n_iter_no_change)
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
