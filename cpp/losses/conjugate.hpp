@@ -36,8 +36,8 @@ double conjugate_of_row(double margin, double tolerance, index_t c, Count C, dou
     const double extent = L::alpha_bound == AlphaBound::none   ? 0.0
                           : L::alpha_bound == AlphaBound::each ? highest
                                                                : total;
-    const double allowed = tolerance * size;
-    const bool inside = std::abs(sum) <= allowed && lowest >= -allowed && extent <= 1.0 + allowed;
+    const double allowed = tolerance * size, most = L::most_alpha + allowed;
+    const bool inside = std::abs(sum) <= allowed && lowest >= -allowed && extent <= most;
     return inside ? result : std::numeric_limits<double>::infinity();
 }
 

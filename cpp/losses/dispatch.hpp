@@ -8,7 +8,8 @@
 //   hessian_binary(lane), hessian_multiclass(lane)    products of the second derivative with a
 //                             direction; missing if the loss is not smooth
 //   separable_outputs, coupling, shift_invariant, first_class    how outputs depend on each other
-//   has_conjugate, alpha_bound, conjugate_term, conjugate_sum, entropy    see conjugate.hpp
+//   has_conjugate, alpha_bound, most_alpha, conjugate_term, conjugate_sum, entropy    see
+//                             conjugate.hpp
 //   ColumnDual, CoupledDual   how the dual solver visits a row, see dual_row.hpp; void if it cannot
 // LossDescriptor in loss.hpp has the defaults. To add a loss, write a file like the ones included
 // here, add a number to loss.hpp and a line to with_loss.
@@ -19,6 +20,7 @@
 #include "losses/crammer_singer.hpp"
 #include "losses/hinge.hpp"
 #include "losses/logistic.hpp"
+#include "losses/modified_huber.hpp"
 #include "losses/sigmoid_mse.hpp"
 #include "losses/softmax.hpp"
 #include "losses/squared.hpp"
@@ -46,6 +48,8 @@ SX_INLINE void with_loss(Loss loss, const Run& run) {
             return run(Squared());
         case Loss::sigmoid_mse:
             return run(SigmoidMse());
+        case Loss::modified_huber:
+            return run(ModifiedHuber());
     }
 }
 

@@ -13,7 +13,8 @@ enum class Loss : int {
     softmax = 4,
     softmax_reference = 5,
     squared = 6,
-    sigmoid_mse = 7
+    sigmoid_mse = 7,
+    modified_huber = 8
 };
 
 // Added to the number of a loss to request its one-vs-rest form.
@@ -36,7 +37,8 @@ struct LossForm {
 //   star      twice the Laplacian of a star that joins the true output to the outputs with c = 1
 enum class HessianCoupling : int { softmax, star };
 
-// Which alphas are bounded by 1 in the domain of a conjugate: none, each of them, or their sum.
+// Which alphas are bounded by most_alpha in the domain of a conjugate: none, each of them, or their
+// sum.
 enum class AlphaBound : int { none, each, sum };
 
 // Defaults of a loss descriptor. See dispatch.hpp.
@@ -47,6 +49,7 @@ struct LossDescriptor {
     static constexpr int first_class = 0;          // the class of output 0
     static constexpr bool has_conjugate = false, entropy = false;
     static constexpr AlphaBound alpha_bound = AlphaBound::sum;
+    static constexpr double most_alpha = 1.0;
     static double conjugate_term(double, double) { return 0.0; }
     static double conjugate_sum(double terms, double /*total*/, double) { return terms; }
     using ColumnDual = void;   // the dual problem of a row with one output

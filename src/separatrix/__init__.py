@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         LinearSVC,
         LogisticRegression,
         Perceptron,
+        SGDClassifier,
         Threshold,
     )
     from separatrix.estimators.fit_many import fit_many
@@ -50,6 +51,7 @@ _PLACES = {
         "LinearSVC",
         "LogisticRegression",
         "Perceptron",
+        "SGDClassifier",
         "Threshold",
         "fit_many",
     ),
@@ -104,6 +106,7 @@ __all__ = [
     "Perceptron",
     "Progress",
     "RegularizationPath",
+    "SGDClassifier",
     "Source",
     "Study",
     "Threshold",

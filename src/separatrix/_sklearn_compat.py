@@ -29,11 +29,13 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as count_rows
 
 __all__ = [
     "check_feature_names",
     "check_method_params",
     "check_sample_weight",
+    "count_rows",
     "insert_error_scores",
     "is_accuracy",
     "needs_predictions_only",

@@ -19,6 +19,7 @@ HOMES = {
     "LogisticRegression": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
     "LogisticRegressionCV": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
     "Perceptron": ("sklearn.linear_model", "sklearn.linear_model._perceptron"),
+    "SGDClassifier": ("sklearn.linear_model", "sklearn.linear_model._stochastic_gradient"),
     "LinearSVC": ("sklearn.svm", "sklearn.svm._classes"),
 }
 LEFT_ALONE = ("RidgeClassifier", "RidgeClassifierCV", "PassiveAggressiveClassifier", "SVC", "NuSVC")
@@ -66,6 +67,11 @@ def _any_solver(self: Any) -> str:
     return "auto"
 
 
+def _never(self: Any) -> bool:
+    """Return that Rosenblatt's rule is not used: scikit-learn's class is gradient descent."""
+    return False
+
+
 # The replacements are attributes of this module, so that they can be pickled.
 LogisticRegression = with_their_defaults(
     estimators.LogisticRegression,
@@ -80,7 +86,10 @@ LogisticRegressionCV = with_their_defaults(
     _classifier_class=LogisticRegression,
 )
 LinearSVC = with_their_defaults(estimators.LinearSVC, svm.LinearSVC)
-Perceptron = with_their_defaults(estimators.Perceptron, linear_model.Perceptron)
+Perceptron = with_their_defaults(
+    estimators.Perceptron, linear_model.Perceptron, _follows_rosenblatt=_never
+)
+SGDClassifier = with_their_defaults(estimators.SGDClassifier, linear_model.SGDClassifier)
 
 _originals: dict[str, type] = {}
 

@@ -205,6 +205,7 @@ NUMBERS = {
     "validate_every": ("a whole number >= 1", [0, 1.5, "day", None]),
     "betas": ("a pair of numbers >= 0 and < 1", [0.9, (0.9,), (0.9, 1.0), (0.9, -0.1), "ab"]),
     "fit_intercept": ("True or False", ["no", None, 1]),
+    "warm_start": ("True or False", ["no", None, 1]),
 }
 CHOICES = {
     "loss": ["auto", *LOSSES],
@@ -218,7 +219,7 @@ CHOICES = {
 
 
 def test_every_parameter_is_tested_here():
-    assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state"}
+    assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state", "class_weight"}
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,12 @@ def make_data(n=50, d=4, n_classes=3, seed=0):
     return X, y
 
 
+BINARY = ("logistic", "sigmoid_mse", "modified_huber")
+
+
 def mixed_list(n_classes):
     """Estimators that differ in every parameter that can differ."""
-    losses = [name for name in LOSSES if name not in ("logistic", "sigmoid_mse") or n_classes == 2]
+    losses = [name for name in LOSSES if name not in BINARY or n_classes == 2]
     by_loss = [G(name, l2=0.1, learning_rate=0.1, epochs=12) for name in losses]
     by_rule = [
         G(rule=rule, momentum=mu, l1=l1, learning_rate=0.1, epochs=epochs, batch_size=batch)

@@ -16,7 +16,7 @@ from support.looped import looped
 B = 3
 # (loss, number of classes, number of outputs): the binary forms and C = 2, 3, 5.
 BINARY = [n for n, loss in LOSSES.items() if loss.n_outputs(2) == 1]
-MULTICLASS = [n for n in LOSSES if n not in ("logistic", "sigmoid_mse")]
+MULTICLASS = [n for n in LOSSES if n not in ("logistic", "sigmoid_mse", "modified_huber")]
 FORMS = [(n, 2, 1) for n in BINARY]
 FORMS += [(n, C, C - (n == "softmax_reference")) for n in MULTICLASS for C in (2, 3, 5)]
 FORMS = list(dict.fromkeys(FORMS))
@@ -60,6 +60,7 @@ def test_every_loss_implements_the_protocol_under_its_name() -> None:
         "softmax_reference": 5,
         "squared": 6,
         "sigmoid_mse": 7,
+        "modified_huber": 8,
     }
 
 
@@ -117,7 +118,8 @@ def test_conjugate_is_infinite_outside_its_domain(name: str, C: int, K: int) -> 
     U = loss.gradient(y, Z)
     outside = [-0.01 * U]  # the flows of a gradient are never negative
     if name != "squared_hinge":
-        outside.append(U / np.maximum(np.abs(U).max(axis=2, keepdims=True), 1e-9) * (1.01 * C))
+        most = 4.0 if name == "modified_huber" else 1.0
+        outside.append(most * U / np.maximum(np.abs(U).max(axis=2, keepdims=True), 1e-9) * 1.01 * C)
     if K == C:
         outside.append(U + 0.01)
     for point in outside:
@@ -390,7 +392,7 @@ def test_probabilities_sum_to_one_and_agree_with_predictions(name: str, C: int, 
     loss = LOSSES[name]
     _, _, Z = draw(10, C, K)
     P = loss.probabilities(Z)
-    if name in ("logistic", "softmax", "softmax_reference", "sigmoid_mse"):
+    if name in ("logistic", "softmax", "softmax_reference", "sigmoid_mse", "modified_huber"):
         assert P is not None
         assert P.shape == (12, B, C)
         np.testing.assert_allclose(P.sum(axis=2), 1, rtol=1e-14)

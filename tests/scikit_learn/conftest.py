@@ -19,6 +19,9 @@ def pytest_collection_modifyitems(config, items):
 def reason_to_leave_out(item):
     """Return why a test is left out; entries name a test or one of its parameter sets."""
     module = getattr(item, "module", None)
+    for part in getattr(module, "OTHERS", ()):
+        if part in item.name:
+            return "tests another class"
     for name in ("EXCLUDED", "DIFFERENT"):
         reasons = getattr(module, name, {})
         for known in (item.name, getattr(item, "originalname", None)):

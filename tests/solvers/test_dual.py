@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES, make_loss
+from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import set_threads
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -39,7 +40,7 @@ from support.layouts import random_csr
 DUAL = [form for form in FORMS if has_dual_form(form.loss) and form.loss.name[:5] != "perce"]
 BINARY = [form for form in DUAL if form.outputs == 1]
 ENTROPIES = [
-    form for form in DUAL if form.loss.probabilities(np.zeros((1, 1, form.outputs))) is not None
+    form for form in DUAL if isinstance(getattr(form.loss, "base", form.loss), CrossEntropy)
 ]
 
 

@@ -19,6 +19,7 @@ from separatrix import (
     LogisticRegression,
     LogisticRegressionCV,
     Perceptron,
+    SGDClassifier,
 )
 from separatrix.losses import make_loss
 
@@ -44,6 +45,13 @@ def _continued(rule, y=THREE):
 
 def _perceptron():
     model = Perceptron(random_state=3)
+    for _ in range(3):
+        model.partial_fit(X, THREE, [0, 1, 2])
+    return model
+
+
+def _sgd():
+    model = SGDClassifier("log_loss", alpha=0.1, average=10, random_state=0)
     for _ in range(3):
         model.partial_fit(X, THREE, [0, 1, 2])
     return model
@@ -99,6 +107,13 @@ MODELS = {
     },
     "perceptron two": lambda: Perceptron(epochs=20).fit(X, TWO),
     "perceptron continued": _perceptron,
+    "perceptron penalty": lambda: Perceptron(penalty="l2", tol=1e-3).fit(X, THREE),
+    "sgd two": lambda: SGDClassifier(random_state=0).fit(X, TWO),
+    "sgd adaptive": lambda: SGDClassifier(
+        loss="modified_huber", learning_rate="adaptive", early_stopping=True, random_state=0
+    ).fit(X, THREE),
+    "sgd continued": _sgd,
+    "sgd sparse": lambda: SGDClassifier(penalty="l1", random_state=0).fit(X, THREE).sparsify(),
 }
 
 

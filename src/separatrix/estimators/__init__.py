@@ -4,6 +4,7 @@ from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.gradient import GradientDescentClassifier
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.sgd import SGDClassifier
 from separatrix.estimators.svc import LinearSVC
 from separatrix.estimators.threshold import Threshold
 
@@ -12,6 +13,7 @@ __all__ = [
     "LinearSVC",
     "LogisticRegression",
     "Perceptron",
+    "SGDClassifier",
     "Threshold",
     "fit_many",
 ]

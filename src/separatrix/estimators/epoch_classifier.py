@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,23 +23,37 @@ from separatrix.estimators.validation import (
 )
 from separatrix.matrix import Array
 from separatrix.model import Model
-from separatrix.solvers import Gradient
 from separatrix.training import OnEpoch, Stop, train
 from separatrix.training.callbacks import telling
 from separatrix.training.stopping_rules import MONITORS, PATIENCE_RULES
 from separatrix.training.task import Task
+
+DIVERGED = frozenset({"diverged"})
+FAR_FROM_OPTIMUM = frozenset({"not_converged", "oscillating", "ended_higher"})
 
 
 class EpochClassifier(LinearClassifier):
     """A linear classifier that is trained for a number of epochs."""
 
     epochs: int
+    init: Any
+    init_scale: float
+    class_weight: Any
+    warm_start: bool
     time_limit: float | None
     patience: int | None
     patience_rule: str
     monitor: str
     validate_every: int
-    _state_of: Hashable
+    # Parameters that decide how far a run gets.
+    _pace: ClassVar[tuple[str, ...]] = ("epochs",)
+
+    @property
+    def _warned_kinds(self) -> frozenset[str]:
+        """A fit that ends far from the optimum is reported unless the user has set its pace."""
+        defaults = signature(type(self).__init__).parameters
+        chosen = any(getattr(self, name) != defaults[name].default for name in self._pace)
+        return DIVERGED if chosen else DIVERGED | FAR_FROM_OPTIMUM
 
     def fit(
         self,
@@ -82,6 +96,7 @@ class EpochClassifier(LinearClassifier):
         Training continues from the current weights, and the epoch is appended to `history_`.
         Momentum and the learning-rate schedule continue from the previous call. They are reset
         after `fit`, after a divergence, and if `rule`, `coef_` or `intercept_` was changed.
+        `class_weight` must not be "balanced".
 
         The diagnoses "rare_class" and "separable" are not made, because these rows can be a small
         part of the data.
@@ -106,13 +121,14 @@ class EpochClassifier(LinearClassifier):
         fitted = hasattr(self, "classes_")
         before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)
         checked = copy(self)
-        data = make_dataset(checked, X, y, sample_weight, classes=known)
+        self._refuse_balanced()
+        data = make_dataset(checked, X, y, sample_weight, [self.class_weight], classes=known)
         task = self._next_task(data)
         result = train([task], data, keep_state=True, whole=False)[0]
         copy_feature_attributes(checked, self)
         self._set_fitted(result, task.loss, known)
-        self._warn()
-        self._state_of = _kind(task)
+        self._warn(DIVERGED)
+        self._state_of = task.state_kind()
         if before is not None:
             self.history_ = before.followed_by(self.history_)
             self.n_iter_ = self.history_.epochs
@@ -127,10 +143,14 @@ class EpochClassifier(LinearClassifier):
         require_choice("monitor", self.monitor, MONITORS)
         require_count("validate_every", self.validate_every)
 
+    def _epochs(self) -> int:
+        """Return the maximum number of epochs."""
+        return int(self.epochs)
+
     def _stop(self, **tolerances: float | None) -> Stop:
         """Return the stopping rules: the parameters shared by these estimators, and tolerances."""
         return Stop(
-            epochs=((int(self.epochs),),),
+            epochs=((self._epochs(),),),
             patience=np.array([-1 if self.patience is None else self.patience]),
             patience_rule=self.patience_rule,
             monitor=self.monitor,
@@ -142,14 +162,34 @@ class EpochClassifier(LinearClassifier):
             },
         )
 
+    def _start(self, n_outputs: int, data: Dataset, seed: int) -> Model | None:
+        """Return the weights from which a fit starts; None means zeros."""
+        if self.warm_start and hasattr(self, "coef_"):
+            return self._previous_weights(n_outputs, data)
+        return starting_weights(self.init, self.init_scale, seed, data.n_features, n_outputs)
+
+    def _refuse_balanced(self) -> None:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ParameterError(
+                "partial_fit cannot be used with class_weight='balanced', because the rows of one "
+                "call can have other class frequencies than all rows. Compute the weights from all "
+                "labels, with compute_class_weight of sklearn.utils.class_weight, and pass them as "
+                "a dict.",
+                parameter="class_weight",
+            )
+
+    def _one_epoch(self, task: Task) -> Task:
+        """Return a task for one epoch of `partial_fit`."""
+        return replace(task, stop=Stop(epochs=((1,),)))
+
     def _next_task(self, data: Dataset) -> Task:
-        task = replace(self._make_task(data), stop=Stop(epochs=((1,),)))
+        task = self._one_epoch(self._make_task(data))
         if not hasattr(self, "coef_"):
             return task
         start = self._model()
         if (
             self._state is not None
-            and self._state_of == _kind(task)
+            and self._state_of == task.state_kind()
             and np.array_equal(self._state.model.W, start.W)
             and np.array_equal(self._state.model.b, start.b)
         ):
@@ -181,12 +221,6 @@ class EpochClassifier(LinearClassifier):
                 "the first call."
             )
         return known
-
-
-def _kind(task: Task) -> Hashable:
-    """Return the properties of a task that must not change if its solver state is reused."""
-    rule = task.solver.rule if isinstance(task.solver, Gradient) else None
-    return task.solver.name, rule, task.n_outputs
 
 
 def starting_weights(

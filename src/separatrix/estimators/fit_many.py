@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,7 +85,8 @@ def fit_many(
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}
     for k, estimator in enumerate(estimators):
-        groups.setdefault(estimator._feature_map_key(), []).append(k)
+        key = estimator._feature_map_key(), estimator._split_key()
+        groups.setdefault(key, []).append(k)
     if weights is not None and own_weights:
         require_columns(weights, len(weights), len(estimators))
     # Change estimators only after all are trained: a failed fit then leaves all of them unchanged.
@@ -103,6 +105,8 @@ def fit_many(
         for k, task, result in zip(numbers, tasks, results):
             copy_feature_attributes(checked, estimators[k])
             estimators[k]._set_fitted(result, task.loss, classes)
+            if result.state is not None:
+                estimators[k]._state_of = task.state_kind()
     for k, estimator in enumerate(estimators):
         own = weights[:, k] if weights is not None and own_weights else weights
         finish_fit(estimator, X, y, own)
@@ -133,12 +137,13 @@ def _train_group(
     held_out: tuple[Any, Any],
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
-    """Train estimators with the same feature map without changing them.
+    """Train estimators with the same feature map and validation rows without changing them.
 
     Returns a copy of the first estimator with its feature attributes, the classes, the tasks and
     the results.
     """
     checked = copy(estimators[0])
+    X, y, sample_weight, held_out = checked._set_aside(X, y, sample_weight, held_out)
     class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
     data = make_dataset(checked, X, y, sample_weight, class_weights)
     tasks = [
@@ -146,7 +151,12 @@ def _train_group(
     ]
     validation = make_validation_set(checked, *held_out, data)
     require_validation(tasks, validation)
-    results = train(tasks, data, validation, on_progress=on_progress)
+    keep_state = any(estimator._keeps_state for estimator in estimators)
+    results = train(tasks, data, validation, on_progress=on_progress, keep_state=keep_state)
+    results = [
+        result if estimator._keeps_state else replace(result, state=None)
+        for estimator, result in zip(estimators, results)
+    ]
     return checked, data.classes, tasks, results
 
 
@@ -161,6 +171,6 @@ def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> Non
 
 
 def finish_fit(estimator: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> None:
-    """Warn about an estimator that has just been fitted, and calibrate its probabilities."""
-    estimator._warn()
-    estimator._calibrate(X, y, sample_weight)
+    """Do what remains after an estimator has been fitted, and warn about it."""
+    estimator._warn(estimator._warned_kinds)
+    estimator._finish(X, y, sample_weight)

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
-from separatrix.estimators.epoch_classifier import EpochClassifier, starting_weights
+from separatrix.estimators.epoch_classifier import EpochClassifier
 from separatrix.estimators.validation import (
     as_seed,
     require_choice,
@@ -89,6 +89,11 @@ class GradientDescentClassifier(EpochClassifier):
         Validation measure for early stopping.
     validate_every : int, default=1
         Number of epochs from one validation measurement to the next.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by label. "balanced" makes them inversely proportional to the
+        sums of the sample weights of the classes.
+    warm_start : bool, default=False
+        Whether the next fit starts from the weights of the previous one.
 
     Attributes
     ----------
@@ -117,6 +122,13 @@ class GradientDescentClassifier(EpochClassifier):
     best_epoch_ : int
         Epoch whose weights were kept.
 
+    Notes
+    -----
+    A fit that diverges gives a `ConvergenceWarning`. So does a fit that ends far from its optimum
+    (diagnosis "not_converged", "oscillating" or "ended_higher"), but only if `epochs` and
+    `learning_rate` have their default values. If you set one of them, the diagnosis is in
+    `diagnoses_` alone. `partial_fit` and studies do not give this warning.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -128,6 +140,8 @@ class GradientDescentClassifier(EpochClassifier):
     >>> model.objective()
     'mean cross-entropy log(sum_j exp(z_j)) - z_y over 150 rows, no penalty, bias free'
     """
+
+    _pace = ("epochs", "learning_rate")
 
     def __init__(
         self,
@@ -157,6 +171,8 @@ class GradientDescentClassifier(EpochClassifier):
         patience_rule: str = "best",
         monitor: str = "loss",
         validate_every: int = 1,
+        class_weight: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.loss = loss
         self.margin = margin
@@ -183,6 +199,14 @@ class GradientDescentClassifier(EpochClassifier):
         self.patience_rule = patience_rule
         self.monitor = monitor
         self.validate_every = validate_every
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # No learning rate and number of epochs suit all data, so neither do the defaults.
+        tags.classifier_tags.poor_score = True
+        return tags
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
@@ -206,6 +230,7 @@ class GradientDescentClassifier(EpochClassifier):
         require_number("tol", self.tol, optional=True)
         require_number("gradient_tol", self.gradient_tol, optional=True)
         require_number("step_tol", self.step_tol, optional=True)
+        require_flag("warm_start", self.warm_start)
         self._check_stop_parameters()
 
     def _make_task(self, data: Dataset) -> Task:
@@ -230,7 +255,7 @@ class GradientDescentClassifier(EpochClassifier):
             l1=float(self.l1),
             l2=float(self.l2),
             bias=bool(self.fit_intercept),
-            start=starting_weights(self.init, self.init_scale, seed, data.n_features, n_outputs),
+            start=self._start(n_outputs, data, seed),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.validation import (
     as_numbers,
     is_plain,
+    list_classes,
     require_finite,
     require_numbers,
 )
@@ -45,12 +46,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     history_: History
     n_iter_: Any
     _state: State | None
+    _state_of: Hashable
     _known_scores: tuple[Any, Array]
 
-    # Kinds of diagnoses that cause a warning.
-    _warned_kinds = frozenset({"diverged"})
+    # Whether the state of a fit is kept, from which `partial_fit` continues.
+    _keeps_state = False
     # Attributes learnt from X alone, which all models of a batch share.
     _feature_attributes: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
+
+    @property
+    def _warned_kinds(self) -> frozenset[str]:
+        """The kinds of diagnoses that cause a warning after `fit`."""
+        return frozenset({"diverged"})
 
     def _make_task(self, data: Dataset) -> Task:
         raise NotImplementedError
@@ -67,7 +74,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the features of the linear model for the rows of X."""
         return X
 
-    def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
+    def _split_key(self) -> Hashable:
+        """Return a key that models with the same validation rows share; None means none."""
+        return None
+
+    def _set_aside(
+        self, X: Any, y: Any, sample_weight: Array | None, held_out: tuple[Any, Any]
+    ) -> tuple[Any, Any, Array | None, tuple[Any, Any]]:
+        """Split validation rows off the training rows, if the model asks for it."""
+        return X, y, sample_weight, held_out
+
+    def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         """Do what remains after a fit and needs its data, such as calibrating probabilities."""
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
@@ -85,10 +102,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
 
-    def _warn(self) -> None:
+    def _warn(self, kinds: frozenset[str]) -> None:
         """Warn about serious problems of the fit, at the line that called `fit`."""
         for diagnosis in self.diagnoses_:
-            if diagnosis.kind in self._warned_kinds:
+            if diagnosis.kind in kinds:
                 warnings.warn(str(diagnosis), ConvergenceWarning, stacklevel=user_stacklevel())
 
     def objective(self) -> str:
@@ -145,6 +162,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    def sparsify(self) -> Self:
+        """Convert `coef_` to a sparse matrix, which saves memory if most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Convert `coef_` back to a dense array."""
+        check_is_fitted(self)
+        self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model to a file that `separatrix.load_model` reads."""
         from separatrix import save
@@ -190,6 +219,20 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the fitted weights as a batch of one model."""
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         return Model(np.ascontiguousarray(coef.T[:, None, :]), self.intercept_[None].copy())
+
+    def _previous_weights(self, n_outputs: int, data: Dataset) -> Model | None:
+        """Return the weights of the previous fit, or None if there was none."""
+        if not hasattr(self, "coef_"):
+            return None
+        shape = (n_outputs, data.n_features)
+        if self.coef_.shape != shape or not np.array_equal(self.classes_, data.classes):
+            raise ValueError(
+                "warm_start=True starts from the previous fit, whose coef_ has shape "
+                f"{self.coef_.shape} and whose classes are {list_classes(self.classes_)}. This fit "
+                f"has shape {shape} and classes {list_classes(data.classes)}. Set "
+                "warm_start=False to start from zero."
+            )
+        return self._model()
 
     def _repr_html_inner(self) -> str:
         return self._verdict_html() + super()._repr_html_inner()

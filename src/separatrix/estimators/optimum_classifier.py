@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
@@ -36,7 +35,6 @@ from separatrix.estimators.validation import (
 )
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
-from separatrix.model import Model
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
@@ -190,18 +188,6 @@ class OptimumClassifier(LinearClassifier):
         above = self.decision_function(X).astype(np.float64, copy=False) > self.threshold_
         return self.classes_.take(above)
 
-    def sparsify(self) -> Self:
-        """Convert `coef_` to a sparse matrix, which saves memory if most weights are 0."""
-        check_is_fitted(self)
-        self.coef_ = sp.csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Convert `coef_` back to a dense array."""
-        check_is_fitted(self)
-        self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
-        return self
-
     def _loss_and_outputs(self, n_classes: int) -> tuple[Loss, int]:
         raise NotImplementedError
 
@@ -248,7 +234,7 @@ class OptimumClassifier(LinearClassifier):
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
         kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
-        start = self._start(n_outputs, data) if self.warm_start else None
+        start = self._previous_weights(n_outputs, data) if self.warm_start else None
         present = np.flatnonzero(data.class_weight() > 0.0)
         if self._has_free_bias() and len(present) == 1:
             start, epochs = constant_model(data, n_outputs, int(present[0])), 0
@@ -291,20 +277,6 @@ class OptimumClassifier(LinearClassifier):
                 )
             )
         return l1_ratio * strength, (1.0 - l1_ratio) * strength
-
-    def _start(self, n_outputs: int, data: Dataset) -> Model | None:
-        """Return the weights of the previous fit, or None if there was none."""
-        if not hasattr(self, "coef_"):
-            return None
-        shape = (n_outputs, data.n_features)
-        if self.coef_.shape != shape or not np.array_equal(self.classes_, data.classes):
-            raise ValueError(
-                "warm_start=True starts from the previous fit, whose coef_ has shape "
-                f"{self.coef_.shape} and whose classes are {list_classes(self.classes_)}. This fit "
-                f"has shape {shape} and classes {list_classes(data.classes)}. Set "
-                "warm_start=False to start from zero."
-            )
-        return self._model()
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._set_fitted(replace(result, diagnoses=self._diagnose(result)), loss, classes)

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from separatrix.errors import Message, Parameter, ParameterError, Value
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.validation import require_choice
 
@@ -29,10 +29,16 @@ def own_penalty(penalty: Any, C: float, l1_ratio: float | None) -> tuple[float, 
     >>> own_penalty("l1", 0.5, 0.0), own_penalty(None, 1.0, 0.0), own_penalty("auto", 0.5, 0.2)
     ((0.5, 1.0), (inf, 0.0), (0.5, 0.2))
     """
-    ratio = 0.0 if l1_ratio is None else l1_ratio
-    if penalty is None:
-        return math.inf, 0.0
-    return C, RATIOS[penalty] if penalty in PENALTIES[:2] else ratio
+    return (math.inf, 0.0) if penalty is None else (C, own_ratio(penalty, l1_ratio))
+
+
+def own_ratio(penalty: Any, l1_ratio: float | None) -> float:
+    """Return the share of L1 in a penalty.
+
+    >>> own_ratio("l1", 0.15), own_ratio("elasticnet", 0.15), own_ratio(None, None)
+    (1.0, 0.15, 0.0)
+    """
+    return RATIOS.get(penalty, 0.0 if l1_ratio is None else l1_ratio)
 
 
 def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
@@ -76,13 +82,30 @@ def own_multiclass(multiclass: str, multi_class: str | None, default: str) -> st
         return multiclass
     form = MULTICLASS_FORMS.get(multi_class, multi_class)
     if multiclass not in (default, form):
-        raise ParameterError(
-            Message(
-                "{ours} and {theirs} contradict each other: they are two names of the same "
-                "parameter. Set only {name}.",
-                ours=Parameter("multiclass", multiclass),
-                theirs=Value(f"multi_class={multi_class!r}"),
-                name=Parameter("multiclass"),
-            )
-        )
+        raise _contradiction("multiclass", multiclass, "multi_class", multi_class)
     return form
+
+
+def own_epochs(epochs: Any, max_iter: Any, default: int) -> Any:
+    """Return the number of epochs; `max_iter` is scikit-learn's name of the parameter.
+
+    >>> own_epochs(1000, 5, 1000), own_epochs(20, None, 1000)
+    (5, 20)
+    """
+    if max_iter is None:
+        return epochs
+    if epochs not in (default, max_iter):
+        raise _contradiction("epochs", epochs, "max_iter", max_iter)
+    return max_iter
+
+
+def _contradiction(ours: str, value: Any, theirs: str, given: Any) -> ParameterError:
+    return ParameterError(
+        Message(
+            "{ours} and {theirs} contradict each other: they are two names of the same "
+            "parameter. Set only {name}.",
+            ours=Parameter(ours, value),
+            theirs=f"{theirs}={given!r}",
+            name=Parameter(ours),
+        )
+    )

@@ -167,7 +167,7 @@ class LinearSVC(OptimumClassifier):
             _require_rows_for_folds(data, int(self.probability))
         return task
 
-    def _calibrate(self, X: Any, y: Any, sample_weight: Array | None) -> None:
+    def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         if self.probability is False:
             self._sigmoids = None
             return

@@ -15,6 +15,7 @@ import numpy as np
 from separatrix.losses import OneVsRest
 from separatrix.losses.cross_entropy import CrossEntropy, SigmoidSquared
 from separatrix.losses.margin import CrammerSinger, Margin
+from separatrix.losses.modified_huber import ModifiedHuber
 from separatrix.losses.shapes import targets, true_class
 from separatrix.losses.squared import Squared
 from separatrix.matrix import Array
@@ -77,6 +78,13 @@ def _(loss: Margin, y: Array, Z: Array, G: Array) -> LossNode:
     over = "max over j of" if isinstance(loss, CrammerSinger) else "sum over j of"
     slopes = np.where(own, np.nan, G)
     return LossNode("m", formula, value, slopes, f"{over} max(0, m_j){power}")
+
+
+@loss_node.register
+def _(loss: ModifiedHuber, y: Array, Z: Array, G: Array) -> LossNode:
+    t = targets(y, Z)[:, :, 0]
+    value, slopes = 1.0 - t * Z[:, :, 0], -t * G[:, :, 0] + 0.0
+    return LossNode("m", "1 - t z, t = ±1", value, slopes, "max(0, m)^2 if m <= 2, else 4 (m - 1)")
 
 
 @loss_node.register

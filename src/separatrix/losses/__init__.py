@@ -27,6 +27,7 @@ from dataclasses import replace
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.losses.cross_entropy import CrossEntropy, SigmoidSquared
 from separatrix.losses.margin import CrammerSinger, Margin
+from separatrix.losses.modified_huber import ModifiedHuber
 from separatrix.losses.one_vs_rest import OneVsRest
 from separatrix.losses.protocol import Loss
 from separatrix.losses.squared import Squared
@@ -60,6 +61,12 @@ _ALL: tuple[Loss, ...] = (
         native_code=1,
         margin=1.0,
         power=2,
+    ),
+    ModifiedHuber(
+        "modified_huber",
+        "modified Huber loss max(0, 1 - y z)^2, continued as the line -4 y z below y z = -1",
+        native_code=8,
+        outputs="one",
     ),
     CrossEntropy("logistic", "cross-entropy log(1 + exp(-y z))", native_code=3, outputs="one"),
     CrossEntropy(

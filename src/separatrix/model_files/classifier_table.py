@@ -9,6 +9,7 @@ from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.sgd import SGDClassifier
 from separatrix.estimators.svc import LinearSVC
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.model_files.attribute_schemas import (
@@ -34,6 +35,7 @@ from separatrix.training.schemas import CERTIFICATE
 # Number of slots in the state of a run, by solver and update rule.
 SLOTS = {
     ("gradient", "plain"): 0,
+    ("gradient", "plain, averaged"): 1,
     ("gradient", "momentum"): 1,
     ("gradient", "nesterov"): 1,
     ("gradient", "adam"): 2,
@@ -90,7 +92,8 @@ COUNT_IN_ARRAY = Schema(
 )
 TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     GradientDescentClassifier: EPOCH_CLASSIFIER,
-    Perceptron: EPOCH_CLASSIFIER,
+    Perceptron: EPOCH_CLASSIFIER | {"t_": NUMBER},
+    SGDClassifier: EPOCH_CLASSIFIER | {"t_": NUMBER},
     LogisticRegression: OPTIMUM_CLASSIFIER | {"n_iter_": COUNT_IN_ARRAY},
     LinearSVC: OPTIMUM_CLASSIFIER | {"_sigmoids": SIGMOIDS},
     KernelClassifier: OPTIMUM_CLASSIFIER | {"factor_": LOW_RANK_FACTOR},
@@ -98,7 +101,7 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
 # Attributes that some fits lack, and attributes that a mean of the weights of all folds lacks.
-OPTIONAL = frozenset({"feature_names_in_", "_state_of", "n_batches_", "n_passes_"})
+OPTIONAL = frozenset({"feature_names_in_", "_state_of", "t_", "n_batches_", "n_passes_"})
 VERDICT = frozenset(
     [
         "history_",

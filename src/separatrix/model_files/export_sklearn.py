@@ -15,7 +15,7 @@ def to_sklearn(model: LinearClassifier) -> Any:
     """Return a fitted scikit-learn classifier with the same predictions.
 
     It is a LogisticRegression if the model has sigmoid or softmax probabilities, an SGDClassifier
-    for one-vs-rest probabilities, and a LinearSVC without probabilities. If a threshold was chosen,
+    for other probabilities, and a LinearSVC without probabilities. If a threshold was chosen,
     it is wrapped in a FixedThresholdClassifier. Calibrated probabilities are not exported.
 
     >>> from separatrix import LogisticRegression, to_sklearn
@@ -34,7 +34,9 @@ def to_sklearn(model: LinearClassifier) -> Any:
             f"A {type(model).__name__} cannot be converted, because its weights do not belong to "
             "features. Use save to write it to a model file."
         )
+    huber = SGDClassifier(loss="modified_huber")
     kinds = {"each": SGDClassifier(loss="log_loss"), "": LinearSVC()}
+    kinds |= {"clip": huber, "each clip": huber}
     out = kinds.get(plain.link, LogisticRegression())
     out.classes_, out.coef_, out.intercept_ = plain.classes, plain.coef.copy(), plain.intercept
     # scikit-learn assigns a score of 0 to the first class; the next larger bias changes that.

@@ -258,15 +258,22 @@ class _NodeWriter:
             link = "sigmoid" if len(plain.classes) == 2 else "each"
         if link == "softmax":
             return self.add("Softmax", Z, axis=1)
-        P = self.sigmoid(Z)
-        if link == "sigmoid":
-            # sigmoid(-z), because 1 - p loses all digits if p is close to 1.
-            return self.add("Concat", self.sigmoid(self.add("Neg", Z)), P, axis=1)
+        squash = self.clipped if link.endswith("clip") else self.sigmoid
+        P = squash(Z)
+        if link in ("sigmoid", "clip"):
+            # Not 1 - p, which loses all digits if p is close to 1.
+            return self.add("Concat", squash(self.add("Neg", Z)), P, axis=1)
         total = self.add("MatMul", P, self.constant(np.ones((len(plain.classes), 1))))
         some = self.add("Greater", total, self.constant(np.array(0.0)))
         share = self.add("Div", P, self.add("Where", some, total, self.constant(np.array(1.0))))
         even = self.constant(np.array(1.0 / len(plain.classes)))
         return self.add("Where", some, share, even)
+
+    def clipped(self, Z: str) -> str:
+        """Add (1 + z) / 2 for scores limited to -1 and 1."""
+        low, high = self.constant(np.array(-1.0)), self.constant(np.array(1.0))
+        inside = self.add("Add", self.add("Clip", Z, low, high), high)
+        return self.add("Mul", inside, self.constant(np.array(0.5)))
 
     def sigmoid(self, Z: str) -> str:
         """Add 1 / (1 + exp(-z)); the Sigmoid of onnxruntime has only about seven correct digits."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.losses import Loss, OneVsRest
+from separatrix.losses.modified_huber import ModifiedHuber
 from separatrix.matrix import Array
 
 
@@ -21,7 +22,8 @@ class PlainModel:
 
     The scores are X coef.T + intercept, one output for two classes, else one per class. `link`
     converts scores to probabilities: "sigmoid", "softmax", "each" (a sigmoid of every score,
-    divided by their sum) or "" for none. With two classes, the second is predicted if the score is
+    divided by their sum), "clip" (the score, limited to -1 and 1 and scaled to 0 and 1), "each
+    clip" or "" for none. With two classes, the second is predicted if the score is
     above `threshold`, and with `ties` also if it is equal to it.
     """
 
@@ -49,7 +51,7 @@ class PlainModel:
             intercept = np.concatenate([[0.0], intercept])
         if two and len(intercept) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        if two and link:
+        if two and link in ("softmax", "each"):
             link = "sigmoid"
         threshold = float(model.threshold_) if isinstance(model, OptimumClassifier) else 0.0
         at_zero = int(model._loss.predict(np.zeros((1, 1, 1)))[0, 0]) if two else 0
@@ -59,7 +61,9 @@ class PlainModel:
 
 def _link(loss: Loss) -> str:
     if isinstance(loss, OneVsRest):
-        return "each" if _link(loss.base) else ""
+        return {"softmax": "each", "clip": "each clip", "": ""}[_link(loss.base)]
+    if isinstance(loss, ModifiedHuber):
+        return "clip"
     if loss.probabilities(np.zeros((1, 1, 1))) is None:
         return ""
     return "softmax"

@@ -63,6 +63,8 @@ class Gradient(Solver):
         that are recorded and returned. -1 averages no step.
     plateau_epochs, plateau_tol : (B,), a plateau is reached after this number of epochs in a row
         whose training loss is not below the lowest one by `plateau_tol`; -1 looks for none
+    descends : False if the objective may rise by any amount, as with the large first rates of a
+        schedule for single rows
     divides : whether a model at a plateau continues with a fifth of its rate, down to 1e-6. If
         not, it stops.
     """
@@ -81,11 +83,11 @@ class Gradient(Solver):
     plateau_epochs: Array = field(default_factory=lambda: np.array([], int))
     plateau_tol: Array = field(default_factory=lambda: np.array([]))
     divides: bool = False
+    descends: bool = True
 
     name = "gradient"
     needs = ()
     done_reason = "no improvement"
-    descends = True
 
     def __post_init__(self) -> None:
         for name, off in OFF.items():
@@ -170,6 +172,7 @@ class Gradient(Solver):
             None if self.batch_size is None else (self.seed,),
             self._averages(),
             self.divides,
+            self.descends,
         )
 
     def own_key(self) -> Hashable:

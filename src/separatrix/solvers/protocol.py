@@ -45,7 +45,7 @@ class Solver(ABC):
     name: ClassVar[str]
     needs: ClassVar[tuple[Need, ...]]
     done_reason: ClassVar[str]
-    descends: ClassVar[bool]
+    descends: bool
 
     @abstractmethod
     def start(self, objective: Objective, model: Model) -> State:

@@ -98,6 +98,7 @@ def make_results(
             step_size=solver.step_size(f.model, offset + f.epochs),
             certificate=certificate,
             descends=solver.descends,
+            done_reason=solver.done_reason,
             kept_epoch=f.kept_epoch,
         )
         for f, epochs, certificate in zip(finished, histories, certificates)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.solver_state import State
-from separatrix.solvers import Solver
+from separatrix.solvers import Gradient, Solver
 from separatrix.training.stopping_rules import Stop
 
 
@@ -46,3 +47,11 @@ class Task:
         Gradient descent keeps all columns, so that it follows its formulas exactly.
         """
         return self.precise and self.bias and self.bias_factor == 0.0
+
+    def state_kind(self) -> Hashable:
+        """Return what must be the same in a later run that continues from the state of this one."""
+        rule = None
+        if isinstance(self.solver, Gradient):
+            averaged = (self.solver.average_from >= 0).any()
+            rule = f"{self.solver.rule}, averaged" if averaged else self.solver.rule
+        return self.solver.name, rule, self.n_outputs

@@ -7,7 +7,14 @@ import numpy as np
 from separatrix.text import percent
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rounded_down
-from separatrix.verdict.trace import CUT_SHORT, DIVERGED_TIMES, StepSize, Trace, find_unfinished
+from separatrix.verdict.trace import (
+    CUT_SHORT,
+    DIVERGED_TIMES,
+    NO_MISTAKES,
+    StepSize,
+    Trace,
+    find_unfinished,
+)
 
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
 FALLEN = 0.005  # a fall of the training loss that counts
@@ -98,7 +105,7 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
 
 
 def check_not_converged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
-    if not trace.descends:
+    if trace.done_reason == NO_MISTAKES:
         return _still_mistaken(trace)
     seen = find_unfinished(trace)
     if seen is None:

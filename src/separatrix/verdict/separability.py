@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from separatrix.data import Block
 from separatrix.losses import OneVsRest
+from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array, Matrix, bounds_by_group
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -53,7 +54,8 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
     l1, l2 = objective.strengths(B)
     free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
     # Cross-entropies are the only convex losses that keep falling on separable data.
-    if not len(free) or not loss.convex or loss.probabilities(model.b[None]) is None:
+    base = loss.base if isinstance(loss, OneVsRest) else loss
+    if not len(free) or not isinstance(base, CrossEntropy):
         return out
     own_rows = any(block.own() for block in objective.data.blocks())
     searched, found = False, None

@@ -19,6 +19,7 @@ STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs
 STILL_STEEP = 0.1  # gradient norm at the end, as a share of that after the first epoch
 NEGLIGIBLE = 1e-3  # an objective below this share of its start is as good as 0
 ROUNDING = 1e-6  # a relative rise below this is rounding, of float32 too
+NO_MISTAKES = "no mistakes"  # how the perceptron's rule ends, which has no objective
 CUT_SHORT = ("epochs", "time_limit", "interrupted")  # stop reasons without convergence
 
 
@@ -48,6 +49,7 @@ class Trace:
     """The facts of a run for its diagnosis: history, objective at the start, end and step size.
 
     `descends` is False for a rule that does not decrease the objective, such as the perceptron's.
+    `done_reason` is the stop reason that the solver itself can give.
     """
 
     history: Mapping[str, Array]
@@ -56,6 +58,7 @@ class Trace:
     step_size: StepSize | None
     certificate: Certificate
     descends: bool = True
+    done_reason: str = ""
     kept_epoch: int = 0
 
     @property
@@ -75,7 +78,7 @@ class Trace:
         """Whether a run that did not diverge ended above its start."""
         values = self.objective
         return (
-            self.descends
+            self.done_reason != NO_MISTAKES
             and self.stop_reason != "diverged"
             and bool(values[-1] > (1.0 + ROUNDING) * values[0] > 0.0)
         )
