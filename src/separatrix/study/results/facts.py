@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.matrix import Array
+from separatrix.study.results.pictures import StudyPictures
 from separatrix.text import counted
 from separatrix.training.history import History
 
@@ -177,6 +178,7 @@ class StudyFacts:
     histories : the histories of all seeds, by the number of a finished configuration
     verdict : the verdict on the study
     weights : the weights of the best configuration
+    pictures : what the report draws beyond these; read together with histories
     """
 
     name: str
@@ -197,6 +199,7 @@ class StudyFacts:
     histories: Mapping[int, tuple[History, ...]]
     verdict: StudyVerdict
     weights: Weights | None
+    pictures: StudyPictures = field(default_factory=StudyPictures)
 
     @property
     def varied(self) -> list[str]:
