@@ -138,7 +138,7 @@ class StudyWriter:
         return batches
 
     def failed_runs(self) -> dict[tuple[int, int], str]:
-        """Return why stored runs failed, by configuration and seed: "diverged", "oscillating" ..."""
+        """Return why stored runs failed, such as "diverged", by configuration and seed."""
         rows = self.store.rows(
             "SELECT id, configuration, seed, found FROM runs WHERE study = ? AND found IS NOT NULL",
             (self.study,),
