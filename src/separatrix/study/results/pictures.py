@@ -47,7 +47,7 @@ class DataSample:
 
 @dataclass(frozen=True, eq=False)
 class FailedSteps:
-    """The last steps of a run before it failed, on the line of its last step.
+    """The last k steps before a run rises far above its start, and the objective along them.
 
     Attributes
     ----------
@@ -55,10 +55,9 @@ class FailedSteps:
     unit : "step", or "epoch" if an epoch has several steps
     rate, stable_times : the learning rate, and the multiple of 1 / curvature up to which a rate is
         stable. None if the rule of the steps has no such limit
-    epochs : (k,), the epochs of the points; 0 is the start
-    positions : (k,), the weights after these epochs, projected on the line of the last step
-    objectives : (k,), the objective there
-    line, line_objectives : (m,), positions on the line, and the objective on it
+    epochs : (k + 1,), the epochs between which the steps lie; 0 is the start
+    lengths : (k,), the distance between the weights before and after each step
+    objectives : (k, m), the objective at m points of each step, with the same distance between them
     """
 
     number: int
@@ -67,10 +66,8 @@ class FailedSteps:
     rate: float | None
     stable_times: float | None
     epochs: Array
-    positions: Array
+    lengths: Array
     objectives: Array
-    line: Array
-    line_objectives: Array
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return plain values and arrays for the store."""

@@ -1,8 +1,9 @@
-"""Repeat the first epochs of a run that failed, and follow its steps until it leaves the valley."""
+"""Repeat the first epochs of a run that failed, and compute the objective along its steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from separatrix.study.results.pictures import FailedSteps
 from separatrix.training import History, Interrupted, Progress, train
 from separatrix.training.batching import batch_penalty, batch_start
 
-POINTS = 8  # steps that are shown
-SAMPLES = 41  # positions on the line
+STEPS = 4  # steps that are shown, the last ones
+SHARES = 13  # points of a step at which the objective is computed, with its two ends
 RISEN = 2.0  # multiple of the start that counts as far above it
-NEAR, MORE = 20.0, 4  # up to this multiple of the start, so many more steps are shown
+NEAR, MORE = 200.0, 3  # up to this multiple of the start, so many more steps are shown
 CLEAR = 0.05  # a relative rise from one epoch to the next that can be seen in a picture
-LEAST_EPOCHS, SHARE = 12, 0.02  # the epochs repeated, at most this share of those trained
+SMALL = 1 << 20  # entries of X up to which the time for all this does not matter
+SHARE, PICTURE = 0.03, 20  # beyond, the share of the epochs trained, and the cost of the picture
 
 
 def choose_failure(planned: StudyTasks, reasons: Mapping[int, str]) -> int | None:
@@ -45,18 +47,28 @@ def follow_steps(planned: StudyTasks, run: int, history: History) -> FailedSteps
     start = batch_start([task], objective)
     first = float(objective.value(start)[0])
     last = _last_epoch(np.append(first, history["objective"]))
-    trained = sum(
-        max(planned.tasks[t].stop.epochs[0][0] for t in same) for same in _models(planned)
-    )
-    if last is None or last > max(LEAST_EPOCHS, SHARE * trained):
+    if last is None or not (_is_small(planned) or last + PICTURE <= SHARE * _epochs(planned)):
         return None
     path = [start, *_repeat(planned, run, last)]
     if len(path) <= last:
         return None
-    shown = path[max(last - POINTS, 0) :]
+    shown = path[max(last - STEPS, 0) :]
     epochs = np.arange(last + 1)[-len(shown) :]
     values = np.append(first, history["objective"])[epochs]
-    return _on_a_line(objective, shown, epochs, values, planned, run)
+    lengths, between = _between(objective, shown)
+    between[:, 0], between[:, -1] = values[:-1], values[1:]
+    if not (np.isfinite(lengths).all() and np.isfinite(between).all()):
+        return None
+    pace = task.solver.step_size(0, 1)
+    return FailedSteps(
+        *planned.plan.runs[run],
+        unit="step" if getattr(task.solver, "batch_size", None) is None else "epoch",
+        rate=None if pace is None else float(pace.rate),
+        stable_times=None if pace is None else float(pace.stable_times),
+        epochs=epochs.astype(np.int32),
+        lengths=lengths,
+        objectives=between,
+    )
 
 
 def _last_epoch(objective: Array) -> int | None:
@@ -66,12 +78,12 @@ def _last_epoch(objective: Array) -> int | None:
     found = far if len(far) else clear
     if not len(found):
         return None
-    later = int(found[0])  # a few more steps show how the run goes on, while they stay near
-    while later < min(found[0] + MORE, len(objective) - 1):
-        if not objective[later + 1] <= NEAR * objective[0]:
-            break
-        later += 1
-    return later
+    # A few more steps show how the run goes on, while they stay near. It ends at the highest.
+    rise = int(found[0])
+    later = objective[rise : rise + MORE + 1]
+    far = np.flatnonzero(~(later <= NEAR * objective[0]))
+    near = later[: max(int(far[0]), 1)] if len(far) else later
+    return rise + (int(near.argmax()) if len(near) > 1 else 0)
 
 
 def _repeat(planned: StudyTasks, run: int, epochs: int) -> list[Model]:
@@ -86,60 +98,31 @@ def _repeat(planned: StudyTasks, run: int, epochs: int) -> list[Model]:
     return path
 
 
-def _on_a_line(
-    objective: Objective,
-    path: list[Model],
-    epochs: Array,
-    values: Array,
-    planned: StudyTasks,
-    run: int,
-) -> FailedSteps | None:
-    """Project the weights on the line through the last two of them, with its lowest point at 0."""
-    before, after = path[-2].astype(np.float64), path[-1].astype(np.float64)
-    step = after.plus(before, -1.0)
-    length = float(np.sqrt(step.dot(step)[0]))
-    if not (np.isfinite(length) and length > 0.0):
-        return None
-    along = step.times(np.array([1.0 / length]))
-    positions = np.array(
-        [float(model.astype(np.float64).plus(before, -1.0).dot(along)[0]) for model in path]
-    )
-    low, high = positions.min(), positions.max()
-    line = np.linspace(low - 0.1 * (high - low), high + 0.1 * (high - low), SAMPLES)
-    B = len(line)
-    many = Model(np.repeat(before.W, B, axis=1), np.repeat(before.b, B, axis=0)).plus(
-        Model(np.repeat(along.W, B, axis=1), np.repeat(along.b, B, axis=0)), line
-    )
-    found = _values_of_many(objective, many)
-    task = planned.tasks[run]
-    pace = task.solver.step_size(0, 1)
-    configuration, seed = planned.plan.runs[run]
-    several = getattr(task.solver, "batch_size", None) is not None
-    finite = np.isfinite(found).all() and np.isfinite(values).all()
-    if not finite:
-        return None
-    return FailedSteps(
-        number=configuration,
-        seed=seed,
-        unit="epoch" if several else "step",
-        rate=None if pace is None else float(pace.rate),
-        stable_times=None if pace is None else float(pace.stable_times),
-        epochs=epochs.astype(np.int32),
-        positions=positions,
-        objectives=values,
-        line=line,
-        line_objectives=found,
-    )
-
-
 @np.errstate(over="ignore", invalid="ignore")
-def _values_of_many(objective: Objective, many: Model) -> Array:
-    """Return the objective of many models with the same data and penalty."""
-    return objective.select(np.zeros(many.n_models, int)).value(many)
+def _between(objective: Objective, path: list[Model]) -> tuple[Array, Array]:
+    """Return the length of every step (k,), and the objective along it, (k, SHARES)."""
+    points = [model.astype(np.float64) for model in path]
+    moves = [after.plus(before, -1.0) for before, after in pairwise(points)]
+    lengths = np.array([float(np.sqrt(move.dot(move)[0])) for move in moves])
+    inside = np.linspace(0.0, 1.0, SHARES)[1:-1]
+    many = Model.stack(
+        [before.plus(move, float(s)) for before, move in zip(points, moves) for s in inside]
+    )
+    # All have the data and the penalty of the same run.
+    found = objective.select(np.zeros(many.n_models, int)).value(many)
+    values = np.empty((len(moves), SHARES))
+    values[:, 1:-1] = found.reshape(len(moves), -1)
+    return lengths, values
 
 
-def _models(planned: StudyTasks) -> Iterable[list[int]]:
-    return (same for models in planned.sharing for same in models)
+def _is_small(planned: StudyTasks) -> bool:
+    return sum(block.X.n_entries for block in planned.data.blocks()) <= SMALL
+
+
+def _epochs(planned: StudyTasks) -> int:
+    """Return the number of epochs of all models."""
+    models = (same for models in planned.sharing for same in models)
+    return sum(max(planned.tasks[t].stop.epochs[0][0] for t in same) for same in models)
 
 
 def _rate(planned: StudyTasks, run: int) -> float:
