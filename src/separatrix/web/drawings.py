@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.study.results.facts import StudyFacts
+from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.pictures import DataSample, FailedSteps, StudyPictures
 from separatrix.text import describe_configuration, named_class
 from separatrix.web.packed_arrays import packed
@@ -143,7 +143,7 @@ def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] |
     out: dict[str, Any] = {
         "number": row.number,
         "name": describe_configuration(row.parameters) or "The only configuration",
-        "diverged": row.diverged > 0,
+        "what": _what_failed(row),
         "words": row.observations,
     }
     if failure is None:
@@ -155,6 +155,12 @@ def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] |
         "steps": [_rounded(values) for values in failure.objectives],
         "valleys": _valleys(failure),
     }
+
+
+def _what_failed(row: Row) -> str:
+    if row.diverged:
+        return "diverged"
+    return "oscillates" if any("Oscillates" in o for o in row.observations) else "did not converge"
 
 
 def _valleys(failure: FailedSteps) -> list[list[float]] | None:

@@ -130,8 +130,8 @@ def _key_numbers(facts: StudyFacts) -> list[dict[str, str]]:
         kept = best.best if best.kept_epoch == best.best_epoch else best.last
         accuracy, loss = kept.get("val_accuracy"), kept.get("val_loss")
         if accuracy is not None:
-            n = facts.data.rows["validation"]
-            right = f" ({round(accuracy * n)} of {n:,})" if len(facts.seeds) == 1 else ""
+            n = facts.data.rows.get("validation", 0)
+            right = f" ({round(accuracy * n)} of {n:,})" if n and len(facts.seeds) == 1 else ""
             out.append((percent(accuracy), f"validation accuracy{right}"))
         if loss is not None:
             out.append((_short(loss), "validation loss"))

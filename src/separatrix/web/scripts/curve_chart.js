@@ -52,7 +52,7 @@ export function curvePanel(curves, options) {
     curves.filter(curve => !curve.diverged).map(curve => path(curve, drawn)));
   const failed = curves.filter(curve => curve.diverged);
   const marks = svg("g", { "clip-path": `url(#${clip})`, class: "curves failed",
-    "stroke-opacity": Math.min(Math.max(20 / (failed.length || 1), 0.25), 0.9) },
+    "stroke-opacity": Math.min(Math.max(12 / (failed.length || 1), 0.07), 0.9) },
   failed.map(curve => path(curve, drawn)));
   const exits = svg("g", {}, exitMarks(failed, drawn));
   const over = svg("g", {});
@@ -64,7 +64,7 @@ export function curvePanel(curves, options) {
     makeAxes({
       x, y, box, xTicks: ticks.x, yTicks: ticks.y, xName: options.xName,
       format: { x: value => short(value), y: value => (isAccuracy ? percentage(value, 0) : short(value)) },
-    }), base, marks, exits, over);
+    }), marks, base, exits, over);
 
   /** Draw some curves on top; a curve with a `label` is named at its end. */
   function highlight(chosen) {

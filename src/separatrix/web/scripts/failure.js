@@ -2,7 +2,7 @@
 
 import { button, element, fill, svg } from "./dom.js";
 import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
-import { linearScale, logScale, short } from "./scales.js";
+import { linearScale, logScale, percentage, short } from "./scales.js";
 
 const LOG_FROM = 20; // ratio of highest to lowest objective above which the axis is logarithmic
 
@@ -20,7 +20,7 @@ export function failureView(state) {
     const failure = study.page.drawings.failure;
     node.hidden = !failure;
     if (!failure) return;
-    fill(heading, `Why ${failure.name} ${failure.diverged ? "diverged" : "failed"}`);
+    fill(heading, `Why ${failure.name} ${failure.what}`);
     fill(words, failure.words.map(sentence => element("p", {}, sentence)),
       element("p", {}, button("show its curve", () => {
         if (!state.chosen().includes(failure.number)) state.toggle(failure.number);
@@ -77,17 +77,16 @@ function stepsPicture({ epochs, steps, valleys, unit }, width, caption) {
       "text-anchor": k === 0 ? "start" : k === ends.length - 1 ? "end" : "middle" }, short(value))));
 }
 
-/** Describe the picture; that the valley is too narrow is said only where the numbers show it. */
+/** Describe the picture; how far the steps overshoot is said only where the objective rose. */
 function wordsOfFailure({ unit, rate, steps, valleys }) {
-  const words = [`Red: the objective after each ${unit}. Line: the objective on the way there, from one end of `
-    + `the ${unit} to the other.`];
-  if (valleys) {
-    words.push(`Dashed: the narrowest valley in which a learning rate of ${short(rate)} is stable.`);
-    const narrower = steps.filter((values, k) => values[values.length - 1] > valleys[k][values.length - 1]);
-    if (narrower.length === steps.length)
-      words.push(`Every valley here is narrower, so the ${unit}s overshoot and land on the other side.`);
-    else if (narrower.length)
-      words.push(`${narrower.length} of the ${steps.length} valleys are narrower: those ${unit}s overshoot.`);
+  const words = [`Red: the objective after each ${unit}. Line: the objective on the way from one to the next.`];
+  const rising = steps.filter(values => values[values.length - 1] > values[0]);
+  const lowest = rising.map(values => values.indexOf(Math.min(...values)) / (values.length - 1));
+  if (rising.length) {
+    const most = percentage(Math.max(...lowest), 0);
+    words.push(Math.max(...lowest) > 0 ? `On the way it was lowest after at most ${most} of a ${unit}: each one goes `
+      + "too far and lands higher." : `It rises from the beginning of the ${unit}.`);
   }
+  if (valleys) words.push(`Dashed: the narrowest valley in which a learning rate of ${short(rate)} is stable.`);
   return words.join(" ");
 }

@@ -64,9 +64,11 @@ export function makeAxes({ x, y, box, xTicks, yTicks, xName, yName = "", format 
     svg("line", { class: "grid", x1: left, x2: right, y1: y.at(tick), y2: y.at(tick) }),
     svg("text", { class: "tick", x: left - 6, y: y.at(tick) + 4, "text-anchor": "end" }, format.y(tick)),
   ]);
-  xTicks.forEach(tick => out.push(
-    svg("text", { class: "tick", x: x.at(tick), y: bottom + 17, "text-anchor": "middle" },
-      format.x(tick))));
+  xTicks.forEach(tick => {
+    const last = x.at(tick) > right - 16;
+    out.push(svg("text", { class: "tick", x: last ? right + 10 : x.at(tick), y: bottom + 17,
+      "text-anchor": last ? "end" : "middle" }, format.x(tick)));
+  });
   if (xName)
     out.push(svg("text", { class: "tick", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle" },
       xName));

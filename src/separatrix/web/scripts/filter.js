@@ -41,7 +41,8 @@ function findColumn(name, columns) {
   const exact = columns.find(column => column.names.some(one => plain(one) === wanted));
   if (exact) return exact;
   const near = columns.filter(column => column.names.some(one => plain(one).includes(wanted)));
-  return near.length === 1 ? near[0] : undefined;
+  const shown = near.filter(column => !column.extra);
+  return [shown, near].find(found => found.length === 1)?.[0];
 }
 
 function plain(name) {

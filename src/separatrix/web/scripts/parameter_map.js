@@ -132,12 +132,16 @@ function grid(study, map, axes, main, state) {
   return element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Map" },
     element("table", { class: "map" },
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, axes.y.label),
-        columns.map(column => element("th", { scope: "col" }, column.word)))),
+        columns.map(column => element("th", { scope: "col", title: column.word }, headOf(column))))),
       element("tbody", {}, lines.map((line, row) => element("tr", {},
-        element("th", { scope: "row" }, line.word),
+        element("th", { scope: "row", title: line.word }, headOf(line)),
         columns.map((column, k) => cell(column, line, k, limits[row]))))),
       element("tfoot", {}, element("tr", {}, element("td", {}),
         element("td", { colspan: columns.length }, axes.x.label)))));
+}
+
+function headOf({ word, value }) {
+  return typeof value === "number" ? short(value, 2) : word;
 }
 
 /** The line is left of the first column that is not stable, and right of the last if all are. */

@@ -65,7 +65,10 @@ function unfoldForPrint(root, table, study) {
     table.print = true;
     table.update(study());
     opened = [...root.querySelectorAll("details:not([open])")];
-    for (const details of opened) details.open = true;
+    for (const details of opened) {
+      details.open = true;
+      details.dispatchEvent(new Event("toggle")); // now: the browser's own event comes too late
+    }
   };
   const fold = () => {
     table.print = false;

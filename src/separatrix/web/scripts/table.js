@@ -111,7 +111,9 @@ function headCell(column, state) {
   const kind = column.part || (column.numeric ? null : "words");
   return element("th", { scope: "col", class: kind, "aria-sort": sort },
     button(column.label, () => state.set({ ...next, page: "0" }),
-      { "aria-label": column.names[0].replaceAll("_", " ") }));
+      { "aria-label": column.names[0].replaceAll("_", " ") }),
+  // Browsers do not print buttons of a heading that is repeated on the next page.
+  element("span", { class: "printed" }, column.label));
 }
 
 function makeRow(run, columns, colours, state, isLastOnTop) {
