@@ -99,6 +99,12 @@ def test_thinning_keeps_the_order_and_both_ends(n):
     assert len(at) <= 18
 
 
+def test_thinning_keeps_a_spike_in_both_directions():
+    values = np.ones(1000)
+    values[300], values[503] = 5.0, 0.0
+    assert {300, 503} <= set(thin(values, 16).tolist())
+
+
 def test_the_report_loads_nothing(facts):
     page = report_page(facts)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)[1]
