@@ -123,6 +123,14 @@ def test_texts_cannot_end_the_data_or_the_script(facts):
     assert data_of(page)["data"]["notes"] == [bad, bad]
 
 
+def test_a_very_large_study_shows_its_best_configurations(facts, monkeypatch):
+    monkeypatch.setattr("separatrix.web.study_page.MOST_ROWS", 5)
+    data = data_of(report_page(facts))
+    assert data["rows"][0]["number"] == facts.verdict.best
+    assert len(data["rows"]) == len(data["curves"]["numbers"]) == 5
+    assert f"the best 5 of {len(facts.rows)} configurations" in data["caption"]
+
+
 def test_a_study_without_validation_rows_or_histories_has_a_report(facts):
     data = replace(facts.data, rows={"train": 100})
     found = data_of(report_page(replace(facts, data=data, histories={})))

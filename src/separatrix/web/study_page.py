@@ -7,11 +7,14 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
+from separatrix.study.results.table_formats import best_rows
 from separatrix.text import counted, describe_configuration, named_class, percent, value_cell
 from separatrix.text import value_words as words_of_value
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.web.drawings import drawings
 from separatrix.web.packed_arrays import packed_curves
+
+MOST_ROWS = 2000  # configurations of a report
 
 
 class Parameter(TypedDict):
@@ -71,13 +74,14 @@ class StudyPage(TypedDict):
 def study_page(facts: StudyFacts) -> StudyPage:
     """Return the page of a study as plain values that are valid JSON."""
     validated = "validation" in facts.data.rows
+    rows = best_rows(facts.rows, MOST_ROWS)
     return {
         "name": facts.name,
         "heading": _heading(facts),
         "best": facts.verdict.best,
         "verdict": [_sentence(text, facts) for text in facts.verdict.sentences],
         "numbers": _key_numbers(facts),
-        "caption": facts.caption(),
+        "caption": f"{facts.caption()}{_left_out(len(rows), len(facts.rows))}",
         "seeds": len(facts.seeds),
         "measures": list(MEASURES if validated else MEASURES[:2]),
         "parameters": [
@@ -88,8 +92,8 @@ def study_page(facts: StudyFacts) -> StudyPage:
             }
             for name in facts.varied
         ],
-        "rows": [_table_row(facts, row) for row in facts.rows],
-        "curves": packed_curves(facts.rows, facts.histories, facts.verdict.best),
+        "rows": [_table_row(facts, row) for row in rows],
+        "curves": packed_curves(rows, facts.histories, facts.verdict.best),
         "drawings": drawings(facts),
         "data": {
             "words": facts.data.in_words(),
@@ -105,6 +109,12 @@ def study_page(facts: StudyFacts) -> StudyPage:
         ],
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
     }
+
+
+def _left_out(shown: int, total: int) -> str:
+    if shown == total:
+        return ""
+    return f" The report shows the best {shown:,} of {total:,} configurations; the store has all."
 
 
 def _heading(facts: StudyFacts) -> str:

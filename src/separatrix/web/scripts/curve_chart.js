@@ -56,7 +56,7 @@ export function curvePanel(curves, options) {
   failed.map(curve => path(curve, drawn)));
   const exits = svg("g", {}, exitMarks(failed, drawn));
   const over = svg("g", {});
-  const ticks = { x: x.ticks(Math.max(Math.floor(width / 110), 2)), y: y.ticks(5) };
+  const ticks = { x: x.ticks(Math.max(Math.floor(width / 110), 2)).filter(Number.isInteger), y: y.ticks(5) };
   const node = makePicture(width, height, options.description,
     svg("defs", {}, svg("clipPath", { id: clip }, svg("rect", {
       x: box.left - 2, y: box.top - 2, width: box.right - box.left + 4, height: box.bottom - box.top + 4,

@@ -20,6 +20,7 @@ export function failureView(state) {
     const failure = study.page.drawings.failure;
     node.hidden = !failure;
     if (!failure) return;
+    heading.className = failure.what;
     fill(heading, `Why ${failure.name} ${failure.what}`);
     fill(words, failure.words.map(sentence => element("p", {}, sentence)),
       element("p", {}, button("show its curve", () => {

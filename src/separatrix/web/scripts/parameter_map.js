@@ -123,7 +123,7 @@ function grid(study, map, axes, main, state) {
       : short(best.measure(main), digits));
     const words = `${axes.x.label} ${column.word}, ${axes.y.label} ${line.word}: ${best ? value : "diverged"}`
       + `${best && failed ? `, ${failed} of ${own.length} diverged` : ""}`;
-    return element("td", { class: kinds.filter(Boolean).join(" ") }, button(best ? value : "diverged",
+    return element("td", { class: kinds.filter(Boolean).join(" ") }, button(best ? value : columns.length > WIDE ? "×" : "diverged",
       () => state.toggle((best || own[0]).number), {
         "aria-label": words, title: words, class: place === null ? null : shadeClass(place),
         style: place === null ? null : `--place:${shadePercent(place)}%`,

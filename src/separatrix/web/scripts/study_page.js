@@ -113,7 +113,11 @@ function verdictView() {
 /** What was observed about the best configuration. */
 function bestView() {
   const node = element("div", { class: "details" });
-  return { node, update: ({ best }) => fill(node, best && explain(best)) };
+  return {
+    node,
+    update: ({ best, page }) => fill(node, best && explain(best),
+      page.seeds > 1 && element("p", { class: "quiet" }, "The charts show its first seed.")),
+  };
 }
 
 /** Data, objective, and how to repeat the study. */
