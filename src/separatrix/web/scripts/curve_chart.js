@@ -6,7 +6,8 @@ import { linearScale, logScale, percentage, quantile, short } from "./scales.js"
 
 const TOP_TIMES = { linear: 4, log: 40 }; // an axis ends at this multiple of a typical first value
 const NEAR = 24; // pixels within which the pointer finds a curve
-const LABELS = 4; // names at the end of chosen curves
+const LABELS = 4; // names at the end of chosen curves, and reasons at a cross
+const NAME_WIDTH = 90; // room for the words next to the last cross
 
 /**
  * Return the range of the axes for curves (`{ epochs, values, diverged }`).
@@ -37,7 +38,7 @@ export function domainOf(curves, { isAccuracy, logY }) {
 /**
  * Return a panel: `node`, `highlight(curves)` and `find(x, y)`.
  *
- * A curve has `{ key, epochs, values, diverged, colour, dash }`. `options` has the range of the axes
+ * A curve has `{ key, epochs, values, diverged, reason, colour, dash }`. `options` has the range of the axes
  * (`domain`), `logX`, `logY`, `isAccuracy`, the size, the names of the axes and a description.
  */
 export function curvePanel(curves, options) {
@@ -54,7 +55,7 @@ export function curvePanel(curves, options) {
   const marks = svg("g", { "clip-path": `url(#${clip})`, class: "curves failed",
     "stroke-opacity": Math.min(Math.max(12 / (failed.length || 1), 0.07), 0.9) },
   failed.map(curve => path(curve, drawn)));
-  const exits = svg("g", {}, exitMarks(failed, drawn));
+  const exits = svg("g", {}, exitMarks(failed, drawn, box));
   const over = svg("g", {});
   const ticks = { x: x.ticks(Math.max(Math.floor(width / 110), 2)).filter(Number.isInteger), y: y.ticks(5) };
   const node = makePicture(width, height, options.description,
@@ -148,19 +149,29 @@ function distanceTo(xs, ys, px, py, exit) {
   return Math.min(far, Math.abs(py - (ys[low] + share * (ys[high] - ys[low]))));
 }
 
-/** Return a cross where each failed curve left the picture; crosses at the same place are one. */
-function exitMarks(failed, drawn) {
+/**
+ * Return a cross where each failed curve left the picture, with its `reason`, and how many failed.
+ * Crosses at the same place are one.
+ */
+function exitMarks(failed, drawn, box) {
   const places = new Map();
   for (const curve of failed) {
-    const at = drawn.get(curve.key);
-    const key = at.exit.map(Math.round).join(" ");
-    if (!places.has(key)) places.set(key, at);
+    const at = drawn.get(curve.key), key = at.exit.map(Math.round).join(" ");
+    if (!places.has(key)) places.set(key, { at, reasons: [] });
+    places.get(key).reasons.push(curve.reason);
   }
-  return [...places.values()].map(at => cross(at, ""));
+  const found = [...places.values()];
+  const last = Math.max(...found.map(({ at }) => at.exit[0]));
+  const named = found.length && last < box.right - NAME_WIDTH;
+  return [
+    ...found.map(({ at, reasons }) => cross(at, "", reasons.slice(0, LABELS).join("\n"))),
+    named && svg("text", { class: "label diverged", x: last + 9, y: box.top + 4 }, `${failed.length} diverged`),
+  ];
 }
 
-function cross({ exit: [px, py] }, kind) {
-  return svg("path", { class: `cross ${kind}`, d: `M${px - 4} ${py - 4}l8 8m0 -8l-8 8` });
+function cross({ exit: [px, py] }, kind, reason = "") {
+  return svg("path", { class: `cross ${kind}`, d: `M${px - 4} ${py - 4}l8 8m0 -8l-8 8` },
+    reason && svg("title", {}, reason));
 }
 
 /** Return names at the end of lines, moved apart. */

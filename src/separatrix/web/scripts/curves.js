@@ -123,7 +123,8 @@ export function chosenView(study, state) {
 function curvesOf(study, runs, choose, state) {
   const colours = coloursBy(study, state.get("colour"));
   return runs.filter(run => run.curves[choose.main]).map(run => ({
-    key: run.number, run, diverged: run.kind === "diverged", ...run.curves[choose.main],
+    key: run.number, run, diverged: run.kind === "diverged", reason: `${run.name}: ${stopText(run)}`,
+    ...run.curves[choose.main],
     ...(colours && run.kind !== "diverged" ? colours.of(run) : {}),
   }));
 }

@@ -16,9 +16,10 @@ export function svg(tag, attributes = {}, ...children) {
   return furnish(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Replace the children of a node; null, undefined and false are left out. */
+/** Replace the children of a node; nothing, false and empty texts are left out. */
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  const shown = child => child === 0 || Boolean(child);
+  node.replaceChildren(...children.flat().filter(shown));
   return node;
 }
 

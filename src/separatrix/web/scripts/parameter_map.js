@@ -123,7 +123,8 @@ function grid(study, map, axes, main, state) {
       : short(best.measure(main), digits));
     const words = `${axes.x.label} ${column.word}, ${axes.y.label} ${line.word}: ${best ? value : "diverged"}`
       + `${best && failed ? `, ${failed} of ${own.length} diverged` : ""}`;
-    return element("td", { class: kinds.filter(Boolean).join(" ") }, button(best ? value : columns.length > WIDE ? "×" : "diverged",
+    const shown = best ? value : columns.length > WIDE ? "×" : "diverged";
+    return element("td", { class: kinds.filter(Boolean).join(" ") }, button(shown,
       () => state.toggle((best || own[0]).number), {
         "aria-label": words, title: words, class: place === null ? null : shadeClass(place),
         style: place === null ? null : `--place:${shadePercent(place)}%`,
@@ -224,7 +225,8 @@ function describeMap(study, map, axes, main, isGrid) {
     const [low, high] = [Math.min(...rates), Math.max(...rates)].map(rate => short(rate, 2));
     words.push(`Dashed: largest rate that is stable at all weights (${low === high ? low : `${low} to ${high}`}).`);
   }
-  if (failed) words.push(`${count(failed, "configuration")} diverged (${isGrid ? "hatched" : "×"}).`);
+  const drawn = isGrid ? "hatched, or × if only some of a cell" : "×";
+  if (failed) words.push(`${count(failed, "configuration")} diverged (${drawn}).`);
   return words.join(" ");
 }
 

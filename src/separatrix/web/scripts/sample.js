@@ -78,7 +78,8 @@ function scatterMatrix({ names, rows, labels }, width, caption) {
         y.at(columns[row][i]), 2.6)));
     }
   const height = cells * (side + GAP) + 12;
-  const clip = text => (text.length * 6.6 > side ? `${text.slice(0, Math.max(Math.floor(side / 6.6) - 1, 3))}…` : text);
+  const letters = Math.max(Math.floor(side / 6.6), 4);
+  const clip = text => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
   const down = names.slice(1).map((name, k) => svg("text", { class: "tick", "text-anchor": "middle",
     transform: `translate(13 ${k * (side + GAP) + side / 2}) rotate(-90)` }, clip(name)));
   const along = names.slice(0, -1).map((name, k) => svg("text", { class: "tick", "text-anchor": "middle",
