@@ -160,7 +160,7 @@ def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] |
 def _what_failed(row: Row) -> str:
     if row.diverged:
         return "diverged"
-    return "oscillates" if any("Oscillates" in o for o in row.observations) else "did not converge"
+    return "oscillates" if row.problem == "oscillating" else "did not converge"
 
 
 def _valleys(failure: FailedSteps) -> list[list[float]] | None:

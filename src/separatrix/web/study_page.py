@@ -170,7 +170,7 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
         "best_epoch": row.best_epoch,
         "epochs": row.epochs,
         "stopped": row.stopped if row.state == "done" else "not finished",
-        "problem": _problem(row),
+        "problem": "" if row.diverged else _PROBLEMS.get(row.problem, ""),
         "stable_rate": finite(row.stable_rate),
         "observations": row.observations,
         "seconds": row.seconds,
@@ -178,19 +178,11 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
 
 
 _PROBLEMS = {
-    "Not converged": "still improving",
-    "Oscillates": "oscillating",
-    "Overfitting": "overfitting",
-    "The objective ended": "ended above its start",
+    "not_converged": "still improving",
+    "oscillating": "oscillating",
+    "ended_higher": "ended above its start",
+    "overfitting": "overfitting",
 }
-
-
-def _problem(row: Row) -> str:
-    """Return the first problem that the observations report, in a word or two."""
-    if row.diverged:
-        return ""
-    text = " ".join(row.observations)
-    return next((word for start, word in _PROBLEMS.items() if start in text), "")
 
 
 def finite(value: float | None) -> float | None:

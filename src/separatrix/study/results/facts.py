@@ -78,6 +78,8 @@ class Row:
         or 2 (1 + momentum) / L with momentum. None if there is no such limit
     relative_gap : the relative duality gap of the kept weights, or None if there is none
     objective : the formula of the objective
+    problem : why a seed did not converge ("not_converged", "oscillating", "ended_higher"), or
+        "overfitting". "" if there is no such problem, and for seeds that diverged
     observations : sentences about the training
     mark : "best", "same" (not significantly different from the best), "worse", or "" if not
         compared
@@ -101,6 +103,7 @@ class Row:
     objective: str = ""
     observations: list[str] = field(default_factory=list)
     mark: str = ""
+    problem: str = ""
     seconds: float = 0.0
 
 

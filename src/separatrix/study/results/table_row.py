@@ -36,9 +36,19 @@ def table_row(
         stable_rate=first["stable_rate"],
         relative_gap=_largest([one["relative_gap"] for one in runs]),
         objective=first["objective"],
+        problem=next(filter(None, map(_problem, runs)), ""),
         observations=_observations(runs, seeds),
         seconds=max(one["seconds"] for one in runs),
     )
+
+
+def _problem(run: Mapping[str, Any]) -> str:
+    """Return the kind of the diagnosis that matters most. Older stores have only all kinds."""
+    slow = "not_converged" if "not_converged" in run["kinds"] else ""
+    found = str(run.get("unsettled", slow))
+    if found == "diverged":
+        return ""
+    return found or ("overfitting" if "overfitting" in run["kinds"] else "")
 
 
 def _observations(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[str]:

@@ -5,8 +5,7 @@ import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
 import { classMark, classPoint } from "./sample.js";
 import { count, linearScale, percentage, short } from "./scales.js";
 
-const COLOURS = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233],
-  [213, 94, 0], [154, 138, 0], [106, 81, 163], [140, 86, 75], [127, 127, 127]]; // as in the stylesheet
+const TIE = [90, 100, 115]; // colour of the lines where two classes tie
 const STEP = 120; // milliseconds between two frames
 
 /** Return the figure: `node` and `update(study)`. */
@@ -119,6 +118,8 @@ function makePlane(boundary, classes, width) {
     canvas.height = h;
     Object.assign(canvas.style, { left: `${(100 * box.left) / width}%`, top: `${(100 * box.top) / height}%`,
       width: `${(100 * w) / width}%`, height: `${(100 * h) / height}%` });
+    const colours = [...legend.querySelectorAll("path")].map(mark =>
+      getComputedStyle(mark).fill.match(/[\d.]+/g).slice(0, 3).map(Number));
     const pixels = new ImageData(w, h), classOf = new Uint8Array(w * h);
     for (let j = 0; j < h; j++)
       for (let i = 0; i < w; i++) {
@@ -126,7 +127,7 @@ function makePlane(boundary, classes, width) {
         const best = winner(scores), at = j * w + i;
         classOf[at] = best;
         const tie = (i > 0 && classOf[at - 1] !== best) || (j > 0 && classOf[at - w] !== best);
-        const [r, g, b] = tie ? [90, 100, 115] : COLOURS[best % COLOURS.length];
+        const [r, g, b] = tie ? TIE : colours[best];
         pixels.data.set([r, g, b, tie ? 230 : opacity(scores, best, boundary.link)], 4 * at);
       }
     canvas.getContext("2d").putImageData(pixels, 0, 0);

@@ -3,6 +3,7 @@
 import { element, fill, svg } from "./dom.js";
 
 const ROWS = 20; // of a table behind "Data"
+const LETTER = 7.4; // width of a letter at 13 px
 
 /**
  * Return a figure: `node`, and `show({ title, controls, body, caption, data })`.
@@ -65,9 +66,9 @@ export function makeAxes({ x, y, box, xTicks, yTicks, xName, yName = "", format 
     svg("text", { class: "tick", x: left - 6, y: y.at(tick) + 4, "text-anchor": "end" }, format.y(tick)),
   ]);
   xTicks.forEach(tick => {
-    const last = x.at(tick) > right - 16;
-    out.push(svg("text", { class: "tick", x: last ? right + 10 : x.at(tick), y: bottom + 17,
-      "text-anchor": last ? "end" : "middle" }, format.x(tick)));
+    const text = format.x(tick), furthest = right + 10 - LETTER * text.length / 2;
+    out.push(svg("text", { class: "tick", x: Math.min(x.at(tick), furthest), y: bottom + 17,
+      "text-anchor": "middle" }, text));
   });
   if (xName)
     out.push(svg("text", { class: "tick", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle" },

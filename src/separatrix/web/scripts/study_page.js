@@ -53,6 +53,8 @@ export function start(root, data) {
     if (any("frame")) boundary.showFrame();
   });
   unfoldForPrint(root, table, () => study);
+  for (const theme of ["print", "(prefers-color-scheme: dark)"])
+    matchMedia(theme).addEventListener("change", boundary.showFrame); // its pixels have no variables
   update(data);
   return { update };
 }
