@@ -1,92 +1,151 @@
 """The report of a study is complete, self-contained and consistent with the study's facts."""
 
-import html
+import base64
+import json
+import math
 import re
 import shutil
-import subprocess
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from separatrix import GradientDescentClassifier, Study
+from separatrix.study.results.facts import MEASURES
 from separatrix.web import report_page, write_report
+from separatrix.web.packed_arrays import packed_curves, thin
+from separatrix.web.study_page import study_page
+from support.studies import facts_of
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory):
-    """Return a study with a best, a worse and a diverged configuration."""
-    study = Study(
-        "rates",
-        GradientDescentClassifier(epochs=30),
-        {"learning_rate": [0.01, 0.1, 1e6], "momentum": [0.0, 0.9]},
-        store=tmp_path_factory.mktemp("store") / "studies.db",
+def data_of(page):
+    """Return the dictionary in a page."""
+    return json.loads(
+        re.search(r'(?s)<script type="application/json"[^>]*>(.*?)</script>', page)[1]
     )
-    return study.run("iris").facts()
 
 
-@pytest.fixture(scope="module")
-def page(facts):
-    return report_page(facts)
+def curves_of(packed, measure):
+    """Decode the curves of a measure, by number."""
+    found = packed["measures"][measure]
+    values = np.frombuffer(base64.b64decode(found["values"]), "<f4")
+    epochs = np.frombuffer(base64.b64decode(found["epochs"]), "<u4")
+    out, start = {}, 0
+    for number, length in zip(packed["numbers"], found["lengths"]):
+        at = epochs[start : start + length] if len(epochs) else np.arange(1, length + 1)
+        out[number] = at, values[start : start + length]
+        start += length
+    return out
 
 
-def words_of(page):
-    """Return the visible text of a page."""
-    body = re.sub(r"(?s)<(style|script|svg)\b.*?</\1>", "", page)
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
+def test_the_dictionary_has_verdict_table_and_code(facts):
+    data = data_of(report_page(facts))
+    assert [one["text"] for one in data["verdict"]] == facts.verdict.sentences
+    assert data["best"] == facts.verdict.best
+    for row, shown in zip(facts.rows, data["rows"], strict=True):
+        assert shown["values"] == list(row.parameters.values())
+        assert shown["observations"] == row.observations
+        assert shown["last"] == [row.last[name] for name in MEASURES]
+        assert (shown["kind"] == "diverged") == bool(row.diverged)
+        assert shown["stopped"] == row.stopped
+    assert data["objective"] == facts.objective_words
+    assert data["data"]["fingerprint"] == facts.data.fingerprint
+    assert "study.run('iris', standardise=False)" in data["reproduce"][-1]["text"]
 
 
-@pytest.mark.slow
-def test_the_report_has_verdict_table_and_code(facts, page):
-    text = words_of(page)
-    for sentence in facts.verdict.sentences:
-        assert sentence in text
-    for row in facts.rows:
-        assert f"{row.last['train_loss']:.4f}" in text or row.diverged
-    for part in (*facts.objective_words, facts.data.fingerprint, *facts.data.notes):
-        assert part in text
-    assert "study.run('iris')" in text
+def test_the_dictionary_is_the_page_even_if_numbers_are_not_finite(facts):
+    rows = [replace(facts.rows[0], last=dict.fromkeys(MEASURES, math.inf)), *facts.rows[1:]]
+    found = replace(facts, rows=rows)
+    text = json.dumps(study_page(found), allow_nan=False)
+    assert json.loads(text) == data_of(report_page(found))
 
 
-def test_the_best_row_is_first_and_diverged_rows_have_their_stop_reason(facts, page):
-    kinds = re.findall(r'<tr class="(\w*)">', page)
-    assert kinds[0] == "best"
-    assert kinds.count("diverged") == sum(row.diverged > 0 for row in facts.rows) > 0
-    assert next(row.stopped for row in facts.rows if row.diverged) in page
+def test_a_page_shows_its_verdict_without_scripts(facts):
+    shown = re.search(r"(?s)<noscript>(.*?)</noscript>", report_page(facts))[1]
+    assert facts.verdict.sentences[0] in shown
 
 
-def test_every_chart_is_present_in_both_themes_with_a_caption(page):
-    assert page.count("<figure>") == 3  # loss, accuracy, rate by momentum
-    assert page.count("<svg") == 6
-    captions = re.findall(r"<figcaption>(.+?)</figcaption>", page)
-    assert all(len(caption) > 40 for caption in captions)
-    names = re.findall(r' id="([^"]+)"', page)
-    assert len(names) == len(set(names))
+def test_curves_are_the_histories(facts):
+    packed = packed_curves(facts.rows, facts.histories, facts.verdict.best)
+    assert packed["thinned"] is None
+    for measure in MEASURES:
+        found = curves_of(packed, measure)
+        for number, (history,) in facts.histories.items():
+            epochs, values = found[number]
+            kept = np.isfinite(history[measure])
+            assert np.array_equal(values, history[measure][kept].astype("f4"))
+            assert np.array_equal(epochs, np.flatnonzero(kept) + 1)
 
 
-def test_the_report_loads_nothing(page):
-    bare = re.sub(r'xmlns(:\w+)?="[^"]+"', "", page)
-    assert not re.search(r"https?:|src=|@import|<link", bare)
-    for target in re.findall(r'href="([^"]+)"', bare):
-        assert target.startswith(("data:text/csv", "#")), target
+def test_thinned_curves_keep_their_extremes(facts, monkeypatch):
+    monkeypatch.setattr("separatrix.web.packed_arrays.MOST_NUMBERS", 100)
+    monkeypatch.setattr("separatrix.web.packed_arrays.THINNED_NUMBERS", 100)
+    packed = packed_curves(facts.rows, facts.histories, facts.verdict.best)
+    assert packed["thinned"] == 16
+    for number, (epochs, values) in curves_of(packed, "train_loss").items():
+        whole = facts.histories[number][0]["train_loss"].astype("f4")
+        assert len(values) <= (18 if number != facts.verdict.best else len(whole))
+        assert np.array_equal(values, whole[epochs - 1])
+        assert {whole.min(), whole.max(), whole[0], whole[-1]} <= set(values)
 
 
-def test_text_from_files_is_escaped(facts):
-    bad = "<script>alert(1)</script>"
+@pytest.mark.parametrize("n", [1, 16, 17, 18, 33, 1000])
+def test_thinning_keeps_the_order_and_both_ends(n):
+    at = thin(np.arange(float(n)), 16)
+    assert (np.diff(at) > 0).all()
+    assert (at[0], at[-1]) == (0, n - 1)
+    assert len(at) <= 18
+
+
+def test_thinning_keeps_a_spike_in_both_directions():
+    values = np.ones(1000)
+    values[300], values[503] = 5.0, 0.0
+    assert {300, 503} <= set(thin(values, 16).tolist())
+
+
+def test_the_report_loads_nothing(facts):
+    page = report_page(facts)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert "default-src &#x27;none&#x27;" in policy
+    assert "unsafe-eval" not in policy
+    bare = page.replace("http://www.w3.org/2000/svg", "")  # the name of the elements of pictures
+    assert not re.search(r"https?:|\bsrc=|@import|<link|href=\"", bare)
+
+
+def test_texts_cannot_end_the_data_or_the_script(facts):
+    bad = "</script><script>alert(1)</script>\u2028\u2029<!--"
     data = replace(facts.data, name=bad, notes=[bad])
-    command = f"separatrix study '{bad}'"
-    found = report_page(replace(facts, data=data, notes=[bad], command=command, histories={}))
-    assert bad not in found
-    assert html.escape(bad, quote=False) in found
+    page = report_page(replace(facts, name=bad, data=data, notes=[bad], command=bad))
+    assert page.count("</script>") == 2
+    assert "\u2028" not in page.partition("</head>")[2]
+    assert data_of(page)["data"]["notes"] == [bad, bad]
+
+
+def test_a_very_large_study_shows_its_best_configurations(facts, monkeypatch):
+    monkeypatch.setattr("separatrix.web.study_page.MOST_ROWS", 5)
+    data = data_of(report_page(facts))
+    assert data["rows"][0]["number"] == facts.verdict.best
+    assert len(data["rows"]) == len(data["curves"]["numbers"]) == 5
+    assert f"the best 5 of {len(facts.rows)} configurations" in data["caption"]
 
 
 def test_a_study_without_validation_rows_or_histories_has_a_report(facts):
     data = replace(facts.data, rows={"train": 100})
-    found = report_page(replace(facts, data=data, histories={}))
-    assert "<figure>" not in found
-    assert "validation" not in re.findall(r"(?s)<thead>.*?</thead>", found)[0]
+    found = data_of(report_page(replace(facts, data=data, histories={})))
+    assert found["measures"] == ["train_loss", "train_accuracy"]
+    assert found["curves"]["numbers"] == []
 
 
-@pytest.mark.slow
+def test_an_older_store_has_a_page_without_the_new_parts(tmp_path):
+    path = tmp_path / "v1.db"
+    shutil.copy(GOLDEN / "study-v1.db", path)
+    found = data_of(report_page(facts_of(path, "golden")))
+    assert not {"sample", "confusion", "calibration", "boundary"} & found["drawings"].keys()
+    assert found["verdict"]
+
+
 def test_a_report_replaces_an_older_one_and_creates_its_folder(facts, tmp_path):
     place = tmp_path / "reports" / "rates.html"
     assert write_report(facts, place) == place
@@ -94,32 +153,3 @@ def test_a_report_replaces_an_older_one_and_creates_its_folder(facts, tmp_path):
     write_report(facts, place)
     assert place.read_bytes() == first
     assert [file.name for file in place.parent.iterdir()] == ["rates.html"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1200, 390])
-def test_in_a_browser_nothing_is_wider_than_the_window(page, tmp_path, width):
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium to open the page in")
-    # A window cannot be as narrow as a phone, but a frame can.
-    d = "document.documentElement"
-    ask = f"document.body.dataset.over = {d}.scrollWidth - {d}.clientWidth"
-    asking = page.replace("</script>", f"{ask}</script>")  # the policy would block this
-    asking = re.sub(r"<meta http-equiv[^>]*>", "", asking)
-    (tmp_path / "page.html").write_text(asking, encoding="utf-8")
-    frame = tmp_path / "frame.html"
-    tell = "document.title = f.contentDocument.body.dataset.over"
-    frame.write_text(
-        f'<iframe id="f" src="page.html" style="width:{width}px;height:900px" '
-        f'onload="{tell}"></iframe>'
-    )
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-    seen = subprocess.run(
-        [browser, *flags, "--virtual-time-budget=5000", "--dump-dom", frame.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
-    assert "<title>0</title>" in seen, seen[:500]

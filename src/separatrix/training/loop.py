@@ -339,6 +339,7 @@ class _Batch:
             self.checkpoint,
             members,
             self.ended,
+            lambda: self.state.model.copy(),
         )
 
     def ended(self) -> dict[tuple[int, int], str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from separatrix.matrix import Array, rows_read
+from separatrix.model import Model
 
 
 class Interrupted(Exception):  # noqa: N818 (not an error)
@@ -30,6 +31,7 @@ class Progress:
         their positions in the list given to `fit_many`
     ended : a function that returns the stop reasons of finished runs of this batch, by the number
         of the model and its number of epochs
+    weights : a function that returns a copy of the weights of the running models
     """
 
     epoch: int
@@ -40,6 +42,7 @@ class Progress:
     checkpoint: Callable[[], dict[str, Array]]
     members: tuple[tuple[int, ...], ...]
     ended: Callable[[], dict[tuple[int, int], str]]
+    weights: Callable[[], Model]
 
 
 _trained = 0

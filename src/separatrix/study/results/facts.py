@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.matrix import Array
+from separatrix.study.results.pictures import StudyPictures
 from separatrix.text import counted
 from separatrix.training.history import History
 
@@ -79,6 +80,8 @@ class Row:
         or 2 (1 + momentum) / L with momentum. None if there is no such limit, as with mini-batches
     relative_gap : the relative duality gap of the kept weights, or None if there is none
     objective : the formula of the objective
+    problem : why a seed did not converge ("not_converged", "oscillating", "ended_higher"), or
+        "overfitting". "" if there is no such problem, and for seeds that diverged
     observations : sentences about the training
     mark : "best", "same" (not significantly different from the best), "worse", or "" if not
         compared
@@ -103,6 +106,7 @@ class Row:
     objective: str = ""
     observations: list[str] = field(default_factory=list)
     mark: str = ""
+    problem: str = ""
     seconds: float = 0.0
 
     @property
@@ -196,6 +200,7 @@ class StudyFacts:
     histories : the histories of all seeds, by the number of a finished configuration
     verdict : the verdict on the study
     weights : the weights of the best configuration
+    pictures : what the report draws beyond these; read together with histories
     """
 
     name: str
@@ -216,6 +221,7 @@ class StudyFacts:
     histories: Mapping[int, tuple[History, ...]]
     verdict: StudyVerdict
     weights: Weights | None
+    pictures: StudyPictures = field(default_factory=StudyPictures)
 
     @property
     def varied(self) -> list[str]:

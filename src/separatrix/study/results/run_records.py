@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.losses import Loss
+from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -23,6 +24,7 @@ from separatrix.study.results.observations import (
     find_unconverged,
     observe_run,
 )
+from separatrix.study.results.pictures import WeightFrames, calibrate, count_confusions
 from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
 from separatrix.training.task import Task
@@ -32,29 +34,35 @@ TINY = float(np.finfo(np.float64).tiny)  # avoids the logarithm of 0
 
 
 def record_runs(
-    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
+    planned: StudyTasks,
+    runs: Sequence[int],
+    results: Sequence[Result],
+    frames: Mapping[int, WeightFrames],
 ) -> list[RunRecord]:
-    """Return the records of the runs of a batch."""
+    """Return the records of the runs of a batch. `frames` are weights during training, by run."""
     constants = _SmoothnessConstants(planned)
     longest = _longest_histories(planned, runs, results)
-    shares = _weight_shares(planned.validation)
+    longest_frames = _longest_frames(planned, frames)
     out = []
     for run, result in zip(runs, results):
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
         estimator._set_fitted(result, task.loss, planned.data.classes)
-        right, losses, log_losses = _validate_rows(task.loss, result.model, planned.validation)
+        rows = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(
             RunRecord(
                 *planned.plan.runs[run],
-                facts=_facts(estimator, task, result, history, right, losses, shares, L),
+                facts=_facts(estimator, task, result, history, rows, L),
                 history=history,
                 coef=estimator.coef_,
                 intercept=estimator.intercept_,
-                val_right=right,
-                val_loss=losses,
-                val_log_loss=log_losses,
+                val_right=None if rows is None else rows.right,
+                val_loss=None if rows is None else rows.losses,
+                val_log_loss=None if rows is None else rows.log_losses,
+                val_confusion=None if rows is None else rows.confusion,
+                val_calibration=None if rows is None else rows.calibration,
+                frames=longest_frames.get(planned.model_of[run]),
             )
         )
     return out
@@ -77,9 +85,7 @@ def _facts(
     task: Task,
     result: Result,
     longest: History,
-    right: Array | None,
-    losses: Array | None,
-    shares: Array | None,
+    rows: _ValidationRows | None,
     L: float | None,
 ) -> dict[str, Any]:
     history, proof = result.history, result.certificate
@@ -93,7 +99,7 @@ def _facts(
     return {
         "last": _at(history, history.epochs),
         "best": {} if lowest is None else _at(history, lowest),
-        "kept": _kept(history, result.best_epoch, right, losses, shares),
+        "kept": _kept(history, result.best_epoch, rows),
         "best_epoch": lowest,
         "kept_epoch": int(result.best_epoch),
         "epochs": history.epochs,
@@ -102,6 +108,7 @@ def _facts(
         "smoothness": L,
         "stable_rate": limited.stable_times / L if limited and L else None,
         "loss": task.loss.name,
+        "link": _link(task),
         "objective": result.objective,
         "observations": observe_run(
             diagnoses,
@@ -136,53 +143,88 @@ def _at(history: History, epoch: int) -> dict[str, float | None]:
     return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
-def _kept(
-    history: History,
-    epoch: int,
-    right: Array | None,
-    losses: Array | None,
-    shares: Array | None,
-) -> dict[str, float | None]:
+def _kept(history: History, epoch: int, rows: _ValidationRows | None) -> dict[str, float | None]:
     """Return the measures of the kept weights. Epoch 0 means the starting weights."""
     kept = _at(history, epoch) if epoch else dict.fromkeys(MEASURES)
-    if right is not None and losses is not None:
-        hits = right if shares is None else right * shares
-        kept |= {"val_accuracy": float(hits.mean()), "val_loss": float(losses.mean())}
+    if rows is not None:
+        hits = rows.right if rows.shares is None else rows.right * rows.shares
+        kept |= {"val_accuracy": float(hits.mean()), "val_loss": float(rows.losses.mean())}
     return kept
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def _validate_rows(
-    loss: Loss, model: Model, validation: Dataset | None
-) -> tuple[Array | None, Array | None, Array | None]:
-    """Whether each validation row is classified correctly, its loss, and its log-loss.
+@dataclass(frozen=True, eq=False)
+class _ValidationRows:
+    """Of every validation row: correctly classified? its loss, its log-loss; and counts of them.
 
-    If the rows have weights, the losses are multiplied by them, so that their mean is the weighted
-    mean of the losses.
+    If the rows have weights, the losses are multiplied by `shares`, the weights divided by their
+    mean, so that the mean of the losses is the weighted one.
     """
+
+    right: Array
+    losses: Array
+    log_losses: Array | None
+    shares: Array | None
+    confusion: Array | None
+    calibration: Array | None
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _validate_rows(loss: Loss, model: Model, validation: Dataset | None) -> _ValidationRows | None:
     if validation is None:
-        return None, None, None
-    right, losses, log_losses = [], [], []
+        return None
+    labels, predicted, losses, probabilities = [], [], [], []
     for block in validation.blocks():
         Z = model.scores(block.X)
-        right.append(loss.predict(Z)[:, 0] == block.y)
+        labels.append(block.y)
+        predicted.append(loss.predict(Z)[:, 0])
         losses.append(loss.value(block.y, Z)[:, 0].astype(np.float64))
         P = loss.probabilities(Z)
         if P is not None:
-            own = np.take_along_axis(P[:, 0], block.y.reshape(-1, 1), axis=1)[:, 0]
-            log_losses.append(-np.log(np.maximum(own.astype(np.float64), TINY)))
+            probabilities.append(P[:, 0])
+    y, found = np.concatenate(labels), np.concatenate(predicted)
     shares = _weight_shares(validation)
     factor = 1.0 if shares is None else shares
-    found = np.concatenate(log_losses) * factor if log_losses else None
-    return np.concatenate(right), np.concatenate(losses) * factor, found
+    log_losses = calibration = None
+    if probabilities:
+        P = np.concatenate(probabilities)
+        own = np.take_along_axis(P, y.reshape(-1, 1), axis=1)[:, 0]
+        log_losses = -np.log(np.maximum(own.astype(np.float64), TINY)) * factor
+        calibration = calibrate(y, P) if np.isfinite(P).all() else None
+    return _ValidationRows(
+        right=found == y,
+        losses=np.concatenate(losses) * factor,
+        log_losses=log_losses,
+        shares=shares,
+        confusion=count_confusions(y, found, len(validation.classes)),
+        calibration=calibration,
+    )
 
 
-def _weight_shares(validation: Dataset | None) -> Array | None:
+def _weight_shares(validation: Dataset) -> Array | None:
     """Return the weights (n,) of the validation rows, divided by their mean; None without any."""
-    if validation is None or all(block.s is None for block in validation.blocks()):
+    if all(block.s is None for block in validation.blocks()):
         return None
     weights: Array = np.concatenate([block.weights for block in validation.blocks()])
     return weights / weights.mean()
+
+
+def _link(task: Task) -> str:
+    """Return how scores become probabilities: "softmax", "sigmoid" of each class, or "" if not."""
+    if task.loss.probabilities(np.zeros((1, 1, task.n_outputs))) is None:
+        return ""
+    return "sigmoid" if isinstance(task.loss, OneVsRest) else "softmax"
+
+
+def _longest_frames(
+    planned: StudyTasks, frames: Mapping[int, WeightFrames]
+) -> dict[int, WeightFrames]:
+    """Return the most frames of every model, like the longest history."""
+    longest: dict[int, WeightFrames] = {}
+    for run, found in frames.items():
+        model = planned.model_of[run]
+        if model not in longest or len(found.epochs) > len(longest[model].epochs):
+            longest[model] = found
+    return longest
 
 
 class _SmoothnessConstants:

@@ -37,6 +37,7 @@ def table_row(
         stable_rate=first["stable_rate"],
         relative_gap=_largest([one["relative_gap"] for one in runs]),
         objective=first["objective"],
+        problem=next(filter(None, map(_problem, runs)), ""),
         observations=_observations(runs, seeds),
         seconds=max(one["seconds"] for one in runs),
     )
@@ -46,6 +47,14 @@ def unconverged_kind(run: Mapping[str, Any]) -> str:
     """Return why a run did not converge, "" if it did. Older stores have only its diagnoses."""
     older = [kind for kind in ("diverged", "not_converged") if kind in run["kinds"]]
     return str(run.get("unsettled", next(iter(older), "")))
+
+
+def _problem(run: Mapping[str, Any]) -> str:
+    """Return the kind of the diagnosis that matters most, "" for a run that diverged."""
+    found = unconverged_kind(run)
+    if found == "diverged":
+        return ""
+    return found or ("overfitting" if "overfitting" in run["kinds"] else "")
 
 
 def _observations(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[str]:

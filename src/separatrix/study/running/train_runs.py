@@ -16,6 +16,8 @@ from separatrix.study.logs.log import Logs
 from separatrix.study.planning.tasks import StudyTasks
 from separatrix.study.results.run_records import record_runs
 from separatrix.study.running.progress import OnStudyProgress, ProgressTracker
+from separatrix.study.running.study_pictures import make_pictures
+from separatrix.study.running.weight_frames import FrameRecorder
 from separatrix.study.store.writer import StudyWriter
 from separatrix.training import Interrupted, Progress, train
 from separatrix.training.callbacks import RunLabel, epochs_of
@@ -41,7 +43,7 @@ def train_runs(
     tracker = ProgressTracker(
         planned,
         [run for runs in batches.values() for run in runs],
-        [number[run] for run in writer.diverged_runs()],
+        [number[run] for run, why in writer.failed_runs().items() if why == "diverged"],
         on_progress,
     )
     session = _Session(planned, writer, logs, tracker, every)
@@ -50,7 +52,7 @@ def train_runs(
             session.train_batch(batch, runs)
     except _StudyInterrupted as interrupted:
         raise interrupted.by from None
-    writer.finish()
+    writer.finish(make_pictures(planned, writer), session.time_spent())
 
 
 class _StudyInterrupted(Exception):  # noqa: N818 (not an error)
@@ -77,32 +79,35 @@ class _Session:
 
     def train_batch(self, batch: int, runs: list[int]) -> None:
         """Train one batch, from its checkpoint if there is one, and store the results."""
-        planned = self.planned
+        planned, frames = self.planned, FrameRecorder(self.planned, runs)
         labels = [self._label(run) for run in runs]
 
         def after_epoch(progress: Progress) -> None:
             try:
+                frames.after_epoch(progress)
                 if self.logs:
                     self.logs.tell(epochs_of(progress, labels))
                 self.tracker.after_epoch(progress, runs)
             except BaseException as error:  # save the progress before the study stops
-                self._checkpoint(batch, progress)
+                self._checkpoint(batch, progress, frames)
                 if isinstance(error, Interrupted):  # `train` would treat it as the end of a fit
                     raise _StudyInterrupted(error) from None
                 raise
             if time.perf_counter() >= self.next_checkpoint:
-                self._checkpoint(batch, progress)
+                self._checkpoint(batch, progress, frames)
 
+        checkpoint = if_readable(self.writer.last_checkpoint(batch))
+        frames.restore(checkpoint)
         results = train(
             [planned.tasks[run] for run in runs],
             planned.data.select(np.array(runs)),
             planned.validation,
             on_progress=after_epoch,
-            resume=if_readable(self.writer.last_checkpoint(batch)),
+            resume=checkpoint,
         )
-        records = record_runs(planned, runs, results)
+        records = record_runs(planned, runs, results, frames.found())
         self.logs.flush()
-        self.writer.finish_batch(batch, records, self._time_spent())
+        self.writer.finish_batch(batch, records, self.time_spent())
         self.tracker.after_batch(runs, [result.stop_reason == "diverged" for result in results])
 
     def _label(self, run: int) -> RunLabel:
@@ -110,14 +115,15 @@ class _Session:
         epochs = self.planned.tasks[run].stop.epochs[0][0]
         return RunLabel(configuration, seed, plan.configurations[configuration], epochs)
 
-    def _checkpoint(self, batch: int, progress: Progress) -> None:
+    def _checkpoint(self, batch: int, progress: Progress, frames: FrameRecorder) -> None:
         began = time.perf_counter()
         self.logs.flush()
-        self.writer.checkpoint(batch, progress.epoch, progress.checkpoint(), self._time_spent())
+        arrays = progress.checkpoint() | frames.to_arrays()
+        self.writer.checkpoint(batch, progress.epoch, arrays, self.time_spent())
         ended = time.perf_counter()
         self.next_checkpoint = ended + max(self.every, (ended - began) / CHECKPOINT_SHARE)
 
-    def _time_spent(self) -> float:
+    def time_spent(self) -> float:
         """Return the seconds since the last call."""
         now = time.perf_counter()
         spent, self.stored_until = now - self.stored_until, now

@@ -35,7 +35,7 @@ _READER = ("PRAGMA query_only = ON", "SELECT count(*) FROM sqlite_schema")
 # Entry k migrates a store from version k to k + 1. The first creates a store.
 MIGRATIONS = tuple(
     Path(__file__).with_name(name).read_text(encoding="utf-8")
-    for name in ("schema.sql", "schema_2.sql")
+    for name in ("schema.sql", "schema_2.sql", "schema_3.sql")
 )
 
 

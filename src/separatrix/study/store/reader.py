@@ -15,10 +15,12 @@ from separatrix.study.planning.grid import values_by_name
 from separatrix.study.results.comparison import FinishedConfiguration
 from separatrix.study.results.data_findings import data_sentences
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
+from separatrix.study.results.pictures import StudyPictures
 from separatrix.study.results.table_row import deviations, means, table_row, unconverged_kind
 from separatrix.study.results.verdict import judge
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
+from separatrix.study.store.pictures import read_pictures
 from separatrix.training.history import History
 
 
@@ -54,6 +56,9 @@ def read_facts(
                 rows=_marked(stored.rows, verdict),
                 verdict=replace(verdict, sentences=[*verdict.sentences, *stored.data_sentences]),
                 weights=_read_weights(store, verdict, runs),
+                pictures=read_pictures(store, study, verdict.best)
+                if histories
+                else StudyPictures(),
             )
 
 

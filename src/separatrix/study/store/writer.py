@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
+from separatrix.study.results.pictures import DataSample, FailedSteps, WeightFrames
 from separatrix.study.store.database import Store
 from separatrix.study.store.encoding import to_archive, to_bytes, to_text
 from separatrix.study.store.errors import StoreError
@@ -21,6 +22,15 @@ from separatrix.study.store.ownership import HELD, claim, refuse_claimed
 from separatrix.training.history import History
 
 PIECE = 1 << 26  # bytes; the limit of SQLite is 10^9
+_ARRAYS = (
+    "coef",
+    "intercept",
+    "val_right",
+    "val_loss",
+    "val_log_loss",
+    "val_confusion",
+    "val_calibration",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +50,9 @@ class RunRecord:
     val_right: Array | None = None
     val_loss: Array | None = None
     val_log_loss: Array | None = None
+    val_confusion: Array | None = None
+    val_calibration: Array | None = None
+    frames: WeightFrames | None = None
 
 
 def create_study(
@@ -124,17 +137,31 @@ class StudyWriter:
             batches.setdefault(row["batch"], []).append((row["configuration"], row["seed"]))
         return batches
 
-    def diverged_runs(self) -> list[tuple[int, int]]:
-        """Return configuration and seed of the stored runs that diverged."""
+    def failed_runs(self) -> dict[tuple[int, int], str]:
+        """Return why stored runs failed, such as "diverged", by configuration and seed."""
         rows = self.store.rows(
             "SELECT id, configuration, seed, found FROM runs WHERE study = ? AND found IS NOT NULL",
             (self.study,),
         )
-        return [
-            (row["configuration"], row["seed"])
-            for row in rows
-            if self.store.values(row["found"], f"run {row['id']}")["stop_reason"] == "diverged"
-        ]
+        out = {}
+        for row in rows:
+            found = self.store.values(row["found"], f"run {row['id']}")
+            diverged = found["stop_reason"] == "diverged"
+            reason = "diverged" if diverged else found.get("unsettled", "")
+            if reason:
+                out[row["configuration"], row["seed"]] = reason
+        return out
+
+    def history_of(self, configuration: int, seed: int) -> History:
+        """Return the stored history of a finished run."""
+        (row,) = self.store.rows(
+            "SELECT h.id, h.fields, h.records FROM runs r JOIN histories h ON h.id = r.history "
+            "WHERE r.study = ? AND r.configuration = ? AND r.seed = ?",
+            (self.study, configuration, seed),
+        )
+        names = self.store.values(row["fields"], "the fields of a history")
+        values = self.store.array(row["records"], f"history {row['id']}")
+        return History(dict(zip(names, values)))
 
     def checkpoint(
         self, batch: int, epoch: int, arrays: Mapping[str, Array], seconds: float
@@ -172,14 +199,21 @@ class StudyWriter:
             for run in records:
                 key = id(run.history)
                 if key not in histories:
-                    histories[key] = self._insert_history(connection, run.history)
+                    histories[key] = self._insert_history(connection, run)
                 self._update_run(connection, run, histories[key])
             self._delete_checkpoint(connection, batch)
 
-    def finish(self) -> None:
-        """Mark the study as finished."""
+    def finish(self, pictures: Mapping[str, DataSample | FailedSteps], seconds: float) -> None:
+        """Store the pictures of the study by kind, and mark it as finished."""
         with self.store.writing() as connection:
-            self._keep_claim(connection, 0.0)
+            self._keep_claim(connection, seconds)
+            for kind, picture in pictures.items():
+                facts, arrays = picture.to_parts()
+                connection.execute(
+                    "INSERT OR REPLACE INTO pictures (study, kind, facts, arrays) "
+                    "VALUES (?, ?, ?, ?)",
+                    (self.study, kind, to_text(facts), to_archive(arrays)),
+                )
             connection.execute("UPDATE studies SET finished = 1 WHERE id = ?", (self.study,))
 
     def remove(self) -> None:
@@ -215,18 +249,28 @@ class StudyWriter:
             "UPDATE studies SET seconds = seconds + ? WHERE id = ?", (seconds, self.study)
         )
 
-    def _insert_history(self, connection: sqlite3.Connection, history: History) -> int:
+    def _insert_history(self, connection: sqlite3.Connection, run: RunRecord) -> int:
+        history, frames = run.history, run.frames
+        kept = (None, None) if frames is None else (frames.epochs, frames.weights)
         cursor = connection.execute(
-            "INSERT INTO histories (study, fields, records) VALUES (?, ?, ?)",
-            (self.study, to_text(list(history)), to_bytes(np.stack(list(history.values())))),
+            "INSERT INTO histories (study, fields, records, frame_epochs, frames) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (
+                self.study,
+                to_text(list(history)),
+                to_bytes(np.stack(list(history.values()))),
+                *(None if a is None else to_bytes(a) for a in kept),
+            ),
         )
         return int(cursor.lastrowid or 0)
 
     def _update_run(self, connection: sqlite3.Connection, run: RunRecord, history: int) -> None:
-        arrays = (run.coef, run.intercept, run.val_right, run.val_loss, run.val_log_loss)
-        blobs = [None if a is None else to_bytes(a) for a in arrays]
+        arrays = {name: getattr(run, name) for name in _ARRAYS}
+        columns = {"history": history, "found": to_text(run.facts)} | {
+            name: None if a is None else to_bytes(a) for name, a in arrays.items()
+        }
         connection.execute(
-            "UPDATE runs SET history = ?, found = ?, coef = ?, intercept = ?, val_right = ?, "
-            "val_loss = ?, val_log_loss = ? WHERE study = ? AND configuration = ? AND seed = ?",
-            (history, to_text(run.facts), *blobs, self.study, run.configuration, run.seed),
+            f"UPDATE runs SET {', '.join(f'{name} = ?' for name in columns)} "
+            "WHERE study = ? AND configuration = ? AND seed = ?",
+            (*columns.values(), self.study, run.configuration, run.seed),
         )

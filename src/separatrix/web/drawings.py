@@ -1,0 +1,185 @@
+"""The parts of a study's page that draw data, predictions, weights and a failure, as plain values.
+
+A part is missing if the study does not have it. Arrays are base64 of float32.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.study.results.pictures import DataSample, FailedSteps, StudyPictures
+from separatrix.text import describe_configuration, named_class
+from separatrix.web.packed_arrays import packed
+
+MOST_BARS = 8  # weights of a class that are shown
+MOST_CLASSES = 12  # classes whose weights are shown
+MOST_PIXELS = 40_000  # of all weight images together
+_PIXEL = re.compile(r"(?:row |pixel_)(\d+)(?:, column |_)(\d+)")
+
+
+def drawings(facts: StudyFacts) -> dict[str, Any]:
+    """Return all drawings of a study by name."""
+    names = _feature_names(facts)
+    shape = image_shape(names)
+    pictures = facts.pictures
+    found = {
+        "sample": None if pictures.sample is None else _sample(pictures.sample, names, shape),
+        "failure": _failure(facts, pictures.failure),
+        "weights": _weights(facts, names, shape),
+        **_predictions(pictures),
+        "boundary": _boundary(facts, names),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def image_shape(names: Sequence[str]) -> tuple[int, int] | None:
+    """Return height and width if the features are the pixels of a grey image, else None.
+
+    >>> image_shape([f"pixel_{r}_{c}" for r in range(2) for c in range(3)])
+    (2, 3)
+    >>> image_shape(["age", "income"]) is None
+    True
+    """
+    found = [_PIXEL.fullmatch(name) for name in (names[0], names[-1])] if len(names) else [None]
+    if any(match is None for match in found):
+        return None
+    (top, left), (bottom, right) = ((int(m[1]), int(m[2])) for m in found if m is not None)
+    shape = bottom - top + 1, right - left + 1
+    return shape if shape[0] * shape[1] == len(names) else None
+
+
+def _feature_names(facts: StudyFacts) -> list[str]:
+    return facts.data.feature_names or [f"x{j}" for j in range(1, facts.data.features + 1)]
+
+
+def _sample(sample: DataSample, names: list[str], shape: tuple[int, int] | None) -> dict[str, Any]:
+    out: dict[str, Any] = {"class_rows": sample.class_rows.tolist()}
+    if shape is not None and len(sample.whole):
+        return out | {
+            "shape": shape,
+            "images": packed(sample.whole),
+            "labels": sample.whole_labels.tolist(),
+        }
+    return out | {
+        "names": [names[j] for j in sample.columns.tolist()],
+        "features": len(names),
+        "rows": packed(sample.rows),
+        "labels": sample.labels.tolist(),
+    }
+
+
+def _predictions(pictures: StudyPictures) -> dict[str, Any]:
+    confusion, calibration = pictures.confusion, pictures.calibration
+    return {
+        "confusion": None if confusion is None else confusion.tolist(),
+        "calibration": None
+        if calibration is None
+        else [[round(value, 5) for value in group] for group in calibration.tolist()],
+    }
+
+
+def _weights(
+    facts: StudyFacts, names: list[str], shape: tuple[int, int] | None
+) -> dict[str, Any] | None:
+    """Return the largest weights of the best configuration, or its weights as images."""
+    if facts.weights is None or not np.isfinite(facts.weights.coef).all():
+        return None
+    coef = facts.weights.coef
+    K, d = coef.shape
+    classes = [named_class(label) for label in facts.data.classes][-K:]
+    if shape is not None and coef.size <= MOST_PIXELS:
+        return {"classes": classes, "shape": shape, "values": packed(coef)}
+    lists = []
+    for name, own in list(zip(classes, coef))[:MOST_CLASSES]:
+        largest = np.argsort(-np.abs(own), kind="stable")[:MOST_BARS]
+        bars = [[names[j], float(own[j])] for j in largest.tolist()]
+        lists.append({"class": name, "bars": bars})
+    return {"classes": classes, "features": d, "lists": lists}
+
+
+def _boundary(facts: StudyFacts, names: list[str]) -> dict[str, Any] | None:
+    """Return the weights of two features at every kept epoch, for all classes, and the rows."""
+    sample, frames = facts.pictures.sample, facts.pictures.frames
+    if sample is None or facts.weights is None or facts.weights.coef.shape[1] != 2:
+        return None
+    final = np.column_stack([facts.weights.coef, facts.weights.intercept])[None]
+    best = next(row for row in facts.rows if row.number == facts.verdict.best)
+    epochs, weights = [best.kept_epoch or 0], final
+    if frames is not None and frames.weights.shape[1] == final.shape[1]:
+        before = frames.epochs < epochs[0]
+        epochs = [*frames.epochs[before].tolist(), *epochs]
+        weights = np.concatenate([frames.weights[before], final])
+    if not np.isfinite(weights).all():
+        return None
+    C = len(facts.data.classes)
+    lifted = np.zeros((len(weights), C, 3))
+    lifted[:, C - weights.shape[1] :] = weights  # a class without an output has the score 0
+    return {
+        "names": names,
+        "link": facts.pictures.link,
+        "epochs": epochs,
+        "weights": packed(lifted),
+        "rows": packed(sample.rows),
+        "labels": sample.labels.tolist(),
+        "held_out": packed(sample.held_out),
+        "held_out_labels": sample.held_out_labels.tolist(),
+    }
+
+
+def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] | None:
+    """Return the most important failure: its words, and the picture of its steps if stored."""
+    numbers = [row.number for row in facts.rows if row.diverged]
+    if failure is not None:
+        numbers = [failure.number, *numbers]
+    row = next((row for row in facts.rows if row.number in numbers[:1]), None)
+    if row is None or row.number == facts.verdict.best:
+        return None
+    out: dict[str, Any] = {
+        "number": row.number,
+        "name": describe_configuration(row.parameters) or "The only configuration",
+        "what": _what_failed(row),
+        "words": row.observations,
+    }
+    if failure is None:
+        return out
+    return out | {
+        "unit": failure.unit,
+        "rate": failure.rate,
+        "epochs": failure.epochs.tolist(),
+        "steps": [_rounded(values) for values in failure.objectives],
+        "valleys": _valleys(failure),
+    }
+
+
+def _what_failed(row: Row) -> str:
+    if row.diverged:
+        return "diverged"
+    return "oscillates" if row.problem == "oscillating" else "did not converge"
+
+
+def _valleys(failure: FailedSteps) -> list[list[float]] | None:
+    """Return, for every step, the narrowest parabola in which the learning rate is stable.
+
+    A rate r is stable up to the curvature c = t / r, where t is `stable_times`. The parabola
+    lowest + c distance^2 / 2 has its lowest point where the objective along the step is lowest.
+    """
+    if failure.rate is None or failure.stable_times is None or failure.rate <= 0.0:
+        return None
+    curvature = failure.stable_times / failure.rate
+    out = []
+    for length, values in zip(failure.lengths, failure.objectives):
+        places = length * np.linspace(0.0, 1.0, len(values))
+        lowest = int(values.argmin())
+        away = places - places[lowest]
+        out.append(_rounded(values[lowest] + 0.5 * curvature * away**2))
+    return out
+
+
+def _rounded(values: Array) -> list[float]:
+    return [float(f"{value:.6g}") for value in values.tolist()]
