@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,14 @@ from separatrix.errors import ParameterError
 from separatrix.lab.access import Guard
 from separatrix.lab.details import Axis, explained_point, loss_surface, step_numbers, verdicts
 from separatrix.lab.feature_maps import MAPS
-from separatrix.lab.plays import LabState, grid_features
 from separatrix.lab.play import Play
+from separatrix.lab.plays import LabState, grid_features
 from separatrix.lab.point_sets import SHAPES
 from separatrix.lab.settings import MOST_MODELS, PARAMETERS
 from separatrix.losses import LOSSES
 from separatrix.solvers import RULES
 
+HERE = Path(__file__).parent
 MOST_COUNT = 500  # epochs of one request
 MOST_PIXELS = 160  # pixels along a side of a plane
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -55,6 +57,7 @@ def make_app(state: LabState, *, port: int, token: str) -> Starlette:
         Route("/api/play", lab.start, methods=["POST"]),
         Route("/api/play/{id}", lab.epochs),
         Route("/api/play/{id}/grid", lab.grid),
+        Route("/api/play/{id}/points", lab.points),
         Route("/api/play/{id}/verdicts", lab.verdicts),
         Route("/api/play/{id}/step", lab.step),
         Route("/api/play/{id}/surface", lab.surface),
@@ -79,15 +82,13 @@ class _Lab:
         self.state = state
 
     async def page(self, request: Request) -> Response:
-        return HTMLResponse(_content("playground.html").decode())
+        return HTMLResponse((HERE / "playground.html").read_text(encoding="utf-8"))
 
     async def file(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        known = {item.name for item in files("separatrix.lab").joinpath("pages").iterdir()}
-        ending = name[name.rfind(".") :]
-        if name not in known or ending not in TYPES:
+        found = _served_files().get(request.path_params["name"])
+        if found is None:
             return Response("There is no such file.\n", status_code=404)
-        return Response(_content(name), media_type=TYPES[ending])
+        return Response(found.read_bytes(), media_type=TYPES[found.suffix])
 
     async def choices(self, request: Request) -> Response:
         return JSONResponse(
@@ -122,6 +123,10 @@ class _Lab:
                 parameter="size",
             )
         found = await self._of_play(request, lambda play: grid_features(play, reach, size))
+        return Response(found.astype("<f4").tobytes(), media_type="application/octet-stream")
+
+    async def points(self, request: Request) -> Response:
+        found = await self._of_play(request, lambda play: play.features)
         return Response(found.astype("<f4").tobytes(), media_type="application/octet-stream")
 
     async def verdicts(self, request: Request) -> Response:
@@ -188,8 +193,13 @@ class _Lab:
         return await self._of_play(request, checked)
 
 
-def _content(name: str) -> bytes:
-    return files("separatrix.lab").joinpath("pages", name).read_bytes()
+@cache
+def _served_files() -> dict[str, Path]:
+    """Return the scripts and styles of the lab, and those that it shares with reports, by name."""
+    folders = (HERE, HERE / "scripts", HERE.parent / "web", HERE.parent / "web" / "scripts")
+    return {
+        path.name: path for folder in folders for path in folder.iterdir() if path.suffix in TYPES
+    }
 
 
 def _parsed(body: bytes) -> Any:

@@ -53,22 +53,19 @@ def step_numbers(play: Play, model: int, epoch: int) -> dict[str, Any]:
     if not np.isfinite(now.W).all():
         return {"rows": [], "formula": "The weights are not finite: the model has diverged."}
     after = play.weights(model, epoch + 1)
-    GW, gb = own.gradient(now)
-    rows = []
-    names = [*play.settings.features.names, "bias"]
-    for k in range(now.n_outputs):
-        for j, name in enumerate(names):
-            at = (lambda m: m.b[0, k]) if j == len(names) - 1 else (lambda m: m.W[j, 0, k])
-            slope = gb[0, k] if j == len(names) - 1 else GW[j, 0, k]
-            rows.append(
-                {
-                    "name": name,
-                    "output": k,
-                    "weight": _number(at(now)),
-                    "gradient": _number(slope),
-                    "change": _number(at(after) - at(now)),
-                }
-            )
+    slopes = Model(*own.gradient(now))
+    before, slope, later = (np.vstack([m.W[:, 0], m.b]) for m in (now, slopes, after))
+    rows = [
+        {
+            "name": name,
+            "output": k,
+            "weight": _number(before[j, k]),
+            "gradient": _number(slope[j, k]),
+            "change": _number(later[j, k] - before[j, k]),
+        }
+        for k in range(now.n_outputs)
+        for j, name in enumerate([*play.settings.features.names, "bias"])
+    ]
     estimator = play.settings.models[model]
     L = smoothness(own, now)
     return {

@@ -23,10 +23,10 @@ from separatrix.solver_state import State
 from separatrix.solvers import Solver
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
 from separatrix.training.task import Task
+from separatrix.verdict.certificate import Certificate, certify
 from separatrix.verdict.diagnose import diagnose
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace
-from separatrix.verdict.certificate import Certificate, certify
 
 MEASURES = (
     "objective",
@@ -149,7 +149,7 @@ class Play:
     def judge(self, epoch: int) -> list[tuple[Certificate, list[Diagnosis]]]:
         """Return certificate and diagnoses of every model, as if training had ended here.
 
-        A diverged model is judged where it diverged, and its certificate is that of its last weights
+        A diverged model is judged where it diverged. Its certificate is that of its last weights
         with a reasonable objective.
         """
         out: dict[int, tuple[Certificate, list[Diagnosis]]] = {}

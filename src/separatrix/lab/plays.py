@@ -145,7 +145,7 @@ def _margin(loss: Loss) -> float | None:
 def _columns(source: Source) -> dict[str, Any]:
     table = source.table
     if isinstance(table, Columns):
-        names = [name for name in table if table.kind(name) == "number"]
+        names = [name for name in table if table.kind(name) == "numbers"]
     else:
         names = source.feature_names or [f"x{j}" for j in range(table.shape[1])]
     classes = [] if source.y is None else [str(c) for c in np.unique(source.y)[:20]]

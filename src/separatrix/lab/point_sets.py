@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.errors import ParameterError
 from separatrix.matrix import Array
-from separatrix.readers import Source, load
+from separatrix.readers import Source
 from separatrix.workflow.preparing import choose_settings, prepare_source
 
 MOST_POINTS = 2000
