@@ -99,6 +99,8 @@ class _Lab:
                 "features": list(MAPS),
                 "parameters": PARAMETERS,
                 "models": MOST_MODELS,
+                "file": self.state.opened,
+                "lessons": [lesson.to_dict() for lesson in self.state.lessons],
             }
         )
 

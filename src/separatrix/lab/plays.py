@@ -7,12 +7,14 @@ import secrets
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from separatrix.errors import ParameterError
+from separatrix.lab.lessons import Lesson
 from separatrix.lab.play import MEASURES, Play
 from separatrix.lab.settings import read_settings
 from separatrix.losses import Loss, OneVsRest
@@ -28,10 +30,16 @@ PADDING = 0.12  # space around the points, as a share of their extent
 class LabState:
     """Plays in training and uploaded files. Its methods can be called from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, lessons: Sequence[Lesson] = ()) -> None:
+        self.lessons = list(lessons)
+        self.opened: dict[str, Any] | None = None  # the table that the lab was started with
         self._plays: OrderedDict[str, tuple[Play, threading.Lock]] = OrderedDict()
         self._files: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
+
+    def open_with(self, source: Source, name: str) -> None:
+        """Show a table when the playground is opened."""
+        self.opened = self.describe_file(self.add_source(source), name)
 
     def start(self, given: Any) -> dict[str, Any]:
         """Start a play with settings from a page, and describe it."""

@@ -64,6 +64,7 @@ def table_points(source: Source, columns: tuple[str, str] | None, seed: int) -> 
 
     Categories, text and missing values are converted as for a fit. Large tables are sampled.
 
+    >>> from separatrix import load
     >>> table_points(load("iris"), None, seed=0).axes
     ('principal component 1', 'principal component 2')
     """

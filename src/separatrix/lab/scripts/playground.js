@@ -5,6 +5,7 @@ import { makeControls } from "./controls.js";
 import { button, element, fill } from "./dom.js";
 import { hasDiverged, makeEpochs, measure } from "./epochs.js";
 import { makeDetails } from "./details.js";
+import { hashOfStep, makeLesson } from "./lesson.js";
 import { drawLosses } from "./loss_chart.js";
 import { makeMiniPlanes } from "./mini_planes.js";
 import { cells, modelWords, readHash, request, writeHash } from "./settings.js";
@@ -38,7 +39,7 @@ const speed = element("select", { "aria-label": "speed", on: { change: () => {
   remember();
 } } }, SPEEDS.map(s => element("option", { value: s, selected: s === settings.speed }, `${s} epochs/s`)));
 const compareButton = button("compare", toggleCompare, { "aria-pressed": "false" });
-let controls = null;
+let controls = null, lesson = null;
 
 function readColours() {
   const names = ["ink", "paper", "quiet", "rule", "train", "validation", "chosen", "wrong"];
@@ -89,6 +90,15 @@ function usualCell() {
   const found = list.findIndex(cell => Object.entries(cell).every(([name, text]) =>
     !(name in own) || Number(text) === own[name]));
   return Math.max(found, 0);
+}
+
+/** Show the settings of a hash. */
+function open(hash) {
+  settings = { ...readHash(hash), file: settings.file, columns: settings.columns };
+  epoch = settings.epoch;
+  history.replaceState(null, "", location.pathname + writeHash(settings));
+  controls.show(settings, play, problem);
+  restart();
 }
 
 /** Apply changed settings: a new play from epoch 0. */
@@ -293,6 +303,7 @@ async function upload(file) {
 
 /** Show or hide the second view and the grid, and say what the page shows. */
 function arrange() {
+  lesson.show(settings.lesson, settings.step);
   other.node.classList.toggle("hidden", settings.compared === null);
   compareButton.setAttribute("aria-pressed", String(settings.compared !== null));
   compareButton.disabled = play.models.length < 2;
@@ -315,6 +326,12 @@ async function begin() {
   controls = makeControls({ choices, change, upload, drawMode: mode => {
     for (const one of [view, other]) one.drawMode(mode);
   } });
+  lesson = makeLesson(choices.lessons, (name, step) => {
+    stop();
+    open(name ? hashOfStep(choices.lessons, name, step) : "");
+  });
+  if (choices.file && !location.hash) settings = { ...settings, data: "file", file: choices.file };
+  else settings.file = choices.file;
   const buttons = element("div", { class: "play" }, playButton,
     button("◀", () => move(-1), { "aria-label": "one epoch back" }),
     button("step", () => move(1)),
@@ -325,14 +342,11 @@ async function begin() {
     element("label", { class: "field" }, "speed", speed), says, details.numbersNode);
   const right = element("section", { "aria-label": "All models and details" },
     gridPart, chart, key, details.node);
+  page.before(lesson.node);
   fill(page, controls.node, middle, right);
   controls.show(settings, play);
   addEventListener("keydown", pressed);
-  addEventListener("hashchange", () => {
-    settings = { ...readHash(location.hash), file: settings.file, columns: settings.columns };
-    epoch = settings.epoch;
-    restart();
-  });
+  addEventListener("hashchange", () => open(location.hash));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     colours = readColours();
     restart();
