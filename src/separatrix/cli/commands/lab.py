@@ -62,6 +62,7 @@ def lab(
 
     def announce(address: str) -> None:
         output.print_json({"address": address})
-        output.say(f"The lab is running at {address}\nPress Ctrl+C to stop it.")
+        output.say("The lab is running. Open this address in a browser of this machine:\n")
+        output.say(f"  {address}\n\nPress Ctrl+C to stop the lab.")
 
     serve(state, port, browser=browser, announce=announce)

@@ -118,5 +118,10 @@ export function makeDetails() {
     }
   }
 
-  return { numbersNode, node, numbers, load, explain };
+  /** Remove what belongs to an earlier play. */
+  function clear() {
+    fill(pointPart);
+  }
+
+  return { numbersNode, node, numbers, load, explain, clear };
 }

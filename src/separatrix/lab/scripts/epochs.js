@@ -48,10 +48,15 @@ export function makeEpochs(play) {
   };
 }
 
+/** Return where a measure of a model is in every row. */
+export function placeOf(play, model, name) {
+  const { offset, outputs } = play.models[model];
+  return offset + (play.features.length + 1) * outputs + play.measures.indexOf(name);
+}
+
 /** Return a measure of a model in a row. */
 export function measure(play, row, model, name) {
-  const { offset, outputs } = play.models[model];
-  return row[offset + (play.features.length + 1) * outputs + play.measures.indexOf(name)];
+  return row[placeOf(play, model, name)];
 }
 
 /** Whether a model's numbers are no longer finite, or its objective is far above its start. */

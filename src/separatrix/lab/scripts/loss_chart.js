@@ -1,10 +1,11 @@
 /** Draw the losses of all models by epoch: the chosen model in colour, the others as thin lines. */
 
 import { short, logScale, linearScale } from "./scales.js";
-import { measure } from "./epochs.js";
+import { placeOf } from "./epochs.js";
 
 const BOX = { left: 46, right: 8, top: 10, bottom: 24 };
-const MOST_POINTS = 400; // of a line
+const MOST_NUMBERS = 12000; // of all lines together
+const LEAST_POINTS = 100; // of a line
 
 /** Draw the chart up to an epoch. `chosen` and `best` are numbers of models. */
 export function drawLosses(canvas, { play, epochs, epoch, chosen, best, diverged, colours }) {
@@ -13,13 +14,13 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, best, diverged
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
-  const shown = epochNumbers(epoch), lines = new Map();
-  for (let m = 0; m < play.models.length; m++)
-    lines.set(m, shown.map(e => measure(play, epochs.row(e), m, "objective")));
-  const start = lines.get(chosen)[0];
-  const held = shown.map(e => measure(play, epochs.row(e), chosen, "val_loss"));
+  const shown = epochNumbers(epoch, Math.max(LEAST_POINTS, MOST_NUMBERS / play.models.length));
+  const rows = shown.map(e => epochs.row(e)), lines = new Map();
+  const valuesAt = place => rows.map(row => row[place]);
+  for (let m = 0; m < play.models.length; m++) lines.set(m, valuesAt(placeOf(play, m, "objective")));
+  const start = lines.get(chosen)[0], held = valuesAt(placeOf(play, chosen, "val_loss"));
   const values = [...lines.values(), held].flat().filter(v => v > 0 && v <= 4 * start);
-  const low = Math.min(...values, start * 0.9), high = Math.max(...values, start * 1.1);
+  const low = smallest(values, start * 0.9), high = -smallest(values.map(v => -v), -start * 1.1);
   const y = logScale([Math.max(low, high / 1e6), high], [height - BOX.bottom, BOX.top]);
   const x = linearScale([0, Math.max(epoch, 1)], [BOX.left, width - BOX.right]);
   axes(context, { x, y, width, height, epoch, colours });
@@ -51,9 +52,11 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, best, diverged
   context.restore();
 }
 
+const smallest = (values, first) => values.reduce((a, b) => b < a ? b : a, first);
+
 /** Return the epochs to draw: all, or as many as there is room for. */
-function epochNumbers(epoch) {
-  const step = Math.max(1, Math.ceil(epoch / MOST_POINTS)), out = [];
+function epochNumbers(epoch, most) {
+  const step = Math.max(1, Math.ceil(epoch / most)), out = [];
   for (let e = 0; e < epoch; e += step) out.push(e);
   return [...out, epoch];
 }

@@ -7,7 +7,8 @@ import { hasDiverged, measure } from "./epochs.js";
 import { VARIED, cells, modelWords } from "./settings.js";
 
 const PIXELS = 22; // along a side of a small plane
-const SIZE = 96; // of its canvas
+const SIZE = 96; // of the canvas of its points
+const MANY = 7; // columns from which losses are written in small print
 
 /** Return the grid: `node`, `setPlay(...)`, `draw(epoch)` and `mark(...)`. */
 export function makeMiniPlanes({ choose, enlarge }) {
@@ -18,11 +19,12 @@ export function makeMiniPlanes({ choose, enlarge }) {
     const across = settings.across === settings.down ? [""] : null;
     const columns = settings.acrossValues.length;
     node.style.setProperty("--columns", columns);
+    node.classList.toggle("many", columns > MANY);
     const head = [element("span", { class: "corner" }),
       ...settings.acrossValues.map(v => element("span", { class: "head" }, words(v)))];
     const list = cells(settings);
     parts = list.map((cell, k) => {
-      const canvas = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
+      const canvas = element("canvas", { width: PIXELS, height: PIXELS, "aria-hidden": "true" });
       const dots = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
       const mark = element("small");
       const label = modelWords(settings, cell);
@@ -57,14 +59,14 @@ export function makeMiniPlanes({ choose, enlarge }) {
     draw(first, row) {
       parts.forEach((part, k) => {
         if (hasDiverged(play, first, row, k)) return;
-        shader.draw(part.context, row, play.models[k]);
+        shader.drawPixels(part.context, row, play.models[k]);
       });
     },
     /** Write the losses and marks; `verdicts` are diagnoses by model, `best` and `chosen` numbers. */
     mark({ first, row, verdicts, best, chosen, compared }) {
       parts.forEach((part, k) => {
         const bad = hasDiverged(play, first, row, k) ? "diverged" : shortVerdict(verdicts?.[k]);
-        const loss = short(measure(play, row, k, "objective"), 3);
+        const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
         part.mark.textContent = bad || loss;
         part.node.classList.toggle("bad", Boolean(bad));
         part.node.classList.toggle("best", k === best);

@@ -66,6 +66,11 @@ export function makeShader(play, features, size, paper) {
 
   return {
     scores,
+    /** Fill a canvas of `size` pixels, which the page scales. */
+    drawPixels(target, row, model) {
+      shade(row, model);
+      target.putImageData(image, 0, 0);
+    },
     draw(target, row, model) {
       shade(row, model);
       context.putImageData(image, 0, 0);

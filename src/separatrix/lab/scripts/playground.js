@@ -14,10 +14,11 @@ import { makeView } from "./view.js";
 const FIRST_LAST = 500; // the end of the slider at first
 const SPEEDS = [2, 5, 10, 20, 60, 200]; // epochs per second
 const JUDGED_EVERY = 900; // milliseconds between two diagnoses while playing
+const MARKED_EVERY = 150; // milliseconds between two updates of the numbers in the small planes
 
 let settings = readHash(location.hash), play = null, epochs = null, pointFeatures = null;
 let epoch = settings.epoch, playing = false, shownLast = FIRST_LAST, enlarged = null;
-let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0;
+let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0;
 
 const summary = document.getElementById("summary"), page = document.getElementById("page");
 const css = getComputedStyle(document.documentElement);
@@ -73,6 +74,7 @@ async function restart() {
   epochs = makeEpochs(play);
   pointFeatures = parts[2];
   verdicts = null;
+  details.clear();
   const count = play.models.length;
   if (settings.selected === null || settings.selected >= count) settings.selected = usualCell();
   if (settings.compared !== null && settings.compared >= count) settings.compared = null;
@@ -192,7 +194,8 @@ function draw() {
   if (compared !== null) other.draw(row, compared, diverged[compared], words(compared), epoch);
   if (settings.grid) {
     planes.draw(first, row);
-    planes.mark({ first, row, verdicts, best, chosen: settings.selected, compared });
+    const now = performance.now();
+    if (!playing || now - markedAt > MARKED_EVERY) markedAt = now, planes.mark({ first, row, verdicts, best, chosen: settings.selected, compared });
   }
   fitCanvas(chart);
   drawLosses(chart, { play, epochs, epoch, chosen, best: best ?? chosen, diverged, colours });
