@@ -195,7 +195,10 @@ function draw() {
   if (settings.grid) {
     planes.draw(first, row);
     const now = performance.now();
-    if (!playing || now - markedAt > MARKED_EVERY) markedAt = now, planes.mark({ first, row, verdicts, best, chosen: settings.selected, compared });
+    if (!playing || now - markedAt > MARKED_EVERY) {
+      markedAt = now;
+      planes.mark({ first, row, verdicts, best, chosen: settings.selected, compared });
+    }
   }
   fitCanvas(chart);
   drawLosses(chart, { play, epochs, epoch, chosen, best: best ?? chosen, diverged, colours });
