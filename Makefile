@@ -22,13 +22,16 @@ SHOW_BUILD := awk '{ last[NR % 60] = $$0 } \
   END { if (!done) { for (i = NR - 59; i <= NR; i++) if (i > 0) print last[i % 60]; exit 1 } }'
 
 .DEFAULT_GOAL := help
-.PHONY: help study notebooks test test-fast test-oldest lint format bench docs clean python compiler
+.PHONY: help study lab notebooks test test-fast test-oldest lint format bench docs clean python compiler
 
 help:  ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 study: $(VENV)/.installed  ## train and compare 32 classifiers on the Iris data
 	@$(BIN)/separatrix study iris
+
+lab: $(VENV)/.installed $(VENV)/.lab  ## open the playground in the browser
+	@$(BIN)/separatrix lab
 
 notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the teaching notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
@@ -107,7 +110,7 @@ $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.build | compiler $(BIN)/python
 	@touch $@
 
 # Installs only the tools of the extra; 'pip install .[lint]' would build the project again.
-$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench $(VENV)/.notebooks: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench $(VENV)/.notebooks $(VENV)/.lab: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing the $* tools into $(VENV)"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
 	@$(PIP) install -r $@.txt

@@ -13,6 +13,7 @@ from separatrix.cli.commands.evaluate import evaluate
 from separatrix.cli.commands.explain import explain
 from separatrix.cli.commands.fit import fit
 from separatrix.cli.commands.graph import graph
+from separatrix.cli.commands.lab import lab
 from separatrix.cli.commands.predict import predict
 from separatrix.cli.commands.search import search
 from separatrix.cli.commands.show import show
@@ -55,7 +56,7 @@ def _all(
     """
 
 
-for command in (fit, search, study, predict, explain, graph, evaluate, show, compare):
+for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, lab):
     add_command(app, command)
 app.add_typer(chart, name="chart")
 app.add_typer(studies, name="studies")

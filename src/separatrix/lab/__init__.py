@@ -1,0 +1,1 @@
+"""The lab: a local web application for playing with linear classifiers."""

@@ -1,0 +1,88 @@
+/** All settings at once: a grid of small planes that move together. */
+
+import { button, element, fill } from "./dom.js";
+import { drawPoints, makeShader } from "./plane.js";
+import { short } from "./scales.js";
+import { hasDiverged, measure } from "./epochs.js";
+import { VARIED, cells, modelWords } from "./settings.js";
+
+const PIXELS = 22; // along a side of a small plane
+const SIZE = 96; // of the canvas of its points
+const MANY = 7; // columns from which losses are written in small print
+
+/** Return the grid: `node`, `setPlay(...)`, `draw(epoch)` and `mark(...)`. */
+export function makeMiniPlanes({ choose, enlarge }) {
+  const node = element("div", { class: "planes", role: "group", "aria-label": "All settings at once" });
+  let parts = [], play = null, shader = null, settings = null;
+
+  function build() {
+    const across = settings.across === settings.down ? [""] : null;
+    const columns = settings.acrossValues.length;
+    node.style.setProperty("--columns", columns);
+    node.classList.toggle("many", columns > MANY);
+    const head = [element("span", { class: "corner" }),
+      ...settings.acrossValues.map(v => element("span", { class: "head" }, words(v)))];
+    const list = cells(settings);
+    parts = list.map((cell, k) => {
+      const canvas = element("canvas", { width: PIXELS, height: PIXELS, "aria-hidden": "true" });
+      const dots = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
+      const mark = element("small");
+      const label = modelWords(settings, cell);
+      const one = button("", event => choose(k, event.shiftKey), { class: "plane", title: label });
+      fill(one, canvas, dots, mark);
+      one.addEventListener("pointerenter", () => enlarge(k));
+      one.addEventListener("focus", () => enlarge(k));
+      one.addEventListener("pointerleave", () => enlarge(null));
+      one.addEventListener("blur", () => enlarge(null));
+      return { node: one, context: canvas.getContext("2d"), dots: dots.getContext("2d"), mark, label };
+    });
+    const rows = across ? [""] : settings.downValues;
+    fill(node, head, rows.flatMap((v, r) => [
+      element("span", { class: "side" }, words(v)),
+      ...parts.slice(r * columns, (r + 1) * columns).map(p => p.node),
+    ]));
+  }
+
+  const words = value => String(value).replaceAll("_", " ");
+
+  return {
+    node, PIXELS,
+    /** Show a new play; `features` are those of PIXELS x PIXELS pixels. */
+    setPlay(nextPlay, features, nextSettings, paper) {
+      play = nextPlay;
+      settings = nextSettings;
+      build();
+      shader = makeShader(play, features, PIXELS, paper);
+      const pale = `rgb(${paper.join(" ")})`;
+      for (const part of parts) drawPoints(part.dots, play.points, play.reach, 1.6, pale);
+    },
+    draw(first, row) {
+      parts.forEach((part, k) => {
+        if (hasDiverged(play, first, row, k)) return;
+        shader.drawPixels(part.context, row, play.models[k]);
+      });
+    },
+    /** Write the losses and marks; `verdicts` are diagnoses by model, `best` and `chosen` numbers. */
+    mark({ first, row, verdicts, best, chosen, compared }) {
+      parts.forEach((part, k) => {
+        const bad = hasDiverged(play, first, row, k) ? "diverged" : shortVerdict(verdicts?.[k]);
+        const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
+        part.mark.textContent = bad || loss;
+        part.node.classList.toggle("bad", Boolean(bad));
+        part.node.classList.toggle("best", k === best);
+        part.node.classList.toggle("compared", k === compared);
+        part.node.setAttribute("aria-pressed", String(k === chosen));
+        const state = k === best ? ", the lowest loss" : "";
+        part.node.setAttribute("aria-label", `${part.label}: ${bad ? `${bad}, ` : ""}loss ${loss}${state}`);
+      });
+    },
+    names: () => [VARIED[settings.across].words, VARIED[settings.down].words],
+  };
+}
+
+/** Return the word for the first serious diagnosis of a model, or "". */
+export function shortVerdict(verdict) {
+  const kinds = { diverged: "diverged", oscillating: "oscillates", ended_higher: "rises" };
+  const found = verdict?.diagnoses.find(d => d.kind in kinds);
+  return found ? kinds[found.kind] : "";
+}
