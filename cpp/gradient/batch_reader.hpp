@@ -15,17 +15,19 @@ class BatchReader {
   public:
     // Entries that are zero are skipped if X is dense or `skip_zeros`.
     BatchReader(const Data& X, bool skip_zeros)
-        : X_(X), skip_zeros_(skip_zeros || !X.sparse), slot_of_(X.columns, -1) {}
+        : X_(X), skip_zeros_(skip_zeros || !X.sparse) {}
 
     // The batch of the listed rows, until the next call.
     LazyBatch<T> read(const index_t* rows, index_t count) {
         reserve(rows, count);
+        const bool alone = count == 1 && !skip_zeros_;
+        if (!alone && slot_of_.empty()) slot_of_.assign(X_.columns, -1);
         entries_ = slots_ = 0;
         for (index_t r = 0; r < count; ++r) {
             start_[r] = entries_;
             if (X_.sparse)
                 with_types(X_.by_sample, [&]<class Index, class Source>(Index, Source) {
-                    read_sparse<Index, Source>(rows[r], count == 1 && !skip_zeros_);
+                    read_sparse<Index, Source>(rows[r], alone);
                 });
             else
                 with_element_type(X_.dense.type, [&]<class Source>(Source) {
@@ -33,9 +35,9 @@ class BatchReader {
                 });
         }
         start_[count] = entries_;
-        if (!in_order_)
+        if (!alone)
             for (index_t p = 0; p < slots_; ++p) slot_of_[feature_[p]] = -1;
-        const index_t* slot = in_order_ ? numbers_.data() : slot_.data();
+        const index_t* slot = alone ? numbers_.data() : slot_.data();
         return {count, slots_, start_.data(), slot, value_.data(), feature_.data()};
     }
 
@@ -60,7 +62,6 @@ class BatchReader {
         const Index* index = static_cast<const Index*>(A.index);
         const Source* value = static_cast<const Source*>(A.value);
         const index_t begin = start[row], count = start[row + 1] - begin;
-        in_order_ = alone;
         if (!alone) {
             for (index_t k = begin; k < begin + count; ++k)
                 add(index[k], A.ones ? T(1) : T(value[k]));
@@ -74,7 +75,6 @@ class BatchReader {
     template <class Source>
     void read_dense(index_t row) {
         const Source* from = static_cast<const Source*>(X_.dense.data) + row * X_.dense.row_stride;
-        in_order_ = false;
         for (index_t j = 0; j < X_.columns; ++j) add(j, T(from[j * X_.dense.column_stride]));
     }
 
@@ -91,7 +91,6 @@ class BatchReader {
 
     const Data& X_;
     const bool skip_zeros_;
-    bool in_order_ = false;  // whether slots are the numbers of the entries
     index_t entries_ = 0, slots_ = 0;
     std::vector<std::int32_t> slot_of_;  // (features), -1 outside a call
     std::vector<index_t> start_, slot_, feature_, numbers_;

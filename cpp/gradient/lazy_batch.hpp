@@ -21,11 +21,13 @@ struct LazyBatch {
 //   scaled    They shrink by the same factor as all weights of their column, which is kept apart
 //             from them, and by a threshold that is subtracted at the next visit.
 //   powers    Weights and v are multiplied by a power of a 2 x 2 matrix.
+//   products  They are multiplied by the product of the matrices of the steps.
 //   replayed  Every step is made, until w = v = 0.
 //   still     Nothing.
-enum class Missed : int { scaled, powers, replayed, still };
+enum class Missed : int { scaled, powers, products, replayed, still };
 
 constexpr index_t low_powers = 256;  // M^k = M^(k mod 256) M^(k - k mod 256)
+constexpr int most_levels = 40;      // of products of 1, 2, 4, ... steps
 
 // Some columns of W, in place, with everything that their lazy steps need. Arrays of one row have
 // `padded` numbers.
@@ -52,7 +54,9 @@ struct LazyColumns {
 
     // all others: feature j is up to date with step made[j] of this window.
     std::int32_t* made;
-    const T *low, *high;  // powers: (256, 4, padded) and (steps / 256 + 1, 4, padded)
+    const T *low, *high;  // powers: (257, 4, padded) and (steps / 256 + 1, 4, padded)
+    // products: number i of level b is the product of steps i 2^b + 1, ..., (i + 1) 2^b.
+    const T* levels[most_levels];  // (steps / 2^b, 4, padded)
     const T *rates, *momentum, *l1, *l2;
     index_t rate_row;       // step t has the rates at rates + t * rate_row
     const T* average_from;  // the first step of this window that is averaged

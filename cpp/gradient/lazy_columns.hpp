@@ -19,7 +19,8 @@ Missed missed_steps(const RuleState<T>& p, index_t m) {
     const bool l1 = p.l1[m] > 0.0, l2 = p.l2[m] > 0.0, averages = p.averages(m);
     if (p.rule == Rule::plain || p.momentum[m] == 0.0)
         return averages && l1 ? Missed::replayed : Missed::scaled;
-    return averages || l1 || (l2 && p.rate_changes(m)) ? Missed::replayed : Missed::powers;
+    if (averages || l1) return Missed::replayed;
+    return l2 && p.rate_changes(m) ? Missed::products : Missed::powers;
 }
 
 // The columns of models [first, last), which all have the same kind of missed steps. Steps are
@@ -42,7 +43,7 @@ class LazyGroup {
         g.padded = g.columns == 1 ? 1 : wide_;
         g.stride = N;
         g.W = p.W + begin;
-        const bool stateless = g.missed == Missed::scaled;
+        const bool stateless = g.missed == Missed::scaled;  // without momentum, v is never read
         g.V = p.VW && !stateless ? p.VW + begin : nullptr;
         g.M = p.MW ? p.MW + begin : nullptr;
         g.factors = p.factors ? p.factors + (p.factors_per_column ? begin : 0) : nullptr;
@@ -57,6 +58,8 @@ class LazyGroup {
         for (index_t m = first; m < last; ++m) {
             l1 |= p.l1[m] > 0.0;
             averages |= p.averages(m);
+            const double range = sizeof(T) == 8 ? 0x1p-300 : 0x1p-30;
+            least_scale_.insert(least_scale_.end(), outputs, p.averages(m) ? 0x1p-6 : range);
             rates_change_ |= p.rate_changes(m);
         }
         if (averages) sums_.resize(features * g.columns);
@@ -90,6 +93,7 @@ class LazyGroup {
         scale_now_.assign(g.columns, 1.0);
         threshold_now_.assign(g.columns, 0.0);
         if (g.missed == Missed::powers) set_powers(steps);
+        if (g.missed == Missed::products) set_products(steps);
     }
 
     // Makes room for the features of a batch.
@@ -114,8 +118,7 @@ class LazyGroup {
         bool settle = false;
         const T* rate = rates(t);
         for (index_t c = 0; c < g.columns; ++c) {
-            const bool averages = p_.averages(model(c));
-            const double low = averages ? 0x1p-6 : (sizeof(T) == 8 ? 0x1p-300 : 0x1p-30);
+            const double low = least_scale_[c];
             const double next = scale_now_[c] * (1.0 - double(rate[c]) * double(l2_[c]));
             const bool inside = std::fabs(next) >= low && std::fabs(next) * low <= 1.0;
             settled_[c] = inside ? T(0) : T(1);
@@ -214,54 +217,89 @@ class LazyGroup {
     void set_rates(std::int64_t done, index_t steps) {
         g.rate_row = rates_change_ ? wide_ : 0;
         rates_.assign(rates_change_ ? (steps + 1) * wide_ : wide_, T(0));
-        for (index_t t = 0; t == 0 || (rates_change_ && t <= steps); ++t) {
+        g.rates = rates_.data();
+        if (!rates_change_) {
+            for (index_t c = 0; c < g.columns; ++c) rates_[c] = T(p_.rate[model(c)]);
+            return;
+        }
+        for (index_t t = 1; t <= steps; ++t) {
             double shift = 0, power = 0, divisor = 1;
             for (index_t c = 0; c < g.columns; ++c) {
                 const index_t m = model(c);
-                if (rates_change_ && (p_.shift[m] != shift || p_.power[m] != power || c == 0)) {
+                if (p_.shift[m] != shift || p_.power[m] != power) {
                     shift = p_.shift[m];
                     power = p_.power[m];
                     divisor = power == 0.0 ? 1.0 : p_.rate_divisor(m, done + t);
                 }
-                rates_[t * g.rate_row + c] = T(p_.rate[m] / divisor);
+                rates_[t * wide_ + c] = T(p_.rate[m] / divisor);
             }
         }
-        g.rates = rates_.data();
-    }
-
-    // The powers of the matrix M of a step without gradient, (w, v) = M (w, v).
-    void set_powers(index_t steps) {
-        const index_t row = 4 * g.padded, many = steps / low_powers + 1;
-        low_.assign((std::min(steps, low_powers) + 1) * row, T(0));
-        high_.assign(many * row, T(0));
-        for (index_t c = 0; c < g.columns; ++c) {
-            const double mu = momentum_[c], decay = double(rates_[c]) * double(l2_[c]);
-            const Matrix M = p_.rule == Rule::momentum
-                                 ? Matrix{1 - decay, mu, -decay, mu}
-                                 : Matrix{(1 + mu) * (1 - decay), -mu, 1 - decay, 0};
-            const Matrix last = put_powers(M, std::min(steps, low_powers), low_.data() + c);
-            put_powers(last, many - 1, high_.data() + c);
-        }
-        g.low = low_.data();
-        g.high = high_.data();
     }
 
     struct Matrix {
         double ww, wv, vw, vv;
     };
 
-    // Writes M^0 ... M^count to the table, and returns the last.
-    Matrix put_powers(const Matrix& M, index_t count, T* table) const {
-        Matrix P = {1, 0, 0, 1};
-        for (index_t k = 0;; ++k) {
-            T* to = table + k * 4 * g.padded;
-            to[0] = T(P.ww);
-            to[g.padded] = T(P.wv);
-            to[2 * g.padded] = T(P.vw);
-            to[3 * g.padded] = T(P.vv);
-            if (k == count) return P;
-            P = {M.ww * P.ww + M.wv * P.vw, M.ww * P.wv + M.wv * P.vv,
-                 M.vw * P.ww + M.vv * P.vw, M.vw * P.wv + M.vv * P.vv};
+    static Matrix times(const Matrix& A, const Matrix& B) {
+        return {A.ww * B.ww + A.wv * B.vw, A.ww * B.wv + A.wv * B.vv,
+                A.vw * B.ww + A.vv * B.vw, A.vw * B.wv + A.vv * B.vv};
+    }
+
+    // The matrix of step t without a gradient in column c, (w, v) = M (w, v).
+    Matrix matrix_of_step(index_t t, index_t c) const {
+        const double mu = momentum_[c];
+        const double decay = l2_[c] == T(0) ? 0.0 : double(rates(t)[c]) * double(l2_[c]);
+        if (p_.rule == Rule::momentum) return {1 - decay, mu, -decay, mu};
+        return {(1 + mu) * (1 - decay), -mu, 1 - decay, 0};
+    }
+
+    void put(const Matrix& M, T* table, index_t k, index_t c) const {
+        T* to = table + k * 4 * g.padded + c;
+        to[0] = T(M.ww);
+        to[g.padded] = T(M.wv);
+        to[2 * g.padded] = T(M.vw);
+        to[3 * g.padded] = T(M.vv);
+    }
+
+    Matrix get(const T* table, index_t k, index_t c) const {
+        const T* at = table + k * 4 * g.padded + c;
+        return {at[0], at[g.padded], at[2 * g.padded], at[3 * g.padded]};
+    }
+
+    void set_powers(index_t steps) {
+        const index_t row = 4 * g.padded, few = std::min(steps, low_powers);
+        low_.assign((few + 1) * row, T(0));
+        high_.assign((steps / low_powers + 1) * row, T(0));
+        for (index_t c = 0; c < g.columns; ++c) {
+            const Matrix M = matrix_of_step(1, c), one = {1, 0, 0, 1};
+            Matrix P = one;
+            for (index_t k = 0; k <= few; ++k) {
+                if (k > 0) P = times(M, P);
+                put(P, low_.data(), k, c);
+            }
+            Matrix Q = one;
+            for (index_t k = 0; k <= steps / low_powers; ++k) {
+                if (k > 0) Q = times(P, Q);
+                put(Q, high_.data(), k, c);
+            }
+        }
+        g.low = low_.data();
+        g.high = high_.data();
+    }
+
+    void set_products(index_t steps) {
+        levels_.assign(2 * steps * 4 * g.padded, T(0));
+        T* before = nullptr;
+        T* level = levels_.data();
+        for (int b = 0; (steps >> b) > 0; ++b) {
+            const index_t count = steps >> b;
+            for (index_t k = 0; k < count; ++k)
+                for (index_t c = 0; c < g.columns; ++c)
+                    put(before ? times(get(before, 2 * k + 1, c), get(before, 2 * k, c))
+                               : matrix_of_step(k + 1, c),
+                        level, k, c);
+            g.levels[b] = before = level;
+            level += count * 4 * g.padded;
         }
     }
 
@@ -275,13 +313,12 @@ class LazyGroup {
         if (needed) k_.lazy_settle(g, features_);
         reset_settled();
         fill(scale_, 1);
-        if (!p_.VW) return;
-        // With momentum 0 the next step does not depend on v.
-        T* V = p_.VW + first_ * outputs_;
+        if (g.rule != Rule::nesterov) return;
+        T* V = p_.VW + first_ * outputs_;  // with momentum 0 it is the last point
         for (index_t j = 0; j < features_; ++j)
             for (index_t c = 0; c < g.columns; ++c) {
                 const T f = g.factors ? g.factors[j * g.factor_row + c * g.factor_column] : T(1);
-                V[j * g.stride + c] = g.rule == Rule::nesterov ? f * g.W[j * g.stride + c] : T(0);
+                V[j * g.stride + c] = f * g.W[j * g.stride + c];
             }
     }
 
@@ -297,9 +334,9 @@ class LazyGroup {
     const index_t features_, outputs_, first_, wide_;
     bool rates_change_ = false;
     Row momentum_, l1_, l2_, scale_, threshold_, scale_sum_, settled_, next_scale_, move_;
-    Row average_from_, rates_, low_, high_, paid_, sums_;
+    Row average_from_, rates_, low_, high_, levels_, paid_, sums_;
     Row batch_W_, batch_V_, batch_M_, batch_G_, batch_factors_;
-    std::vector<double> scale_now_, threshold_now_;
+    std::vector<double> scale_now_, threshold_now_, least_scale_;
     std::vector<std::int32_t> made_;
 };
 

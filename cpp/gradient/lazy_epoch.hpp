@@ -61,7 +61,7 @@ class LazyEpoch {
     void run(const index_t* order, index_t count, index_t batch, std::int64_t done) {
         // A window bounds the tables of its steps. Its end costs one visit of every feature.
         constexpr index_t least_window = 1 << 14;
-        const index_t window = std::max(least_window, X_.columns) * batch;
+        const index_t window = std::max(least_window, X_.columns / 8) * batch;
         for (index_t row = 0; row < count; row += window) {
             const index_t rows = std::min(window, count - row), steps = (rows + batch - 1) / batch;
             group_.begin(done, steps);
@@ -96,9 +96,7 @@ class LazyEpoch {
         sum_bias_gradient(Z, here);
         RuleStep<T> rule = rule_step(t, number);
         if (g.missed == Missed::scaled) {
-            if (group_.shrink_scale(t)) {
-                settle(batch, t);
-            }
+            if (group_.shrink_scale(t)) settle(batch, t);
             group_.set_move(t);
             k_.lazy_leave(g, batch, t);
             group_.count_step(t);

@@ -65,15 +65,28 @@ SX_INLINE V unpaid(const LazyColumns<T>& g, index_t j, index_t c) {
     return g.factors ? due / factor_of<T, V>(g, j, c) : due;
 }
 
-// (w, v) = M^k (w, v). Row k of `powers` has the four entries of M^k for each column.
+// (w, v) = M (w, v), with matrix number k of the table. Its four entries are rows of columns.
 template <class T, class V>
-SX_INLINE void multiply_power(const T* powers, index_t k, index_t padded, index_t c, V& w, V& v) {
-    const T* at = powers + k * 4 * padded + c;
+SX_INLINE void multiply_by(const T* table, index_t k, index_t padded, index_t c, V& w, V& v) {
+    const T* at = table + k * 4 * padded + c;
     const V from_w = load_as<T, V>(at), from_v = load_as<T, V>(at + padded);
     const V v_from_w = load_as<T, V>(at + 2 * padded), v_from_v = load_as<T, V>(at + 3 * padded);
     const V next = add_product<V>(rounded<V>(from_v * v), from_w, w);
     v = add_product<V>(rounded<V>(v_from_v * v), v_from_w, w);
     w = next;
+}
+
+// Multiplies by the matrices of steps (made, step], in as few products as there are.
+template <class T, class V>
+SX_INLINE void multiply_steps(const LazyColumns<T>& g, index_t made, index_t step, index_t c, V& w,
+                              V& v) {
+    while (made < step) {
+        const int aligned = made ? __builtin_ctzll(made) : most_levels;
+        const int fits = 63 - __builtin_clzll(step - made);
+        const int level = aligned < fits ? aligned : fits;
+        multiply_by<T, V>(g.levels[level], made >> level, g.padded, c, w, v);
+        made += index_t(1) << level;
+    }
 }
 
 // Makes steps (made, step] without a gradient, and adds the weights after each of them to `sum`.
@@ -120,9 +133,10 @@ SX_INLINE void catch_up(const LazyColumns<T>& g, index_t j, index_t p, index_t s
     } else if (k > 0) {
         w = w * f;
         if constexpr (missed == Missed::powers) {
-            multiply_power<T, V>(g.low, k % low_powers, g.padded, c, w, v);
-            if (k >= low_powers)
-                multiply_power<T, V>(g.high, k / low_powers, g.padded, c, w, v);
+            multiply_by<T, V>(g.low, k % low_powers, g.padded, c, w, v);
+            if (k >= low_powers) multiply_by<T, V>(g.high, k / low_powers, g.padded, c, w, v);
+        } else if constexpr (missed == Missed::products) {
+            multiply_steps<T, V>(g, g.made[j], step, c, w, v);
         } else {
             V sum = {};
             replay<T, V>(g, g.made[j], step, c, w, v, sum);
@@ -158,6 +172,8 @@ SX_INLINE void with_columns(const LazyColumns<T>& g, const Run& run) {
             return with.template operator()<Missed::scaled>();
         case Missed::powers:
             return with.template operator()<Missed::powers>();
+        case Missed::products:
+            return with.template operator()<Missed::products>();
         case Missed::replayed:
             return with.template operator()<Missed::replayed>();
         case Missed::still:
@@ -266,32 +282,52 @@ void lazy_leave(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t step
     });
 }
 
+// Settles columns [c, ...) of feature j. For a single column (`lone`) the lanes are the features
+// from j on.
+template <bool lone, class T>
+SX_INLINE void settle_lanes(const LazyColumns<T>& g, index_t j, index_t c, index_t left) {
+    const int count = left < lanes<T> ? int(left) : lanes<T>;
+    const auto read = [&](const T* at, T rest) {
+        return count == lanes<T> ? load<T>(at) : load_partial<T>(at, count, rest);
+    };
+    const auto write = [&](T* at, vec<T> x) {
+        count == lanes<T> ? store<T>(at, x) : store_partial<T>(at, x, count);
+    };
+    const auto parameter = [&](const T* of) { return lone ? broadcast<T>(*of) : load<T>(of + c); };
+    const mask<T> here = parameter(g.settled) != T(0);
+    T* row = g.W + j * g.stride + c;
+    T* of_feature = g.sums ? g.sums + j * g.columns + c : nullptr;
+    vec<T> w = read(row, T(0));
+    if (of_feature) {
+        const vec<T> sum = read(of_feature, T(0));
+        const vec<T> more = add_product<vec<T>>(sum, parameter(g.scale_sum), w);
+        write(of_feature, select(here, more, sum));
+    }
+    if (g.paid) {
+        T* paid = g.paid + j * g.columns + c;
+        const vec<T> before = read(paid, T(0));
+        vec<T> due = parameter(g.threshold) - before;
+        if (g.factors) {
+            const T* f = g.factors + j * g.factor_row + c * g.factor_column;
+            due = due / (lone || g.factor_column ? read(f, T(1)) : broadcast<T>(*f));
+        }
+        w = select(here, soft_threshold<vec<T>>(w, due), w);
+        write(paid, select(here, vec<T>{}, before));
+    }
+    write(row, w * parameter(g.next_scale));
+}
+
 // Multiplies the weights of the columns to settle by their next scale, after subtracting what they
 // have not paid. Leaves the other columns exactly as they are.
 template <class T>
 void lazy_settle(const LazyColumns<T>& g, index_t features) {
-    const auto settle = [&]<class V>(V) {
-        for (index_t j = 0; j < features; ++j)
-            for (index_t c = 0; c < g.columns; c += width_of<T, V>) {
-                T* row = g.W + j * g.stride;
-                V w = read_columns<T, V>(row, c, g.columns);
-                const mask_of<V> here = load_as<T, V>(g.settled + c) != T(0);
-                if (g.sums) {
-                    T* sums = g.sums + j * g.columns;
-                    const V sum = read_columns<T, V>(sums, c, g.columns);
-                    const V more = add_product<V>(sum, load_as<T, V>(g.scale_sum + c), w);
-                    write_columns<T, V>(sums, c, g.columns, select(here, more, sum));
-                }
-                if (g.paid) {
-                    T* paid = g.paid + j * g.columns;
-                    const V before = read_columns<T, V>(paid, c, g.columns);
-                    w = select(here, soft_threshold<V>(w, unpaid<T, V>(g, j, c)), w);
-                    write_columns<T, V>(paid, c, g.columns, select(here, V{}, before));
-                }
-                write_columns<T, V>(row, c, g.columns, w * load_as<T, V>(g.next_scale + c));
-            }
-    };
-    g.padded == 1 ? settle(T()) : settle(vec<T>());
+    if (g.columns == 1 && g.stride == 1 && (!g.factors || g.factor_row == 1)) {
+        for (index_t j = 0; j < features; j += lanes<T>) settle_lanes<true>(g, j, 0, features - j);
+        return;
+    }
+    for (index_t j = 0; j < features; ++j)
+        for (index_t c = 0; c < g.columns; c += lanes<T>)
+            settle_lanes<false>(g, j, c, g.columns - c);
 }
 
 }  // namespace SX_ISA
