@@ -36,14 +36,19 @@ class RuleStepper {
     }
 
     // Makes step number `count` (from 1), given the gradient G (features, ldg), gb (N) of the loss.
-    void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
+    // Moves all features, or those where `moving` (features) is true.
+    void step(const T* G, index_t ldg, const T* gb, std::int64_t count,
+              const bool* moving = nullptr) {
         if (rates_change_) set_rates(count);
         RuleStep<T> at = weights(G, ldg);
         at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
         at.correction2 = T(1 / (1 - std::pow(p_.beta2, double(count))));
         constexpr index_t block = 64;
         engine_.loop((features_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
-            k_.step(at, task * block, std::min(features_, (task + 1) * block));
+            const index_t end = std::min(features_, (task + 1) * block);
+            if (!moving) return k_.step(at, task * block, end);
+            for (index_t j = task * block; j < end; ++j)
+                if (moving[j]) k_.step(at, j, j + 1);
         });
         if (p_.free_bias) {
             at.W = p_.b;
