@@ -12,9 +12,10 @@
 //            The bits of a column do not depend on its neighbours: every product that is added to
 //            something is either `rounded` or an argument of add_product, and used only there.
 // See        Duchi and Singer, Efficient online and batch learning using forward backward
-//            splitting, 2009; Langford, Li and Zhang, Sparse online learning via truncated gradient,
-//            2009; Lipton and Elkan, Efficient elastic net regularization for sparse linear models,
-//            2015. For averages: Bottou, Stochastic gradient descent tricks, 2012, section 5.4.
+//            splitting, 2009; Langford, Li and Zhang, Sparse online learning via truncated
+//            gradient, 2009; Lipton and Elkan, Efficient elastic net regularization for sparse
+//            linear models, 2015. For averages: Bottou, Stochastic gradient descent tricks, 2012,
+//            section 5.4.
 #pragma once
 
 #include "gradient/lazy_batch.hpp"
@@ -60,8 +61,8 @@ SX_INLINE V factor_of(const LazyColumns<T>& g, index_t j, index_t c) {
 // The threshold of feature j that has not been subtracted yet, in the units of W.
 template <class T, class V>
 SX_INLINE V unpaid(const LazyColumns<T>& g, index_t j, index_t c) {
-    const V due = load_as<T, V>(g.threshold + c) -
-                  read_columns<T, V>(g.paid + j * g.columns, c, g.columns);
+    const V due =
+        load_as<T, V>(g.threshold + c) - read_columns<T, V>(g.paid + j * g.columns, c, g.columns);
     return g.factors ? due / factor_of<T, V>(g, j, c) : due;
 }
 
@@ -93,10 +94,8 @@ SX_INLINE void multiply_steps(const LazyColumns<T>& g, index_t made, index_t ste
 template <class T, class V>
 SX_INLINE void replay(const LazyColumns<T>& g, index_t made, index_t step, index_t c, V& w, V& v,
                       V& sum) {
-    StepSizes<V> sizes = {{},
-                          load_as<T, V>(g.momentum + c),
-                          load_as<T, V>(g.l1 + c),
-                          load_as<T, V>(g.l2 + c)};
+    StepSizes<V> sizes = {
+        {}, load_as<T, V>(g.momentum + c), load_as<T, V>(g.l1 + c), load_as<T, V>(g.l2 + c)};
     const V from = load_as<T, V>(g.average_from + c);
     for (index_t t = made + 1; t <= step; ++t) {
         if (!word_of<T, V>(w != T(0)) && !word_of<T, V>(v != T(0))) return;
@@ -158,6 +157,49 @@ SX_INLINE void catch_up(const LazyColumns<T>& g, index_t j, index_t p, index_t s
         g.batch_factors[p] = g.factors[j * g.factor_row];
 }
 
+// Replays the missed steps of a single column for slots p, p + 1, ... of the batch. The lanes are
+// the slots: one of them alone would wait for the result of every operation.
+template <class T>
+void replay_slots(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t p, index_t step) {
+    const int count = batch.slots - p < lanes<T> ? int(batch.slots - p) : lanes<T>;
+    T w_of[lanes<T>] = {}, v_of[lanes<T>] = {}, made_of[lanes<T>], sum_of[lanes<T>];
+    index_t made = step;
+    for (int l = 0; l < lanes<T>; ++l) made_of[l] = T(step);
+    const auto factor = [&](index_t j) { return g.factors ? g.factors[j * g.factor_row] : T(1); };
+    for (int l = 0; l < count; ++l) {
+        const index_t j = batch.feature[p + l];
+        w_of[l] = g.W[j * g.stride] * factor(j);
+        if (g.V) v_of[l] = g.V[j * g.stride];
+        made_of[l] = T(g.made[j]);
+        if (g.made[j] < made) made = g.made[j];
+    }
+    StepSizes<vec<T>> sizes = {
+        {}, broadcast<T>(*g.momentum), broadcast<T>(*g.l1), broadcast<T>(*g.l2)};
+    const vec<T> from = broadcast<T>(*g.average_from), before = load<T>(made_of);
+    vec<T> w = load<T>(w_of), v = load<T>(v_of), sum = {};
+    for (index_t t = made + 1; t <= step; ++t) {
+        if (!word_of<T, vec<T>>(w != T(0)) && !word_of<T, vec<T>>(v != T(0))) break;
+        sizes.rate = broadcast<T>(g.rates[t * g.rate_row]);
+        vec<T> next = w, next_v = v;
+        move_weights<T, vec<T>>(g.rule, sizes, sizes.l2 * w, next, next_v);
+        const vec<T> now = broadcast<T>(T(t));
+        w = select(now > before, next, w);
+        v = select(now > before, next_v, v);
+        sum += select((now > before) & (now >= from), w, vec<T>{});
+    }
+    store<T>(w_of, w);
+    store<T>(v_of, v);
+    store<T>(sum_of, sum);
+    for (int l = 0; l < count; ++l) {
+        const index_t j = batch.feature[p + l];
+        const bool missed = g.made[j] < step;
+        g.batch_W[p + l] = missed ? w_of[l] / factor(j) : g.W[j * g.stride];
+        g.batch_factors[p + l] = factor(j);
+        if (g.V) g.batch_V[p + l] = v_of[l];
+        if (g.sums && missed) g.sums[j] += sum_of[l] / factor(j);
+    }
+}
+
 // Calls run.template operator()<missed, V>().
 template <class T, class Run>
 SX_INLINE void with_columns(const LazyColumns<T>& g, const Run& run) {
@@ -201,17 +243,22 @@ SX_INLINE void score_batch(const LazyColumns<T>& g, const LazyBatch<T>& batch, c
                 add(odd, k + 1);
             }
             if (k < end) add(even, k);
-            const V z = add_product<V>(load_as<T, V>(b + c), load_as<T, V>(g.scale + c), even + odd);
+            const V z =
+                add_product<V>(load_as<T, V>(b + c), load_as<T, V>(g.scale + c), even + odd);
             write_columns<T, V>(Z + r * g.columns, c, g.columns, z);
         }
 }
 
 template <class T>
-void lazy_enter(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t step, const T* b, T* Z) {
+void lazy_enter(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t step, const T* b,
+                T* Z) {
     with_columns(g, [&]<Missed missed, class V>() {
-        for (index_t p = 0; p < batch.slots; ++p)
-            for (index_t c = 0; c < g.columns; c += width_of<T, V>)
-                catch_up<missed, T, V>(g, batch.feature[p], p, step, c);
+        if constexpr (missed == Missed::replayed && is_scalar<T, V>)
+            for (index_t p = 0; p < batch.slots; p += lanes<T>) replay_slots(g, batch, p, step);
+        else
+            for (index_t p = 0; p < batch.slots; ++p)
+                for (index_t c = 0; c < g.columns; c += width_of<T, V>)
+                    catch_up<missed, T, V>(g, batch.feature[p], p, step, c);
         score_batch<T, V>(g, batch, b, Z);
     });
 }
@@ -263,8 +310,7 @@ SX_INLINE void write_back(const LazyColumns<T>& g, index_t j, index_t p, index_t
     if (g.V) write(g.V, load_as<T, V>(g.batch_V + at));
     if (g.M) write(g.M, load_as<T, V>(g.batch_M + at));
     if (sums && step > g.made[j]) {
-        const mask_of<V> counts =
-            broadcast_as<T, V>(T(step)) >= load_as<T, V>(g.average_from + c);
+        const mask_of<V> counts = broadcast_as<T, V>(T(step)) >= load_as<T, V>(g.average_from + c);
         const V sum = read_columns<T, V>(sums, c, g.columns);
         write_columns<T, V>(sums, c, g.columns, sum + select(counts, w, V{}));
     }

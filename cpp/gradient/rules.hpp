@@ -85,11 +85,13 @@ SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const
     if (v_at) v = read(v_at, T(0));
     const vec<T> g = add_product<vec<T>>(rounded<vec<T>>(read(g_at, T(0)) * inverse), sizes.l2, w);
     if (m_at) {
-        v = p.beta1 * v + (T(1) - p.beta1) * g;
-        const vec<T> s = p.beta2 * read(m_at, T(0)) + (T(1) - p.beta2) * g * g;
+        v = add_product<vec<T>>(rounded<vec<T>>((T(1) - p.beta1) * g), broadcast<T>(p.beta1), v);
+        const vec<T> square = rounded<vec<T>>((T(1) - p.beta2) * g * g);
+        const vec<T> s = add_product<vec<T>>(square, broadcast<T>(p.beta2), read(m_at, T(0)));
         const vec<T> metric = sizes.rate / (square_root<T>(s * p.correction2) + p.epsilon);
+        const vec<T> move = rounded<vec<T>>(metric * (v * p.correction1));
         write(m_at, s);
-        w = soft_threshold<vec<T>>(w - metric * (v * p.correction1), metric * sizes.l1);
+        w = soft_threshold<vec<T>>(w - move, metric * sizes.l1);
     } else {
         move_weights<T, vec<T>>(p.rule, sizes, g, w, v);
     }

@@ -185,8 +185,8 @@ class Gradient(Solver):
     def step_size(self, model: int, epoch: int) -> StepSize | None:
         """Return the rate and its stable multiple of 1 / curvature.
 
-        None for adam and lazy_adam, for averaged weights, and if the rate changes from step to step or at a
-        plateau.
+        None for adam and lazy_adam, for averaged weights, and if the rate changes from step to
+        step or at a plateau.
         """
         changes = self.power[model] != 0.0 or self.divides
         if self.rule in ADAM_RULES or changes or self._averages():
