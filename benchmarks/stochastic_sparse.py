@@ -39,7 +39,8 @@ def make_rows(rows: int, columns: int) -> tuple[sp.csr_array, np.ndarray]:
     rng = np.random.default_rng(0)
     places = np.sort([rng.choice(columns, ENTRIES, replace=False) for _ in range(rows)], axis=1)
     starts = np.arange(0, rows * ENTRIES + 1, ENTRIES)
-    X = sp.csr_array((rng.random(rows * ENTRIES), places.ravel(), starts), (rows, columns))
+    places, starts = places.ravel().astype(np.int32), starts.astype(np.int32)  # for scikit-learn
+    X = sp.csr_array((rng.random(rows * ENTRIES), places, starts), (rows, columns))
     return X, rng.integers(0, 2, rows)
 
 

@@ -14,8 +14,7 @@ template <class T>
 class BatchReader {
   public:
     // Entries that are zero are skipped if X is dense or `skip_zeros`.
-    BatchReader(const Data& X, bool skip_zeros)
-        : X_(X), skip_zeros_(skip_zeros || !X.sparse) {}
+    BatchReader(const Data& X, bool skip_zeros) : X_(X), skip_zeros_(skip_zeros || !X.sparse) {}
 
     // The batch of the listed rows, until the next call.
     LazyBatch<T> read(const index_t* rows, index_t count) {
@@ -30,9 +29,8 @@ class BatchReader {
                     read_sparse<Index, Source>(rows[r], alone);
                 });
             else
-                with_element_type(X_.dense.type, [&]<class Source>(Source) {
-                    read_dense<Source>(rows[r]);
-                });
+                with_element_type(X_.dense.type,
+                                  [&]<class Source>(Source) { read_dense<Source>(rows[r]); });
         }
         start_[count] = entries_;
         if (!alone)

@@ -149,8 +149,7 @@ class LazyGroup {
     void count_step(index_t t) {
         for (index_t c = 0; c < g.columns; ++c) {
             scale_[c] = T(scale_now_[c]);
-            threshold_now_[c] +=
-                double(rates(t)[c]) * double(l1_[c]) / std::fabs(scale_now_[c]);
+            threshold_now_[c] += double(rates(t)[c]) * double(l1_[c]) / std::fabs(scale_now_[c]);
             threshold_[c] = T(threshold_now_[c]);
             if (T(t) >= average_from_[c]) scale_sum_[c] += scale_[c];
         }
@@ -241,8 +240,8 @@ class LazyGroup {
     };
 
     static Matrix times(const Matrix& A, const Matrix& B) {
-        return {A.ww * B.ww + A.wv * B.vw, A.ww * B.wv + A.wv * B.vv,
-                A.vw * B.ww + A.vv * B.vw, A.vw * B.wv + A.vv * B.vv};
+        return {A.ww * B.ww + A.wv * B.vw, A.ww * B.wv + A.wv * B.vv, A.vw * B.ww + A.vv * B.vw,
+                A.vw * B.wv + A.vv * B.vv};
     }
 
     // The matrix of step t without a gradient in column c, (w, v) = M (w, v).

@@ -125,8 +125,8 @@ class LazyEpoch {
         const bool alone = here == 1;
         Labels near = alone ? labels_ : listed_.gather(labels_, models_, rows, here);
         near.scale = row_scale_.data();
-        LossBlock<T> block = block_of(near, form_, alone ? rows[0] : 0, here, models_, outputs_, Z,
-                                      scratch_.data());
+        LossBlock<T> block =
+            block_of(near, form_, alone ? rows[0] : 0, here, models_, outputs_, Z, scratch_.data());
         block.gradient = true;
         engine_.set->loss->evaluate(form_.loss, block);
     }
@@ -212,7 +212,8 @@ std::int64_t lazy_epoch(const Engine& engine, const Data& X, const Labels& label
             first.push_back(m);
     first.push_back(models);
     const index_t groups = index_t(first.size()) - 1;
-    const double entries = X.sparse ? double(X.by_sample.offset(X.rows)) : double(X.rows) * X.columns;
+    const double entries =
+        X.sparse ? double(X.by_sample.offset(X.rows)) : double(X.rows) * X.columns;
     engine.loop(groups, 4.0 * entries * models * outputs, [&](index_t group, int) {
         LazyEpoch<T>(engine, X, labels, form, p, models, outputs, first[group], first[group + 1])
             .run(order, count, batch, steps);

@@ -98,11 +98,14 @@ SX_INLINE void replay(const LazyColumns<T>& g, index_t made, index_t step, index
         {}, load_as<T, V>(g.momentum + c), load_as<T, V>(g.l1 + c), load_as<T, V>(g.l2 + c)};
     const V from = load_as<T, V>(g.average_from + c);
     for (index_t t = made + 1; t <= step; ++t) {
-        if (!word_of<T, V>(w != T(0)) && !word_of<T, V>(v != T(0))) return;
+        if (!word_of<T, V>(w != T(0)) && !word_of<T, V>(v != T(0))) break;
         sizes.rate = load_as<T, V>(g.rates + t * g.rate_row + c);
         move_weights<T, V>(g.rule, sizes, sizes.l2 * w, w, v);
         sum += select(broadcast_as<T, V>(T(t)) >= from, w, V{});
     }
+    // The neighbours decide how many steps are made at rest: -0 must not depend on it.
+    w = w + V{};
+    v = v + V{};
 }
 
 // Makes the steps that feature j has missed before step `step` + 1, and writes the result to slot p
@@ -187,8 +190,8 @@ void replay_slots(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t p,
         v = select(now > before, next_v, v);
         sum += select((now > before) & (now >= from), w, vec<T>{});
     }
-    store<T>(w_of, w);
-    store<T>(v_of, v);
+    store<T>(w_of, w + vec<T>{});
+    store<T>(v_of, v + vec<T>{});
     store<T>(sum_of, sum);
     for (int l = 0; l < count; ++l) {
         const index_t j = batch.feature[p + l];
