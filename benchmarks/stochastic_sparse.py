@@ -125,9 +125,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     set_threads(1)
     print(f"{given.rows:,} rows with {ENTRIES} entries, batch size 1; milliseconds per epoch")
-    print(
-        f"{'columns':>8}  {'loss':<9}{'penalty':<11}{'sklearn':>8}{'ours':>8}{'':>9}{'16 models':>9}"
-    )
+    heads = f"{'columns':>8}  {'loss':<9}{'penalty':<11}{'sklearn':>8}{'ours':>8}"
+    print(f"{heads}{'':>9}{'16 models':>9}")
     for columns in given.columns:
         for loss in LOSS_NAMES:
             for penalty in PENALTIES:

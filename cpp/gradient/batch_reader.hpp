@@ -39,6 +39,24 @@ class BatchReader {
         return {count, slots_, start_.data(), slot, value_.data(), feature_.data()};
     }
 
+    // Asks for the entries of rows that will be read soon. Their order is random, so that the
+    // processor cannot guess it.
+    void fetch(const index_t* rows, index_t count) const {
+        if (!X_.sparse) return;
+        const CompressedView& A = X_.by_sample;
+        constexpr index_t line = 64;  // bytes
+        const index_t index_size = A.wide ? 8 : 4, value_size = A.type == Type::f32 ? 4 : 8;
+        for (index_t r = 0; r < count; ++r) {
+            const index_t begin = A.offset(rows[r]), end = A.offset(rows[r] + 1);
+            const char* index = static_cast<const char*>(A.index);
+            for (index_t at = begin * index_size; at < end * index_size; at += line)
+                __builtin_prefetch(index + at);
+            const char* value = static_cast<const char*>(A.value);
+            for (index_t at = begin * value_size; at < end * value_size && !A.ones; at += line)
+                __builtin_prefetch(value + at);
+        }
+    }
+
   private:
     void reserve(const index_t* rows, index_t count) {
         index_t most = 0;

@@ -67,7 +67,9 @@ class LazyEpoch {
             group_.begin(done, steps);
             for (index_t t = 1; t <= steps; ++t) {
                 const index_t first = (t - 1) * batch, here = std::min(batch, rows - first);
-                step(order + row + first, here, count, t, done + t);
+                const index_t* now = order + row + first;
+                reader_.fetch(now + here, std::min(batch, count - row - first - here));
+                step(now, here, count, t, done + t);
             }
             group_.finish(steps);
             group_.average(done, steps);
