@@ -3,8 +3,8 @@
 //
 // A lane is one (row, model) pair. The kernels process `loss_tile` lanes at a time: they transpose
 // the scores to [output][lane] order, work on whole vectors of lanes, and transpose the results
-// back. The last vector of a short tile is padded with zeros and runs the same instructions, so the bits of a lane
-// depend neither on its position nor on its neighbours.
+// back. The last vector of a short tile is padded with zeros and runs the same instructions, so the
+// bits of a lane depend neither on its position nor on its neighbours.
 #pragma once
 
 #include "losses/dispatch.hpp"
@@ -93,13 +93,12 @@ void loss_over_tiles(LossBlock<T> block) {
 template <class T>
 void loss_block(Loss loss, const LossBlock<T>& block) {
     with_loss(loss, [&]<class L>(L) {
-        with_form<L>(block.outputs, block.one_vs_rest,
-                     [&]<class Form, bool binary>() {
-                         if (block.value)
-                             loss_over_tiles<Form, binary, true>(block);
-                         else
-                             loss_over_tiles<Form, binary, false>(block);
-                     });
+        with_form<L>(block.outputs, block.one_vs_rest, [&]<class Form, bool binary>() {
+            if (block.value)
+                loss_over_tiles<Form, binary, true>(block);
+            else
+                loss_over_tiles<Form, binary, false>(block);
+        });
     });
 }
 
