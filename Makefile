@@ -68,6 +68,7 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other librari
 	@$(BIN)/python benchmarks/unscaled.py
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/kernel.py
+	@$(BIN)/python benchmarks/stochastic_sparse.py
 	@$(BIN)/python benchmarks/svmlight.py
 	@$(BIN)/python benchmarks/csv_files.py
 

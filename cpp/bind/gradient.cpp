@@ -55,10 +55,10 @@ struct GradientRule {
         if (average_from) keep(*average_from);
     }
 
-    void step(In<T> G, In<T> gb, std::int64_t count) {
+    void step(In<T> G, In<T> gb, std::int64_t count, Maybe<In<bool>> moving) {
         nb::gil_scoped_release release;
         RuleStepper<T>(engine(), p, features, models, outputs)
-            .step(G.data(), models * outputs, gb.data(), count);
+            .step(G.data(), models * outputs, gb.data(), count, pointer(moving));
     }
 
     std::int64_t epoch(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
@@ -126,7 +126,8 @@ void bind_type(nb::module_& m, const char* rules) {
              "shift"_a.none().noconvert() = nb::none(), "power"_a.none().noconvert() = nb::none(),
              "AW"_a.none().noconvert() = nb::none(), "Ab"_a.none().noconvert() = nb::none(),
              "average_from"_a.none().noconvert() = nb::none())
-        .def("step", &GradientRule<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a)
+        .def("step", &GradientRule<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a,
+             "moving"_a.none().noconvert() = nb::none())
         .def("epoch", &GradientRule<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,
              "order"_a.noconvert(), "batch"_a, "steps"_a,

@@ -1,6 +1,7 @@
 // Compiled once for every instruction set. SX_ISA is the name of that set.
 #include "engine/kernel_set.hpp"
 
+#include "gradient/lazy_steps.hpp"
 #include "gradient/rules.hpp"
 #include "losses/probabilities.hpp"
 #include "matrix/column_sums.hpp"
@@ -29,6 +30,10 @@ constexpr Kernels<T> table() {
         .sum_columns = sum_columns<T>,
         .step = rule_block<T>,
         .measure = measure_columns<T>,
+        .lazy_enter = lazy_enter<T>,
+        .lazy_gradient = lazy_gradient<T>,
+        .lazy_leave = lazy_leave<T>,
+        .lazy_settle = lazy_settle<T>,
         .x_log_x = x_log_x<T>,
         .max_abs = max_abs<T>,
         .probabilities = probabilities<T>,

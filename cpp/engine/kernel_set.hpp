@@ -4,6 +4,7 @@
 
 #include "coordinate/kernels.hpp"
 #include "dual/task.hpp"
+#include "gradient/lazy_batch.hpp"
 #include "gradient/rule_step.hpp"
 #include "gram/cholesky_kernels.hpp"
 #include "gram/gram_kernels.hpp"
@@ -29,6 +30,11 @@ struct Kernels {
     void (*step)(const RuleStep<T>& p, index_t j0, index_t j1);
     void (*measure)(const RuleStep<T>& p, index_t rows, index_t c0, index_t c1, double* penalty,
                     double* norm);
+    void (*lazy_enter)(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t step, const T* b,
+                       T* Z);
+    void (*lazy_gradient)(const LazyColumns<T>& g, const LazyBatch<T>& batch, const T* U);
+    void (*lazy_leave)(const LazyColumns<T>& g, const LazyBatch<T>& batch, index_t step);
+    void (*lazy_settle)(const LazyColumns<T>& g, index_t features);
     void (*x_log_x)(T* x, index_t count);
     double (*max_abs)(const T* x, index_t count);
     void (*probabilities)(const T* Z, index_t count, index_t outputs, bool lifted, T* P,

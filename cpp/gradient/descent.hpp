@@ -5,26 +5,11 @@
 #include <cmath>
 #include <vector>
 
+#include "gradient/lazy_epoch.hpp"
+#include "gradient/rule_state.hpp"
 #include "objective/pass.hpp"
 
 namespace sx {
-
-// The state and parameters of a gradient rule for weights and biases together.
-template <class T>
-struct RuleState {
-    Rule rule;
-    T *W, *b;                                 // (features, N), (N)
-    T *VW, *Vb;                               // v (momentum), u (nesterov), m (adam)
-    T *MW, *Mb;                               // s (adam)
-    const double *rate, *momentum, *l1, *l2;  // (models)
-    const double *shift, *power;              // (models): step t has rate / (shift + t)^power
-    T *AW, *Ab;                               // averages of W and b, or null
-    const std::int64_t* average_from;         // (models): the first step that is averaged
-    const T* factors;                         // null, (features) or (features, N)
-    bool factors_per_column;
-    double beta1, beta2, epsilon;
-    bool free_bias;
-};
 
 template <class T>
 class RuleStepper {
@@ -47,18 +32,23 @@ class RuleStepper {
         l1_ = spread(p.l1);
         l2_ = spread(p.l2);
         zero_ = spread(nullptr);
-        for (index_t m = 0; m < models; ++m) rates_change_ |= p.power && p.power[m] != 0.0;
+        for (index_t m = 0; m < models; ++m) rates_change_ |= p.rate_changes(m);
     }
 
     // Makes step number `count` (from 1), given the gradient G (features, ldg), gb (N) of the loss.
-    void step(const T* G, index_t ldg, const T* gb, std::int64_t count) {
+    // Moves all features, or those where `moving` (features) is true.
+    void step(const T* G, index_t ldg, const T* gb, std::int64_t count,
+              const bool* moving = nullptr) {
         if (rates_change_) set_rates(count);
         RuleStep<T> at = weights(G, ldg);
         at.correction1 = T(1 / (1 - std::pow(p_.beta1, double(count))));
         at.correction2 = T(1 / (1 - std::pow(p_.beta2, double(count))));
         constexpr index_t block = 64;
         engine_.loop((features_ + block - 1) / block, 4.0 * features_ * N_, [&](index_t task, int) {
-            k_.step(at, task * block, std::min(features_, (task + 1) * block));
+            const index_t end = std::min(features_, (task + 1) * block);
+            if (!moving) return k_.step(at, task * block, end);
+            for (index_t j = task * block; j < end; ++j)
+                if (moving[j]) k_.step(at, j, j + 1);
         });
         if (p_.free_bias) {
             at.W = p_.b;
@@ -89,17 +79,14 @@ class RuleStepper {
     void set_rates(std::int64_t count) {
         for (index_t c = 0; c < N_; ++c) {
             const index_t m = c / outputs_;
-            rate_[c] = T(p_.rate[m] / std::pow(p_.shift[m] + double(count), p_.power[m]));
+            rate_[c] = T(p_.rate[m] / p_.rate_divisor(m, count));
         }
     }
 
     // Averages the weights of all steps from `average_from` on; before it, copies the weights.
     void average(std::int64_t count) {
         std::vector<T> share(N_);
-        for (index_t c = 0; c < N_; ++c) {
-            const std::int64_t from = p_.average_from[c / outputs_];
-            share[c] = from < 0 || count <= from ? T(1) : T(1.0 / double(count - from + 1));
-        }
+        for (index_t c = 0; c < N_; ++c) share[c] = p_.share_of_step(c / outputs_, count);
         constexpr index_t block = 64;
         const auto move = [&](T* mean, const T* w) {
             for (index_t c = 0; c < N_; ++c) mean[c] += share[c] * (w[c] - mean[c]);
@@ -148,6 +135,8 @@ std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels& la
                            const LossForm& form, const RuleState<T>& p, index_t models,
                            index_t outputs, const index_t* order, index_t count, index_t batch,
                            std::int64_t steps) {
+    if (makes_lazy_steps(p, X, batch))
+        return lazy_epoch(engine, X, labels, form, p, models, outputs, order, count, batch, steps);
     const Kernels<T>& k = engine.kernels<T>();
     const ModelColumns<T> w{p.W, p.b, models, outputs};
     const index_t N = w.N(), ldg = N == 1 ? 1 : k.padded(N);

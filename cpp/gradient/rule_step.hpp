@@ -8,7 +8,7 @@ namespace sx {
 // Number of columns that are measured together.
 constexpr index_t measured_columns = 16;
 
-enum class Rule : int { plain = 0, momentum = 1, nesterov = 2, adam = 3 };
+enum class Rule : int { plain = 0, momentum = 1, nesterov = 2, adam = 3, lazy_adam = 4 };
 
 template <class T>
 struct RuleStep {

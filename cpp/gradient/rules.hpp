@@ -18,21 +18,45 @@
 
 #include "gradient/rule_step.hpp"
 #include "matrix/views.hpp"
-#include "simd/vector.hpp"
+#include "simd/scalar_or_vector.hpp"
 
 namespace sx {
 inline namespace SX_ISA {
 
-// Returns sign(x) max(|x| - t, 0), and NaN for NaN: a diverged model must not look like zeros.
-template <class T>
-SX_INLINE vec<T> soft_threshold(vec<T> x, vec<T> t) {
-    return select(x > t, x - t, select(x < -t, x + t, x - x));
+// Returns sign(x) max(|x| - t, 0), and NaN for NaN: a diverged model must not look like zeros. For
+// t = 0 this is exactly x, even -0.
+template <class V>
+SX_INLINE V soft_threshold(V x, V t) {
+    return x - min(max(x, -t), t);
 }
 
 template <class T>
 SX_INLINE vec<T> square_root(vec<T> x) {
     for (int i = 0; i < lanes<T>; ++i) x[i] = std::sqrt(x[i]);
     return x;
+}
+
+// The parameters of one step, per lane.
+template <class V>
+struct StepSizes {
+    V rate, momentum, l1, l2;
+};
+
+// Makes a step along g, the gradient of the loss and the L2 term, in the scaled variables. V is a
+// vector or a single number, with the same rounding.
+template <class T, class V>
+SX_INLINE void move_weights(Rule rule, const StepSizes<V>& p, V g, V& w, V& v) {
+    const V threshold = p.rate * p.l1, move = rounded<V>(p.rate * g);
+    if (rule == Rule::momentum) {
+        const V step = add_product<V>(-move, p.momentum, v);
+        const V u = soft_threshold<V>(w + step, threshold);
+        v = select(p.l1 > T(0), u - w, step);
+        w = u;
+        return;
+    }
+    const V u = soft_threshold<V>(w - move, threshold);
+    w = rule == Rule::nesterov ? add_product<V>(u, p.momentum, u - v) : u;
+    v = u;
 }
 
 // The lanes are neighbouring columns of one row or, for a single column (`lone`), neighbouring
@@ -49,42 +73,30 @@ SX_INLINE void step_lanes(const RuleStep<T>& p, T* w_at, T* v_at, T* m_at, const
     const auto parameter = [&](const T* of) {
         return lone ? broadcast<T>(*of) : read(of + c, T(0));
     };
-    const vec<T> rate = parameter(p.rate), l1 = parameter(p.l1);
-    const vec<T> l2 = parameter(p.l2), mu = parameter(p.momentum);
+    const StepSizes<vec<T>> sizes = {parameter(p.rate), parameter(p.momentum), parameter(p.l1),
+                                     parameter(p.l2)};
     vec<T> f = broadcast<T>(T(1)), inverse = f;
     if (f_at) {
         f = lone || p.factor_column ? read(f_at, T(1)) : broadcast<T>(*f_at);
         inverse = T(1) / f;
     }
-    const vec<T> w = read(w_at, T(0)) * f;
-    const vec<T> g = read(g_at, T(0)) * inverse + l2 * w;
-    switch (p.rule) {
-        case Rule::plain:
-            write(w_at, soft_threshold<T>(w - rate * g, rate * l1) * inverse);
-            break;
-        case Rule::momentum: {
-            const vec<T> v = mu * read(v_at, T(0)) - rate * g;
-            const vec<T> u = soft_threshold<T>(w + v, rate * l1);
-            write(v_at, select(l1 > T(0), u - w, v));
-            write(w_at, u * inverse);
-            break;
-        }
-        case Rule::nesterov: {
-            const vec<T> u = soft_threshold<T>(w - rate * g, rate * l1);
-            write(w_at, (u + mu * (u - read(v_at, T(0)))) * inverse);
-            write(v_at, u);
-            break;
-        }
-        case Rule::adam: {
-            const vec<T> m = p.beta1 * read(v_at, T(0)) + (T(1) - p.beta1) * g;
-            const vec<T> s = p.beta2 * read(m_at, T(0)) + (T(1) - p.beta2) * g * g;
-            const vec<T> metric = rate / (square_root<T>(s * p.correction2) + p.epsilon);
-            write(v_at, m);
-            write(m_at, s);
-            write(w_at, soft_threshold<T>(w - metric * (m * p.correction1), metric * l1) * inverse);
-            break;
-        }
+    vec<T> w = read(w_at, T(0)) * f;
+    vec<T> v = {};
+    if (v_at) v = read(v_at, T(0));
+    const vec<T> g = add_product<vec<T>>(rounded<vec<T>>(read(g_at, T(0)) * inverse), sizes.l2, w);
+    if (m_at) {
+        v = add_product<vec<T>>(rounded<vec<T>>((T(1) - p.beta1) * g), broadcast<T>(p.beta1), v);
+        const vec<T> square = rounded<vec<T>>((T(1) - p.beta2) * g * g);
+        const vec<T> s = add_product<vec<T>>(square, broadcast<T>(p.beta2), read(m_at, T(0)));
+        const vec<T> metric = sizes.rate / (square_root<T>(s * p.correction2) + p.epsilon);
+        const vec<T> move = rounded<vec<T>>(metric * (v * p.correction1));
+        write(m_at, s);
+        w = soft_threshold<vec<T>>(w - move, metric * sizes.l1);
+    } else {
+        move_weights<T, vec<T>>(p.rule, sizes, g, w, v);
     }
+    if (v_at) write(v_at, v);
+    write(w_at, w * inverse);
 }
 
 // Makes the step for rows [j0, j1) of W, in place.

@@ -30,8 +30,8 @@ struct LossBlock {
     const double* scale;  // (models)
     double margin;
     T* Z;
-    double* value;  // (rows, models): s * loss; 0 where s == 0, even if the loss is inf
-    double* hit;    // (rows, models): s if the predicted class is y, otherwise 0
+    double* value;  // (rows, models): s * loss; 0 where s == 0, even if the loss is inf; or null
+    double* hit;    // (rows, models): s if the predicted class is y, otherwise 0; null like value
     bool gradient;
     bool one_vs_rest;  // several outputs: each separates its class from the rest
     T* scratch;        // loss_scratch<T>(outputs) elements, not shared between threads

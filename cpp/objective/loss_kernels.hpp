@@ -3,8 +3,8 @@
 //
 // A lane is one (row, model) pair. The kernels process `loss_tile` lanes at a time: they transpose
 // the scores to [output][lane] order, work on whole vectors of lanes, and transpose the results
-// back. Short tiles are padded with zeros and run the same instructions, so the bits of a lane
-// depend neither on its position nor on its neighbours.
+// back. The last vector of a short tile is padded with zeros and runs the same instructions, so the
+// bits of a lane depend neither on its position nor on its neighbours.
 #pragma once
 
 #include "losses/dispatch.hpp"
@@ -47,7 +47,7 @@ SX_INLINE std::int64_t as_one_row(LossBlock<T>& block) {
     return 0;
 }
 
-template <class Form, bool binary, class T>
+template <class Form, bool binary, bool values, class T>
 void loss_over_tiles(LossBlock<T> block) {
     const std::int64_t scale_model = as_one_row(block);
     const std::int64_t total = block.rows * block.models;
@@ -62,7 +62,7 @@ void loss_over_tiles(LossBlock<T> block) {
         read_labels(block, scale_model, count, next, tile);
         if (!in_place) transpose_in(Z, count, block.outputs, scores);
         if (block.s) zero_unweighted(tile, block.outputs, scores);
-        for (std::int64_t l = 0; l < loss_tile; l += lanes<T>) {
+        for (std::int64_t l = 0; l < count; l += lanes<T>) {
             LossLanes<T> lane = {scores + l,
                                  block.outputs,
                                  block.gradient,
@@ -75,11 +75,13 @@ void loss_over_tiles(LossBlock<T> block) {
                 Form::loss_binary(lane);
             else
                 Form::loss_multiclass(lane);
-            store<T>(tile.loss + l, lane.loss);
-            store<T>(tile.hit + l, lane.hit);
+            if constexpr (values) {
+                store<T>(tile.loss + l, lane.loss);
+                store<T>(tile.hit + l, lane.hit);
+            }
         }
         if (block.gradient && !in_place) transpose_out(scores, count, block.outputs, Z);
-        write_results(tile, count, block.value + first, block.hit + first);
+        if constexpr (values) write_results(tile, count, block.value + first, block.hit + first);
     }
 }
 
@@ -87,12 +89,16 @@ void loss_over_tiles(LossBlock<T> block) {
 // Given      a LossBlock with valid labels.
 // On return  value, hit and, if requested, the gradient in place of Z. No NaN for scores of +-1e300
 //            (float: +-1e30); inf only if the loss exceeds the range of T. NaN scores give a NaN
-//            value.
+//            value. Without `value`, only the gradient is computed.
 template <class T>
 void loss_block(Loss loss, const LossBlock<T>& block) {
     with_loss(loss, [&]<class L>(L) {
-        with_form<L>(block.outputs, block.one_vs_rest,
-                     [&]<class Form, bool binary>() { loss_over_tiles<Form, binary>(block); });
+        with_form<L>(block.outputs, block.one_vs_rest, [&]<class Form, bool binary>() {
+            if (block.value)
+                loss_over_tiles<Form, binary, true>(block);
+            else
+                loss_over_tiles<Form, binary, false>(block);
+        });
     });
 }
 

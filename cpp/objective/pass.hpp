@@ -84,7 +84,7 @@ class ObjectivePass {
             for (index_t first = 0; first < count; first += rows_at_once) {
                 const index_t here = std::min(rows_at_once, count - first);
                 const index_t* list = rows ? rows + first : nullptr;
-                const Labels near = list ? listed(labels, B, list, here) : labels;
+                const Labels near = list ? space_.listed.gather(labels, B, list, here) : labels;
                 const index_t origin = list ? 0 : first;
                 products_.forward(w, list, first, here, Z, [&](index_t i0, index_t i1, int worker) {
                     evaluate(near, origin + i0, i1 - i0, Z + i0 * N, i0 / block, worker);
@@ -155,27 +155,6 @@ class ObjectivePass {
     }
 
   private:
-    // Gathers the labels and weights of the listed rows.
-    Labels listed(const Labels& from, index_t models, const index_t* list, index_t count) {
-        Labels out = from;
-        const index_t y_width = from.y_model ? models : 1;
-        const index_t s_width = from.same_weights() ? 1 : models;
-        std::int32_t* y = space_.listed_y.reserve(count * y_width);
-        double* s = from.s ? space_.listed_s.reserve(count * s_width) : nullptr;
-        for (index_t i = 0; i < count; ++i) {
-            for (index_t m = 0; m < y_width; ++m)
-                y[i * y_width + m] = from.y[list[i] * from.y_row + m * from.y_model];
-            for (index_t m = 0; s && m < s_width; ++m) s[i * s_width + m] = from.weight(list[i], m);
-        }
-        out.y = y;
-        out.y_row = y_width;
-        out.s = s;
-        out.s_row = s_width;
-        out.s_model = s_width == 1 ? 0 : 1;
-        out.weight_column = nullptr;
-        return out;
-    }
-
     const Engine engine_;
     const Kernels<T>& k_;
     const Data& X_;
@@ -183,8 +162,8 @@ class ObjectivePass {
     // Kept from call to call, like the workspace of the products.
     struct Workspace {
         Buffer<T> loss_scratch;
-        Buffer<double> row_value, row_hit, listed_s;
-        Buffer<std::int32_t> listed_y;
+        Buffer<double> row_value, row_hit;
+        ListedLabels listed;
     };
     static Workspace& workspace() {
         thread_local Workspace kept;

@@ -8,8 +8,10 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__AVX512F__)
+#if defined(__FMA__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_FMA)
+#include <arm_neon.h>
 #endif
 
 #ifndef SX_ISA
@@ -111,15 +113,43 @@ SX_INLINE V select(M where, V yes, V no) {
     return where ? yes : no;
 }
 
-// Returns sum + a b, rounded once if the instruction set has FMA. Scalars need the explicit
-// builtins: in an unrolled loop the compiler may round twice.
+#if defined(__AVX512F__)
+SX_INLINE vec<double> fused(vec<double> sum, vec<double> a, vec<double> b) {
+    return (vec<double>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
+}
+SX_INLINE vec<float> fused(vec<float> sum, vec<float> a, vec<float> b) {
+    return (vec<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+}
+#elif defined(__FMA__)
+SX_INLINE vec<double> fused(vec<double> sum, vec<double> a, vec<double> b) {
+    return (vec<double>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+}
+SX_INLINE vec<float> fused(vec<float> sum, vec<float> a, vec<float> b) {
+    return (vec<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+}
+#elif defined(__ARM_FEATURE_FMA)
+SX_INLINE vec<double> fused(vec<double> sum, vec<double> a, vec<double> b) {
+    return (vec<double>)vfmaq_f64((float64x2_t)sum, (float64x2_t)a, (float64x2_t)b);
+}
+SX_INLINE vec<float> fused(vec<float> sum, vec<float> a, vec<float> b) {
+    return (vec<float>)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
+}
+#endif
+
+// Returns sum + a b, rounded once if the instruction set has FMA. It is explicit because the
+// compiler may round twice, for example if the product and the sum are in different branches.
 template <class V>
 SX_INLINE V add_product(V sum, V a, V b) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-    if constexpr (std::is_same_v<V, float>) return __builtin_fmaf(a, b, sum);
-    if constexpr (std::is_same_v<V, double>) return __builtin_fma(a, b, sum);
-#endif
+    if constexpr (std::is_same_v<V, float>)
+        return __builtin_fmaf(a, b, sum);
+    else if constexpr (std::is_same_v<V, double>)
+        return __builtin_fma(a, b, sum);
+    else
+        return fused(sum, a, b);
+#else
     return sum + a * b;
+#endif
 }
 
 // Forces the product x to be rounded before it is added to anything. Otherwise the compiler may or

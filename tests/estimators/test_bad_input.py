@@ -209,7 +209,7 @@ NUMBERS = {
 }
 CHOICES = {
     "loss": ["auto", *LOSSES],
-    "rule": ["plain", "momentum", "nesterov", "adam"],
+    "rule": ["plain", "momentum", "nesterov", "adam", "lazy_adam"],
     "schedule": ["constant", "exponential", "inverse"],
     "multiclass": ["auto", "ovr"],
     "patience_rule": ["best", "consecutive"],

@@ -302,7 +302,7 @@ def test_every_rule_reaches_the_same_optimum(l1, l2, loss):
         GradientDescentClassifier(loss, rule=rule, momentum=mu, learning_rate=rate, **options)
         for rule, mu, rate in [
             ("plain", 0.0, 0.3), ("momentum", 0.9, 0.1), ("nesterov", 0.9, 0.1),
-            ("adam", 0.0, 0.01),
+            ("adam", 0.0, 0.01), ("lazy_adam", 0.0, 0.01),
         ]
     ]  # fmt: skip
     assert {model.rule for model in models} == set(RULES)
@@ -320,7 +320,7 @@ def test_every_rule_reaches_the_same_optimum(l1, l2, loss):
 def test_mini_batches_with_a_decaying_rate_come_near_the_optimum(rule):
     X, y = make_data(2, n=80)
     _, value = optimum(X, y, 1, 0.02, 0.1)
-    rate = 0.02 if rule == "adam" else 0.3
+    rate = 0.02 if rule in ("adam", "lazy_adam") else 0.3
     model = GradientDescentClassifier(
         l1=0.02, l2=0.1, rule=rule, learning_rate=rate, batch_size=16, schedule="inverse",
         decay=0.3, epochs=600,

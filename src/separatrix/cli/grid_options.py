@@ -60,7 +60,7 @@ class GridOptions:
     batch_size: Annotated[str | None, _values("N,...", "Rows per step, or 'all'.")] = None
     loss: Annotated[str | None, _values("NAME,...", "Losses: logistic, softmax, hinge, ...")] = None
     rule: Annotated[
-        str | None, _values("NAME,...", "Update rules: plain, momentum, nesterov, adam.")
+        str | None, _values("NAME,...", "Update rules: plain, momentum, nesterov, adam, lazy_adam.")
     ] = None
     schedule: Annotated[
         str | None,

@@ -47,8 +47,9 @@ class GradientDescentClassifier(EpochClassifier):
         `learning_rate / (1 + decay (e - 1))` if "inverse".
     decay : float, default=0.01
         Decay of the learning rate. Ignored if `schedule` is "constant".
-    rule : {"plain", "momentum", "nesterov", "adam"}, default="momentum"
-        Update rule. "momentum" is v = momentum v - learning_rate g, w = w + v.
+    rule : {"plain", "momentum", "nesterov", "adam", "lazy_adam"}, default="momentum"
+        Update rule. "momentum" is v = momentum v - learning_rate g, w = w + v. "lazy_adam" is
+        Adam for sparse rows: a step updates only the features that occur in its batch.
     momentum : float, default=0.0
         Momentum of the rules "momentum" and "nesterov", between 0 and 1.
     betas : tuple of two floats, default=(0.9, 0.999)

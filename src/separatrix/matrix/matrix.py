@@ -158,6 +158,17 @@ class Matrix(StoredMatrix):
             np.maximum.at(each, column, np.abs(value))
         return np.where(full, each, each[~full].max(initial=0.0))
 
+    def occurring(self) -> Array:
+        """Return which columns (d,) are not zero in some row."""
+        return np.asarray(self.once("occurring", self._find_occurring))
+
+    def _find_occurring(self) -> Array:
+        if not self.is_sparse:
+            return np.asarray((self.X != 0).any(axis=0))
+        entries, found = self.X.tocoo(), np.zeros(self.shape[1], bool)
+        found[entries.col[entries.data != 0]] = True
+        return found
+
     def constants(self) -> Array:
         """Return the values (d,) of columns that have one value in every row; NaN for the others.
 

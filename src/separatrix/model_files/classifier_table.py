@@ -39,6 +39,7 @@ SLOTS = {
     ("gradient", "momentum"): 1,
     ("gradient", "nesterov"): 1,
     ("gradient", "adam"): 2,
+    ("gradient", "lazy_adam"): 2,
     ("perceptron", None): 0,
 }
 

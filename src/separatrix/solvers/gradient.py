@@ -10,6 +10,7 @@ With g the gradient of the loss and the l2 term, and prox the soft threshold at 
     adam       m = b1 m + (1 - b1) g,  s = b2 s + (1 - b2) g^2,
                D = rate / (sqrt(s / (1 - b2^t)) + 1e-8)
                w = prox(w - D m / (1 - b1^t)), with threshold D * l1
+    lazy_adam  as adam, but only for the features that are not zero in all rows of the batch
 
 The rate of epoch e = 1, 2, ... is rate (constant), rate exp(-decay (e - 1)) (exponential) or
 rate / (1 + decay (e - 1)) (inverse). It depends on the epoch only, not on the number of epochs.
@@ -34,7 +35,8 @@ from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver, epoch_order
 from separatrix.verdict.trace import StepSize
 
-RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3}
+RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3, "lazy_adam": 4}
+ADAM_RULES = ("adam", "lazy_adam")
 SCHEDULES = ("constant", "exponential", "inverse")
 EPSILON = 1e-8
 PLATEAU_DIVISOR = 5.0  # as in scikit-learn's schedule "adaptive"
@@ -56,7 +58,7 @@ class Gradient(Solver):
     rule : a key of RULES
     batch_size : rows per step; None for all rows
     schedule : a key of SCHEDULES
-    betas : b1 and b2 of adam
+    betas : b1 and b2 of adam and lazy_adam
     seed : random seed for the order of the rows in mini-batches; None keeps the order of the rows
     shift, power : (B,), the change of the rate from step to step
     average_from : (B,), the first step whose weights are averaged; the averages are the weights
@@ -124,7 +126,7 @@ class Gradient(Solver):
             slots = (_scaled_copy(objective, model),)
         elif self.rule == "momentum":
             slots = (_zeros_like(model),)
-        elif self.rule == "adam":
+        elif self.rule in ADAM_RULES:
             slots = (_zeros_like(model), _zeros_like(model))
         if self._averages():
             slots = (*slots, model.copy())  # the weights that the steps change
@@ -145,7 +147,7 @@ class Gradient(Solver):
         batch = n if self.batch_size is None else min(self.batch_size, n)
         steps = state.steps
         if batch == n and not self._averages():
-            rules.step(state.found.GW, state.found.gb, steps + 1)
+            rules.step(state.found.GW, state.found.gb, steps + 1, self._moving(objective))
             steps += 1
         else:
             moving = state.slots[-1] if self._averages() else state.model
@@ -186,11 +188,11 @@ class Gradient(Solver):
     def step_size(self, model: int, epoch: int) -> StepSize | None:
         """Return the rate and its stable multiple of 1 / curvature.
 
-        None for adam, for averaged weights, and if the rate changes from step to step or at a
-        plateau.
+        None for adam and lazy_adam, for averaged weights, and if the rate changes from step to
+        step or at a plateau.
         """
         changes = self.power[model] != 0.0 or self.divides
-        if self.rule == "adam" or changes or self._averages():
+        if self.rule in ADAM_RULES or changes or self._averages():
             return None
         mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
         times, formula = {
@@ -294,8 +296,14 @@ class Gradient(Solver):
             )
             found = part.evaluate(model)
             steps += 1
-            rules.step(found.GW, found.gb, steps)
+            rules.step(found.GW, found.gb, steps, self._moving(part))
         return steps
+
+    def _moving(self, objective: Objective) -> Array | None:
+        """Return which features a step on all rows moves (d,); None means all."""
+        if self.rule != "lazy_adam":
+            return None
+        return np.any([block.X.occurring() for block in objective.data.blocks()], axis=0)
 
 
 def _zeros_like(model: Model) -> Model:
