@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from separatrix import load
-from separatrix.cli.command_decorator import UsageError
 from separatrix.cli.grid_options import GridOptions
+from separatrix.errors import ParameterError
 from separatrix.study import Between, Store
 from support.command import call, facts
 from support.course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
@@ -138,7 +138,7 @@ def test_grid_options_are_parsed(options, grid):
     "options", [{"learning_rate": "fast"}, {"epochs": "1.5"}, {"epochs": "1..9/3"}, {"l2": "1..2"}]
 )
 def test_invalid_grid_options_are_refused(options):
-    with pytest.raises(UsageError):
+    with pytest.raises(ParameterError):
         GridOptions(**options).grid()
 
 

@@ -1,13 +1,12 @@
 """The options that define the grid of a study, and the parsing of their values."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import typer
 
 from separatrix.cli.command_decorator import UsageError
+from separatrix.study.planning.grid_words import READERS, read_values, write_values
 from separatrix.workflow.model_families import (
     MODEL_FAMILIES,
     MODEL_NAMES,
@@ -19,7 +18,7 @@ from separatrix.workflow.model_families import (
 
 _GRID = "Grid"
 _FLAGS = {"header": ("--header", "--no-header"), "standardise": ("--standardise", "--as-is")}
-_RANGE = re.compile(r"(?P<low>[^/]+?)\.\.(?P<high>[^/]+?)(?:/(?P<count>\d+))?")
+GRID_OPTIONS = tuple(READERS)
 
 
 def _values(metavar: str, help_: str) -> Any:
@@ -96,12 +95,12 @@ class GridOptions:
 
     def grid(self) -> dict[str, Any]:
         """Return the given values by parameter."""
-        out = {}
-        for name, read in _READERS.items():
-            given = getattr(self, name)
-            if given is not None:
-                out[self._parameter(name)] = _parsed(name, given, read, self.draws is not None)
-        return out
+        given = {name: getattr(self, name) for name in GRID_OPTIONS}
+        return {
+            self._parameter(name): read_values(name, words, drawn=self.draws is not None)
+            for name, words in given.items()
+            if words is not None
+        }
 
     @property
     def descends(self) -> bool:
@@ -122,7 +121,7 @@ class GridOptions:
         else:
             made = build_estimator(self._family(n_classes), ModelOptions())
         known = made.get_params(deep=False)
-        has = {name: self._parameter(name) in known for name in (*_READERS, "init")}
+        has = {name: self._parameter(name) in known for name in (*GRID_OPTIONS, "init")}
         if odd := next((name for name in has if getattr(self, name) and not has[name]), None):
             raise UsageError(
                 f"The model '{self.model}' has no option {_flag(odd)}. It has "
@@ -155,84 +154,13 @@ def words_of(grid: dict[str, Any]) -> list[str]:
     """Return the command line options for a grid."""
     out = []
     for name, values in grid.items():
-        listed = values if isinstance(values, list) else [values]
-        shown = ",".join(_word(name, value) for value in listed)
-        out += [_flag("l1" if name == "l1_ratio" else name), shown]
+        option = "l1" if name == "l1_ratio" else name
+        out += [_flag(option), write_values(option, values)]
     return out
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _word(name: str, value: Any) -> str:
-    if value is None:
-        return "all" if name == "batch_size" else "none"
-    if hasattr(value, "low"):
-        return f"{value.low!r}..{value.high!r}"
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def _whole(word: str) -> int:
-    number = float(word)
-    if number != int(number):
-        raise ValueError
-    return int(number)
-
-
-def _whole_or(none: str) -> Callable[[str], int | None]:
-    return lambda word: None if word == none else _whole(word)
-
-
-_READERS: dict[str, Callable[[str], Any]] = {
-    "loss": str,
-    "rule": str,
-    "schedule": str,
-    "learning_rate": float,
-    "momentum": float,
-    "batch_size": _whole_or("all"),
-    "C": float,
-    "l1": float,
-    "l2": float,
-    "patience": _whole_or("none"),
-    "epochs": _whole,
-}
-GRID_OPTIONS = tuple(_READERS)
-
-
-def _parsed(name: str, given: str, read: Callable[[str], Any], drawn: bool) -> Any:
-    from separatrix.study import Between, log_range
-
-    found = _RANGE.fullmatch(given.strip())
-    try:
-        if found is None:
-            return [read(word.strip()) for word in given.split(",")]
-        low, high = float(found["low"]), float(found["high"])
-    except ValueError:
-        raise _usage(name, given, read) from None
-    if read is not float:
-        raise _usage(name, given, read)
-    option = f"{_flag(name)} {given}"
-    if found["count"] is None and not drawn:
-        raise UsageError(
-            f"{option} is a range: add the number of values, as in {given}/5, or draw from it "
-            "with --draws."
-        )
-    try:
-        if found["count"] is not None:
-            return log_range(low, high, int(found["count"]))
-        return Between(low, high)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
-def _usage(name: str, given: str, read: Callable[[str], Any]) -> UsageError:
-    what = "words" if read is str else "numbers"
-    example = {"batch_size": "1,32,all", "patience": "5,none", "epochs": "100,500"}.get(name)
-    example = example or ("hinge,logistic" if read is str else "0.1,0.01 or 1e-4..1e-1/4")
-    return UsageError(
-        f"{_flag(name)} takes {what} separated by commas, such as {example}. Got '{given}' instead."
-    )
 
 
 def given_options(group: Any) -> list[str]:

@@ -134,7 +134,7 @@ def _boundary(facts: StudyFacts, names: list[str]) -> dict[str, Any] | None:
 
 def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] | None:
     """Return the most important failure: its words, and the picture of its steps if stored."""
-    numbers = [row.number for row in facts.rows if row.diverged]
+    numbers = [row.number for row in facts.rows if row.diverged and row.state == "done"]
     if failure is not None:
         numbers = [failure.number, *numbers]
     row = next((row for row in facts.rows if row.number in numbers[:1]), None)

@@ -151,7 +151,7 @@ def _key_numbers(facts: StudyFacts) -> list[dict[str, str]]:
             out.append((rounded_down(best.stable_rate), "largest stable learning rate"))
     done = sum(row.state == "done" for row in facts.rows)
     if done:
-        diverged = sum(row.diverged > 0 for row in facts.rows)
+        diverged = sum(row.diverged > 0 for row in facts.rows if row.state == "done")
         out.append((f"{diverged:,} of {done:,}", "configurations diverged"))
     return [{"value": value, "label": label} for value, label in out]
 
@@ -163,13 +163,13 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
         "name": describe_configuration(row.parameters) or "the only configuration",
         "values": [_plain(name, row.parameters.get(name, "")) for name in facts.varied],
         "words": [words_of_value(name, row.parameters.get(name, "")) for name in facts.varied],
-        "kind": kind if row.state == "done" else "waiting",
+        "kind": kind if row.state == "done" or row.diverged else "waiting",
         "last": [finite(row.last.get(name)) for name in MEASURES],
         "best": [finite(row.best.get(name)) for name in MEASURES],
         "deviation": [finite(row.deviation.get(name)) for name in MEASURES],
         "best_epoch": row.best_epoch,
         "epochs": row.epochs,
-        "stopped": row.stopped if row.state == "done" else "not finished",
+        "stopped": "not finished" if row.state == "waiting" else row.stopped,
         "problem": "" if row.diverged else _PROBLEMS.get(row.problem, ""),
         "stable_rate": finite(row.stable_rate),
         "observations": row.observations,

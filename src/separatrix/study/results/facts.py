@@ -59,12 +59,13 @@ class Row:
     Measures are means over the seeds, and epochs are medians (of an even number of seeds, the lower
     of the two middle epochs). Unknown values are None: all of them while `state` is "waiting", and
     validation measures if there are no validation rows. Numbers too large for a float are inf.
+    While `state` is "training", `last`, `epochs` and `diverged` are those of the last checkpoint.
 
     Attributes
     ----------
     number : the number of the configuration, from 0; the key in `StudyFacts.histories`
     parameters : the values of the varied parameters, in the order of the grid
-    state : "waiting" or "done"
+    state : "waiting", "training" or "done"
     last, best : the measures (names in MEASURES) at the last epoch, and at the epoch with the
         lowest validation loss of every seed
     deviation : the standard deviations of `last` over the seeds. Empty for one seed

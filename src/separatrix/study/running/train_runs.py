@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.matrix import Array
 from separatrix.study.logs.log import Logs
 from separatrix.study.planning.tasks import StudyTasks
 from separatrix.study.results.run_records import record_runs
 from separatrix.study.running.progress import OnStudyProgress, ProgressTracker
 from separatrix.study.running.study_pictures import make_pictures
 from separatrix.study.running.weight_frames import FrameRecorder
+from separatrix.study.store.live_runs import LIVE
 from separatrix.study.store.writer import StudyWriter
 from separatrix.training import Interrupted, Progress, train
 from separatrix.training.callbacks import RunLabel, epochs_of
@@ -89,12 +91,12 @@ class _Session:
                     self.logs.tell(epochs_of(progress, labels))
                 self.tracker.after_epoch(progress, runs)
             except BaseException as error:  # save the progress before the study stops
-                self._checkpoint(batch, progress, frames)
+                self._checkpoint(batch, runs, progress, frames)
                 if isinstance(error, Interrupted):  # `train` would treat it as the end of a fit
                     raise _StudyInterrupted(error) from None
                 raise
             if time.perf_counter() >= self.next_checkpoint:
-                self._checkpoint(batch, progress, frames)
+                self._checkpoint(batch, runs, progress, frames)
 
         checkpoint = if_readable(self.writer.last_checkpoint(batch))
         frames.restore(checkpoint)
@@ -115,13 +117,27 @@ class _Session:
         epochs = self.planned.tasks[run].stop.epochs[0][0]
         return RunLabel(configuration, seed, plan.configurations[configuration], epochs)
 
-    def _checkpoint(self, batch: int, progress: Progress, frames: FrameRecorder) -> None:
+    def _checkpoint(
+        self, batch: int, runs: list[int], progress: Progress, frames: FrameRecorder
+    ) -> None:
         began = time.perf_counter()
         self.logs.flush()
-        arrays = progress.checkpoint() | frames.to_arrays()
+        arrays = progress.checkpoint() | frames.to_arrays() | {LIVE: self._models(runs, progress)}
         self.writer.checkpoint(batch, progress.epoch, arrays, self.time_spent())
         ended = time.perf_counter()
         self.next_checkpoint = ended + max(self.every, (ended - began) / CHECKPOINT_SHARE)
+
+    def _models(self, runs: list[int], progress: Progress) -> Array:
+        """Return configuration, seed, model and number of epochs of every run in training."""
+        plan, tasks = self.planned.plan, self.planned.tasks
+        return np.array(
+            [
+                (*plan.runs[runs[member]], model, tasks[runs[member]].stop.epochs[0][0])
+                for model, members in enumerate(progress.members)
+                for member in members
+            ],
+            np.int64,
+        ).reshape(-1, 4)
 
     def time_spent(self) -> float:
         """Return the seconds since the last call."""

@@ -20,6 +20,7 @@ from separatrix.study.results.table_row import deviations, means, table_row, unc
 from separatrix.study.results.verdict import judge
 from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
+from separatrix.study.store.live_runs import live_histories, live_rows, read_live_runs
 from separatrix.study.store.pictures import read_pictures
 from separatrix.training.history import History
 
@@ -29,11 +30,13 @@ def read_facts(
     name: str | None = None,
     *,
     histories: bool | Literal["best"] | Collection[int] = True,
+    live: bool = False,
 ) -> StudyFacts:
     """Read a study and compute its verdict. Without a name, read the latest study.
 
     `histories` selects the histories to read: True for all configurations, False for none, "best"
-    for the best configuration, or the numbers of configurations.
+    for the best configuration, or the numbers of configurations. With `live`, the runs in training
+    have the measures and histories of the last checkpoint.
     """
     with store.reading():
         study = store.study(name)
@@ -45,6 +48,7 @@ def read_facts(
         )
         with _errors_as_damage(store, study):
             stored = _read_study(store, study, runs)
+            training = read_live_runs(store, study) if live else {}
         waiting = len(stored.rows) - len(stored.finished)
         verdict = judge(stored.finished, stored.facts["grid"], len(stored.facts["seeds"]), waiting)
         with _errors_as_damage(store, study):
@@ -52,8 +56,9 @@ def read_facts(
                 histories = () if verdict.best is None else (verdict.best,)
             return StudyFacts(
                 **stored.facts,
-                histories=_read_histories(store, _with_history(runs, histories)),
-                rows=_marked(stored.rows, verdict),
+                histories=live_histories(training)
+                | _read_histories(store, _with_history(runs, histories)),
+                rows=_marked(live_rows(stored.rows, training), verdict),
                 verdict=replace(verdict, sentences=[*verdict.sentences, *stored.data_sentences]),
                 weights=_read_weights(store, verdict, runs),
                 pictures=read_pictures(store, study, verdict.best)
