@@ -24,7 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY = 1_000_000  # bytes of a request
 MOST_UPLOAD = 50_000_000  # bytes of a file
-UPLOADS = "/api/files"
+UPLOADS = ("/api/files", "/api/new/file")
+OPENED = ("/", "/play")  # pages that the opening address can name
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -71,7 +72,7 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, _with_headers(send))
             return
-        limit = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BODY
+        limit = MOST_UPLOAD if scope["path"] in UPLOADS else MOST_BODY
         try:
             await self.app(scope, _limited(receive, limit), _with_headers(send))
         except TooLargeError:
@@ -95,7 +96,7 @@ class Guard:
                 "contains a token that this request lacks."
             )
         length = headers.get("content-length", "0")
-        limit = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BODY
+        limit = MOST_UPLOAD if scope["path"] in UPLOADS else MOST_BODY
         if not length.isdecimal() or int(length) > limit:
             return _too_large(limit)
         return None
@@ -105,7 +106,8 @@ class Guard:
 
     def _welcome(self, scope: Scope) -> Response:
         """Set the cookie and continue without the token in the address."""
-        response = RedirectResponse("/", status_code=303)
+        page = scope["path"] if scope["path"] in OPENED else "/"
+        response = RedirectResponse(page, status_code=303)
         response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
         return response
 

@@ -1,6 +1,8 @@
 """The lab's web application: pages, scripts, and the requests that the pages make.
 
-GET  /                            the playground
+GET  /                            the home page: studies, and what to do
+GET  /new, /studies/{name}        the form of a new study, the live page of a study
+GET  /play                        the playground
 GET  /files/{name}                scripts and style
 GET  /api/choices                 data sets, losses, rules and other choices of the playground
 POST /api/play                    settings -> the description of a new play
@@ -11,17 +13,18 @@ GET  /api/play/{id}/step?model=&epoch=
 GET  /api/play/{id}/surface?model=&epoch=&axes=j,k,j,k
 GET  /api/play/{id}/point?model=&epoch=&x=&y=&label=
 POST /api/files?name=&label=      a table -> its columns
+
+The requests of studies are in `study_routes.py`. Every page has its data as JSON: `/api/studies`,
+`/api/new`, `/api/studies/{name}`, `/api/choices`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -33,12 +36,17 @@ from separatrix.errors import ParameterError
 from separatrix.lab.access import Guard
 from separatrix.lab.details import Axis, explained_point, loss_surface, step_numbers, verdicts
 from separatrix.lab.feature_maps import MAPS
+from separatrix.lab.pages import PAGES, Page, page_html
 from separatrix.lab.play import Play
 from separatrix.lab.plays import LabState, grid_features
 from separatrix.lab.point_sets import SHAPES
+from separatrix.lab.requests import number, parsed_json, whole
 from separatrix.lab.settings import MOST_MODELS, PARAMETERS
+from separatrix.lab.study_routes import StudyRoutes
+from separatrix.lab.study_snapshots import UnknownStudyError
 from separatrix.losses import LOSSES
 from separatrix.solvers import RULES
+from separatrix.study.store.errors import StoreError
 
 HERE = Path(__file__).parent
 MOST_COUNT = 500  # epochs of one request
@@ -47,11 +55,12 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LEFT_OUT = ("softmax_reference", "crammer_singer")  # need a fixed number of classes
 
 
-def make_app(state: LabState, *, port: int, token: str) -> Starlette:
+def make_app(state: LabState, studies: StudyRoutes, *, port: int, token: str) -> Starlette:
     """Return the application of a lab on a port."""
     lab = _Lab(state)
     routes = [
-        Route("/", lab.page),
+        *(Route(page.path, _show(page)) for page in PAGES),
+        *studies.routes(),
         Route("/files/{name}", lab.file),
         Route("/api/choices", lab.choices),
         Route("/api/play", lab.start, methods=["POST"]),
@@ -73,6 +82,9 @@ def make_app(state: LabState, *, port: int, token: str) -> Starlette:
             ValueError: _refuse,
             TypeError: _refuse,
             KeyError: _forgotten,
+            OSError: _refuse,
+            StoreError: _refuse,
+            UnknownStudyError: _unknown,
         },
     )
 
@@ -80,9 +92,6 @@ def make_app(state: LabState, *, port: int, token: str) -> Starlette:
 class _Lab:
     def __init__(self, state: LabState) -> None:
         self.state = state
-
-    async def page(self, request: Request) -> Response:
-        return HTMLResponse((HERE / "playground.html").read_text(encoding="utf-8"))
 
     async def file(self, request: Request) -> Response:
         found = _served_files().get(request.path_params["name"])
@@ -105,11 +114,11 @@ class _Lab:
         )
 
     async def start(self, request: Request) -> Response:
-        given = _parsed(await request.body())
+        given = parsed_json(await request.body())
         return JSONResponse(await run_in_threadpool(self.state.start, given))
 
     async def epochs(self, request: Request) -> Response:
-        first, count = _whole(request, "from"), _whole(request, "count")
+        first, count = whole(request, "from"), whole(request, "count")
         if not 1 <= count <= MOST_COUNT:
             raise ParameterError(
                 f"'count' must be from 1 to {MOST_COUNT}. Got {count} instead.", parameter="count"
@@ -118,7 +127,7 @@ class _Lab:
         return Response(found.astype("<f4").tobytes(), media_type="application/octet-stream")
 
     async def grid(self, request: Request) -> Response:
-        size, reach = _whole(request, "size"), _number(request, "reach")
+        size, reach = whole(request, "size"), number(request, "reach")
         if not 2 <= size <= MOST_PIXELS or not 0.0 < reach <= 1e3:
             raise ParameterError(
                 f"'size' must be from 2 to {MOST_PIXELS} and 'reach' from 0 to 1000.",
@@ -132,17 +141,17 @@ class _Lab:
         return Response(found.astype("<f4").tobytes(), media_type="application/octet-stream")
 
     async def verdicts(self, request: Request) -> Response:
-        epoch = _whole(request, "epoch")
+        epoch = whole(request, "epoch")
         return JSONResponse(await self._of_play(request, lambda play: verdicts(play, epoch)))
 
     async def step(self, request: Request) -> Response:
-        model, epoch = _whole(request, "model"), _whole(request, "epoch")
+        model, epoch = whole(request, "model"), whole(request, "epoch")
         return JSONResponse(
             await self._of_model(request, model, lambda play: step_numbers(play, model, epoch))
         )
 
     async def surface(self, request: Request) -> Response:
-        model, epoch = _whole(request, "model"), _whole(request, "epoch")
+        model, epoch = whole(request, "model"), whole(request, "epoch")
         try:
             a, b, c, d = (int(part) for part in request.query_params["axes"].split(","))
         except (KeyError, ValueError):
@@ -158,8 +167,8 @@ class _Lab:
         )
 
     async def point(self, request: Request) -> Response:
-        model, epoch, label = (_whole(request, name) for name in ("model", "epoch", "label"))
-        at = _number(request, "x"), _number(request, "y")
+        model, epoch, label = (whole(request, name) for name in ("model", "epoch", "label"))
+        at = number(request, "x"), number(request, "y")
 
         def explain(play: Play) -> dict[str, Any]:
             if not 0 <= label < len(play.settings.points.classes):
@@ -195,6 +204,13 @@ class _Lab:
         return await self._of_play(request, checked)
 
 
+def _show(page: Page) -> Callable[[Request], Awaitable[Response]]:
+    async def shown(request: Request) -> Response:
+        return HTMLResponse(page_html(page, request.path_params.get("name", "")))
+
+    return shown
+
+
 @cache
 def _served_files() -> dict[str, Path]:
     """Return the scripts and styles of the lab, and those that it shares with reports, by name."""
@@ -204,38 +220,6 @@ def _served_files() -> dict[str, Path]:
     }
 
 
-def _parsed(body: bytes) -> Any:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"JSON has no {constant}.")
-
-    try:
-        return json.loads(body, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(f"The request is not valid JSON: {error}") from None
-
-
-def _whole(request: Request, name: str) -> int:
-    text = request.query_params.get(name, "")
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
-        raise ParameterError(
-            f"'{name}' must be a whole number >= 0. Got {text[:40]!r} instead.", parameter=name
-        )
-    return int(text)
-
-
-def _number(request: Request, name: str) -> float:
-    text = request.query_params.get(name, "")
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise ParameterError(
-            f"'{name}' must be a number. Got {text[:40]!r} instead.", parameter=name
-        )
-    return value
-
-
 async def _refuse(request: Request, error: Exception) -> Response:
     body = {"error": str(error), "parameter": getattr(error, "parameter", None)}
     return JSONResponse(body, status_code=400)
@@ -243,4 +227,9 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 async def _forgotten(request: Request, error: Exception) -> Response:
     words = "The lab no longer has this play. Reload the page to start it again."
+    return JSONResponse({"error": words, "parameter": None}, status_code=404)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    words = f"The store has no study {str(error)!r}."
     return JSONResponse({"error": words, "parameter": None}, status_code=404)

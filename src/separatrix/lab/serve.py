@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 
 import uvicorn
 
 from separatrix.lab.access import new_token
 from separatrix.lab.app import make_app
 from separatrix.lab.plays import LabState
+from separatrix.lab.study_routes import StudyRoutes
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8650
@@ -38,15 +40,25 @@ def open_port(port: int | None) -> socket.socket:
 
 
 def serve(
-    state: LabState, port: int | None, *, browser: bool, announce: Callable[[str], None]
+    state: LabState,
+    store: Path,
+    port: int | None,
+    *,
+    browser: bool,
+    announce: Callable[[str], None],
 ) -> None:
-    """Serve the lab until it is interrupted. `announce` is called with its address."""
+    """Serve the lab until it is interrupted. `announce` is called with its address.
+
+    `store` is the file of the studies. At the end, studies in training keep their progress.
+    """
     with open_port(port) as listener:
         number = listener.getsockname()[1]
         token = new_token()
-        address = f"http://{HOST}:{number}/?token={token}"
+        start = "/" if state.opened is None else "/play"
+        address = f"http://{HOST}:{number}{start}?token={token}"
+        studies = StudyRoutes(store)
         config = uvicorn.Config(
-            make_app(state, port=number, token=token),
+            make_app(state, studies, port=number, token=token),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -56,4 +68,7 @@ def serve(
         announce(address)
         if browser:
             webbrowser.open(address)
-        uvicorn.Server(config).run(sockets=[listener])
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            studies.close()

@@ -127,7 +127,8 @@ def _heading(facts: StudyFacts) -> str:
 def _sentence(text: str, facts: StudyFacts) -> dict[str, str]:
     """Return a sentence of the verdict with its kind: "best", "failure" or ""."""
     if text is facts.verdict.sentences[0]:
-        return {"kind": "failure" if facts.verdict.best is None else "best", "text": text}
+        none = "failure" if facts.finished else ""  # so far
+        return {"kind": none if facts.verdict.best is None else "best", "text": text}
     failed = facts.verdict.diverged and "diverged" in text
     return {"kind": "failure" if failed else "", "text": text}
 

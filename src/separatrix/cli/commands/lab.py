@@ -1,4 +1,4 @@
-"""separatrix lab: the playground in the browser."""
+"""separatrix lab: studies and the playground in the browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,13 +16,20 @@ def lab(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SOURCE]",
+            metavar="[FILE]",
             help="A file or the name of a data set to play with.",
             show_default=False,
         ),
     ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Label column of the source.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Database file of the studies (default: $SEPARATRIX_STORE or ./separatrix.db).",
+        ),
     ] = None,
     port: Annotated[
         int | None,
@@ -36,10 +43,11 @@ def lab(
         typer.Option(metavar="DIR", help="Folder of lessons, instead of the built-in ones."),
     ] = None,
 ) -> None:
-    """Play with classifiers in the browser: many settings train together on the same points.
+    """Watch and start studies in the browser, and play with classifiers.
 
-    [b]separatrix lab[/b]                        built-in points, or points that you draw
+    [b]separatrix lab[/b]                        the studies of this folder, and a playground
     [b]separatrix lab iris[/b]                   two columns or two principal components of a table
+    [b]separatrix lab --store studies.db[/b]     the studies of another store
     [b]separatrix lab --lessons my-course[/b]    your own guided tours
 
     The lab runs on this machine only. It prints an address with a token; only a browser that was
@@ -55,6 +63,7 @@ def lab(
     from separatrix.lab.lessons import read_lessons
     from separatrix.lab.plays import LabState
     from separatrix.readers import load
+    from separatrix.study.store.database import store_path
 
     state = LabState(read_lessons(lessons))
     if source is not None:
@@ -65,4 +74,4 @@ def lab(
         output.say("The lab is running. Open this address in a browser of this machine:\n")
         output.say(f"  {address}\n\nPress Ctrl+C to stop the lab.")
 
-    serve(state, port, browser=browser, announce=announce)
+    serve(state, store_path(store), port, browser=browser, announce=announce)

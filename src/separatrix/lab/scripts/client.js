@@ -9,13 +9,11 @@ async function ask(path, options = {}) {
   }
   if (response.ok) return response;
   const text = await response.text();
-  let message = text.trim();
+  let found = { error: text.trim() };
   try {
-    message = JSON.parse(text).error;
+    found = JSON.parse(text);
   } catch { /* not JSON: a plain sentence */ }
-  const error = new Error(message);
-  error.status = response.status;
-  throw error;
+  throw Object.assign(new Error(found.error), { status: response.status, parameter: found.parameter });
 }
 
 /** Return the JSON that a path answers with. */

@@ -1,6 +1,7 @@
 /** The left column: data, model, and what the grid varies. Every change calls `change(settings)`. */
 
 import { button, element, fill } from "./dom.js";
+import { LOSS_WORDS } from "./loss_words.js";
 import { classColour } from "./plane.js";
 import { VARIED } from "./settings.js";
 
@@ -8,17 +9,6 @@ const WORDS = { xor: "exclusive or", rbf: "kernel (rbf)", linear: "x and y", squ
 const PENALTIES = [0, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1];
 const RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 5, 10, 30];
 const BATCHES = [1, 2, 5, 10, 20, 50, 100, null];
-const SAYS = {
-  logistic: "Log loss: every point pulls, the more the worse it is classified.",
-  softmax: "Cross-entropy: the probabilities of all classes are trained together.",
-  hinge: "Only points inside the margin or on the wrong side pull (support vector machine).",
-  squared_hinge: "Like the hinge, but points far on the wrong side pull harder.",
-  perceptron: "Only misclassified points pull; there is no margin.",
-  squared: "Linear regression on the class: points far on the right side pull back.",
-  sigmoid_mse: "Squared error of the probability: not convex, and flat where it is most wrong.",
-  modified_huber: "Like the squared hinge, but robust: points far on the wrong side pull linearly.",
-};
-
 /** Return the column: `node`, and `show(settings, play)`. */
 export function makeControls({ choices, change, upload, drawMode }) {
   const node = element("section", { "aria-label": "Settings" });
@@ -38,7 +28,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
       element("h2", {}, "Loss"),
       chips(choices.losses, varied("loss") ? null : settings.loss, name =>
         set({ loss: name, ...without(settings, "loss") })),
-      SAYS[settings.loss] && !varied("loss") && element("p", { class: "key" }, SAYS[settings.loss]),
+      LOSS_WORDS[settings.loss] && !varied("loss") && element("p", { class: "note" }, LOSS_WORDS[settings.loss]),
       element("h2", {}, "Training"),
       chips(choices.rules, varied("rule") ? null : settings.rule, name =>
         set({ rule: name, ...without(settings, "rule") })),
@@ -103,7 +93,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
         return one;
       }));
     return [
-      element("p", { class: "key" }, "Choose a class, then click or drag in the plane."),
+      element("p", { class: "note" }, "Choose a class, then click or drag in the plane."),
       classes,
       element("div", { class: "chips" },
         button("remove the last", () => set({ points: settings.points.slice(0, -1) }),
@@ -129,7 +119,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
     };
     return [element("label", { class: "field" }, "shown", name), both && one(0), both && one(1),
       element("details", {}, element("summary", {}, "What was decided about the file"),
-        settings.file.notes.map(note => element("p", { class: "key" }, note)))];
+        settings.file.notes.map(note => element("p", { class: "note" }, note)))];
   }
 
   function gridPart(settings, set) {

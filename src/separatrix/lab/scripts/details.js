@@ -12,9 +12,9 @@ export function makeDetails() {
   const numbersNode = element("div");
   const surface = element("canvas", { class: "chart square", role: "img" });
   const axisMenus = element("div", { class: "chips" });
-  const surfacePart = element("div", { class: "hidden" },
+  const surfacePart = element("div", { hidden: true },
     element("h2", {}, "Path of two weights over the objective"), axisMenus, surface,
-    element("p", { class: "key" }, "Darker is lower, on a logarithmic scale. White: the start. " +
+    element("p", { class: "note" }, "Darker is lower, on a logarithmic scale. White: the start. " +
       "Green: this epoch. All other weights are those of this epoch."));
   const gradientPart = element("div"), pointPart = element("div", { "aria-live": "polite" });
   const node = element("div", {}, pointPart, surfacePart, gradientPart);
@@ -51,8 +51,8 @@ export function makeDetails() {
     const limit = step.safe_rate
       ? ` A rate below ${short(step.safe_rate, 2)} (2/L) is stable at all weights.` : "";
     fill(gradientPart, element("h2", {}, `The step after epoch ${epoch}, in numbers`),
-      element("p", { class: "key" }, `${step.formula}, with g the gradient.${limit}`),
-      step.objective && element("p", { class: "key" }, `Objective: ${step.objective}.`),
+      element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
+      step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "gradient" },
         element("table", {}, element("thead", {}, element("tr", {},
           ["weight of", "weight", "gradient", "change"].map((name, k) =>
@@ -60,7 +60,7 @@ export function makeDetails() {
         element("tbody", {}, step.rows.slice(0, 30).map(r => element("tr", {},
           element("td", { class: "words" }, several ? `${r.name}, class ${play.classes[r.output]}` : r.name),
           ...[r.weight, r.gradient, r.change].map(v => element("td", {}, short(v, 4)))))))),
-      step.rows.length > 30 && element("p", { class: "key" }, `and ${step.rows.length - 30} more`));
+      step.rows.length > 30 && element("p", { class: "note" }, `and ${step.rows.length - 30} more`));
   }
 
   async function showSurface(given) {
@@ -73,7 +73,7 @@ export function makeDetails() {
     const found = await getJson(
       `/api/play/${play.id}/surface?model=${model}&epoch=${epoch}&axes=${parts}`);
     if (shown !== given) return;
-    surfacePart.classList.remove("hidden");
+    surfacePart.hidden = false;
     fill(axisMenus, [0, 1].map(k => axisMenu(k, play, K, given)));
     const path = [];
     for (let e = 0; e <= epoch; e++) {
@@ -108,7 +108,7 @@ export function makeDetails() {
       const P = found.probabilities;
       const shares = P ? ` Probabilities: ${P.map((p, c) => `${play.classes[c]} ${percentage(p)}`).join(", ")}.` : "";
       fill(pointPart, element("h2", {}, `Why: the point (${short(x)}, ${short(y)}) of class ${play.classes[label]}, epoch ${epoch}`),
-        element("p", { class: "key" }, `Scores: ${found.scores.map(z => short(z, 4)).join(", ")}.${shares} ` +
+        element("p", { class: "note" }, `Scores: ${found.scores.map(z => short(z, 4)).join(", ")}.${shares} ` +
           "In the boxes: values, and in blue the derivative of the loss. Read it from left to right " +
           "for the prediction, from right to left for the gradient."),
         drawGraph(found, play.features));

@@ -12,15 +12,15 @@ export function makeLesson(lessons, go) {
       fill(node, element("details", {}, element("summary", {}, "Lessons: five guided tours"),
         element("ul", {}, lessons.map(each => element("li", {},
           button(each.title, () => go(each.name, 0), { class: "link" }),
-          element("p", { class: "key" }, each.introduction[0] ?? ""))))));
-      node.classList.toggle("hidden", !lessons.length);
+          element("p", { class: "note" }, each.introduction[0] ?? ""))))));
+      node.hidden = !lessons.length;
       return;
     }
     const k = Math.max(0, Math.min(number, lesson.steps.length - 1)), step = lesson.steps[k];
     const paragraphs = text => text.split("\n").map(part => element("p", {}, part));
     fill(node,
       element("h2", {}, `${lesson.title} · ${k + 1} of ${lesson.steps.length}: ${step.title}`),
-      k === 0 && lesson.introduction.map(text => element("p", { class: "key" }, text)),
+      k === 0 && lesson.introduction.map(text => element("p", { class: "note" }, text)),
       element("p", {}, element("b", {}, step.question)),
       element("p", {}, `Look at ${step.look_at}`),
       element("details", {}, element("summary", {}, "Answer"), paragraphs(step.answer)),

@@ -62,7 +62,7 @@ function epochNumbers(epoch, most) {
 }
 
 function axes(context, { x, y, width, height, epoch, colours }) {
-  Object.assign(context, { fillStyle: colours.quiet, strokeStyle: colours.rule, lineWidth: 1 });
+  Object.assign(context, { fillStyle: colours.quiet, strokeStyle: colours.line, lineWidth: 1 });
   context.textAlign = "right";
   for (const tick of y.ticks(5)) {
     const at = y.at(tick);

@@ -14,13 +14,15 @@ import { makeView } from "./view.js";
 const FIRST_LAST = 500; // the end of the slider at first
 const SPEEDS = [2, 5, 10, 20, 60, 200]; // epochs per second
 const JUDGED_EVERY = 900; // milliseconds between two diagnoses while playing
+const BAD = ["diverged", "oscillating", "ended_higher"]; // diagnoses of a model that does not train well
 const MARKED_EVERY = 150; // milliseconds between two updates of the numbers in the small planes
 
 let settings = readHash(location.hash), play = null, epochs = null, pointFeatures = null;
 let epoch = settings.epoch, playing = false, shownLast = FIRST_LAST, enlarged = null;
 let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0;
 
-const summary = document.getElementById("summary"), page = document.getElementById("page");
+const summary = element("p", { id: "summary", role: "status" }, "Loading…");
+const main = element("main", { class: "playground" }), page = document.getElementById("page");
 const css = getComputedStyle(document.documentElement);
 let colours = readColours();
 
@@ -30,7 +32,7 @@ const planes = makeMiniPlanes({ choose, enlarge });
 const details = makeDetails();
 const chart = element("canvas", { class: "chart", role: "img" });
 const says = element("div", { class: "says", role: "status" });
-const key = element("p", { class: "key" });
+const key = element("p", { class: "note" });
 const slider = element("input", { type: "range", min: 0, max: FIRST_LAST, value: 0, "aria-label": "epoch",
   on: { input: () => { stop(); seek(Number(slider.value)); } } });
 const epochWords = element("output");
@@ -43,7 +45,7 @@ const compareButton = button("compare", toggleCompare, { "aria-pressed": "false"
 let controls = null, lesson = null;
 
 function readColours() {
-  const names = ["ink", "paper", "quiet", "rule", "train", "validation", "chosen", "wrong"];
+  const names = ["ink", "paper", "quiet", "line", "train", "validation", "chosen", "wrong"];
   return Object.fromEntries(names.map(name => [name, css.getPropertyValue(`--${name}`).trim()]));
 }
 
@@ -207,12 +209,12 @@ function draw() {
   details.numbers(play, row, chosen, verdicts?.[chosen]);
 }
 
-/** Return the model with the lowest objective, if all models minimise the same one. */
+/** Return the model with the lowest objective of those that train well, if all minimise the same one. */
 function bestModel(row, diverged) {
   if (new Set(play.models.map(m => m.objective)).size > 1) return null;
   let best = null;
   play.models.forEach((_, m) => {
-    if (diverged[m]) return;
+    if (diverged[m] || verdicts?.[m].diagnoses.some(d => BAD.includes(d.kind))) return;
     const value = measure(play, row, m, "objective");
     if (best === null || value < measure(play, row, best, "objective")) best = m;
   });
@@ -310,10 +312,10 @@ async function upload(file) {
 /** Show or hide the second view and the grid, and say what the page shows. */
 function arrange() {
   lesson.show(settings.lesson, settings.step);
-  other.node.classList.toggle("hidden", settings.compared === null);
+  other.node.hidden = settings.compared === null;
   compareButton.setAttribute("aria-pressed", String(settings.compared !== null));
   compareButton.disabled = play.models.length < 2;
-  gridPart.classList.toggle("hidden", !settings.grid);
+  gridPart.hidden = !settings.grid;
   const count = play.models.length, [across, down] = settings.grid ? planes.names() : [];
   summary.textContent = `${play.points.length.toLocaleString("en")} points · ` +
     `${count} model${count === 1 ? "" : "s in one pass"}`;
@@ -324,7 +326,7 @@ function arrange() {
 }
 
 const line = kind => element("i", { class: kind });
-const gridWords = element("p", { class: "key" });
+const gridWords = element("p", { class: "note" });
 const gridPart = element("div", {}, element("h2", {}, "All settings at once"), planes.node, gridWords);
 
 async function begin() {
@@ -348,8 +350,7 @@ async function begin() {
     element("label", { class: "field" }, "speed", speed), says, details.numbersNode);
   const right = element("section", { "aria-label": "All models and details" },
     gridPart, chart, key, details.node);
-  page.before(lesson.node);
-  fill(page, controls.node, middle, right);
+  fill(main, lesson.node, controls.node, middle, right);
   controls.show(settings, play);
   addEventListener("keydown", pressed);
   addEventListener("hashchange", () => open(location.hash));
@@ -370,4 +371,5 @@ function pressed(event) {
   event.preventDefault();
 }
 
+fill(page, element("header", {}, element("h1", {}, "Playground"), summary), main);
 begin().catch(error => { summary.textContent = error.message; });

@@ -11,7 +11,7 @@ export function makeView({ pick, draw }) {
   const title = element("h2");
   const back = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
   const front = element("canvas", { width: SIZE, height: SIZE, class: "front", role: "img", tabindex: "0" });
-  const gone = element("p", { class: "gone hidden" }, "This model has diverged: its last finite boundary is shown.");
+  const gone = element("p", { class: "gone", hidden: true }, "This model has diverged: its last finite boundary is shown.");
   const stack = element("div", { class: "stack" }, back, front, gone);
   const node = element("div", { class: "view" }, title, stack);
   const below = back.getContext("2d"), above = front.getContext("2d");
@@ -86,7 +86,7 @@ export function makeView({ pick, draw }) {
     draw(row, model, diverged, words, epoch) {
       shown = model;
       title.textContent = words;
-      gone.classList.toggle("hidden", !diverged);
+      gone.hidden = !diverged;
       const one = play.models[model];
       if (!diverged) {
         shader.draw(below, row, one);

@@ -37,6 +37,12 @@ def refuse_claimed(store: Store, connection: sqlite3.Connection, row: sqlite3.Ro
     )
 
 
+def live_writer(store: Store, study: int) -> int | None:
+    """Return the number of the process that is writing a study, or None."""
+    found = store.rows("SELECT * FROM writers WHERE study = ?", (study,))
+    return int(found[0]["process"]) if found and _is_alive(found[0]) else None
+
+
 def _is_alive(owner: sqlite3.Row) -> bool:
     """Whether a writer is alive: by its process on this host, else by its last heartbeat."""
     recent = abs(time.time() - owner["heartbeat"]) < STALE

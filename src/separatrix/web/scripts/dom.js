@@ -27,6 +27,7 @@ function furnish(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "on")
       for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (name === "style") node.style.cssText = value; // the lab's policy refuses the attribute
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined)
       node.setAttribute(name, String(value));

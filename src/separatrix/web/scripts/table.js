@@ -82,10 +82,10 @@ function sorted(study, runs, state) {
   return column ? sortRuns(runs, column, state.get("order") === "down") : byMerit(study, runs);
 }
 
-/** Sort as good as the best first, then by the loss; failures come last. */
+/** Sort as good as the best first, then by the loss; then failures, then runs in training in their order. */
 function byMerit(study, runs) {
   const rank = { best: 0, same: 1, worse: 2, diverged: 3, waiting: 4 };
-  const loss = run => run.measure(study.mainLoss) ?? Infinity;
+  const loss = run => run.kind === "waiting" ? 0 : run.measure(study.mainLoss) ?? Infinity;
   return [...runs].sort((a, b) =>
     rank[a.kind] - rank[b.kind] || loss(a) - loss(b) || a.number - b.number);
 }
