@@ -1,63 +1,23 @@
 """Only the browser that opened the lab can use it, and hostile requests do not stop the server."""
 
-import http.client
 import json
+import resource
 import socket
-import threading
-import time
 
 import pytest
-import uvicorn
 
-from separatrix.lab.app import make_app
-from separatrix.lab.plays import LabState
 from separatrix.lab.serve import HOST, open_port
-
-TOKEN = "the-token-of-this-test"
-
-
-@pytest.fixture(scope="module")
-def port():
-    with open_port(None) as listener:
-        number = listener.getsockname()[1]
-        app = make_app(LabState(), port=number, token=TOKEN)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_keep_alive=5))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield number
-        server.should_exit = True
-        thread.join()
+from support.running_lab import TOKEN
 
 
-def ask(port, path, method="GET", body=None, **headers):
-    """Send a request with the cookie of the lab; a header that is None is left out."""
-    given = {"Host": f"{HOST}:{port}", "Cookie": f"separatrix-{port}={TOKEN}"} | {
-        name.replace("_", "-"): value for name, value in headers.items()
-    }
-    connection = http.client.HTTPConnection(HOST, port, timeout=20)
-    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, value in given.items():
-        if value is not None:
-            connection.putheader(name, value)
-    if body is not None:
-        connection.putheader("Content-Length", str(len(body)))
-    connection.endheaders(body)
-    answer = connection.getresponse()
-    found = answer.status, dict(answer.getheaders()), answer.read()
-    connection.close()
-    return found
-
-
-def play(port):
-    status, _, body = ask(port, "/api/play", "POST", b'{"data": {"kind": "moons", "count": 20}}')
+def play(lab):
+    status, _, body = lab.ask("/api/play", "POST", b'{"data": {"kind": "moons", "count": 20}}')
     assert status == 200
     return json.loads(body)["id"]
 
 
-def test_the_opening_address_sets_a_cookie_that_scripts_cannot_read(port):
-    status, headers, _ = ask(port, f"/?token={TOKEN}", Cookie=None)
+def test_the_opening_address_sets_a_cookie_that_scripts_cannot_read(lab):
+    status, headers, _ = lab.ask(f"/?token={TOKEN}", Cookie=None)
     assert status == 303
     assert headers["location"] == "/"
     cookie = headers["set-cookie"]
@@ -81,68 +41,84 @@ def test_the_opening_address_sets_a_cookie_that_scripts_cannot_read(port):
         {"Sec_Fetch_Site": "same-site"},
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/api/choices", "/files/playground.js"])
-def test_requests_of_others_are_refused(port, path, headers):
-    given = {k: v and v.format(port=port) for k, v in headers.items()}
-    status, _, body = ask(port, path, **given)
+@pytest.mark.parametrize("path", ["/", "/play", "/api/choices", "/api/studies/rates/events"])
+def test_requests_of_others_are_refused(lab, path, headers):
+    given = {k: v and v.format(port=lab.port) for k, v in headers.items()}
+    status, _, body = lab.ask(path, **given)
     assert status in (400, 403), body
     assert b"moons" not in body
+    assert b"rates" not in body
 
 
-def test_a_wrong_token_is_refused(port):
-    assert ask(port, "/?token=guess", Cookie=None)[0] == 403
+def test_a_wrong_token_is_refused(lab):
+    assert lab.ask("/?token=guess", Cookie=None)[0] == 403
 
 
-def test_pages_allow_their_own_scripts_only(port):
-    for path in ("/", "/api/choices", "/files/playground.js"):
-        status, headers, _ = ask(port, path)
+def test_pages_allow_their_own_scripts_only(lab):
+    for path in ("/", "/new", "/studies/rates", "/play", "/api/choices", "/files/home.js"):
+        status, headers, _ = lab.ask(path)
         assert status == 200
         policy = headers["content-security-policy"]
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-    assert b"<script>" not in ask(port, "/")[2]
+    assert b"<script>" not in lab.ask("/")[2]
 
 
 @pytest.mark.parametrize(
     "path",
     ["/files/../app.py", "/files/..%2fapp.py", "/files/%2e%2e/access.py", "/files/app.py",
-     "/files/", "/files/../../../../etc/passwd", "/etc/passwd", "/files/1-learning-rate.md"],
+     "/files/", "/files/../../../../etc/passwd", "/etc/passwd", "/files/1-learning-rate.md",
+     "/files/shell.html", "/api/studies/..%2f..%2fetc%2fpasswd", "/api/studies/../../etc/passwd",
+     "/api/studies/unknown", "/api/studies/unknown/card", "/api/studies/unknown/events"],
 )  # fmt: skip
-def test_only_scripts_and_styles_are_served(port, path):
-    status, _, body = ask(port, path)
+def test_only_scripts_and_styles_are_served(lab, path):
+    status, _, body = lab.ask(path)
     assert status == 404
     assert b"import" not in body
 
 
-def test_large_bodies_are_refused_before_they_are_read(port):
-    for path, claimed in (("/api/play", 2_000_000), ("/api/files?name=a.csv", 1_000_000_000)):
-        with socket.create_connection((HOST, port), timeout=10) as one:
-            head = f"POST {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nContent-Length: {claimed}\r\n"
-            one.sendall(f"{head}Cookie: separatrix-{port}={TOKEN}\r\n\r\n".encode())
+def test_large_bodies_are_refused_before_they_are_read(lab):
+    files = ("/api/files?name=a.csv", "/api/new/file?name=a.csv")
+    for path, claimed in (("/api/play", 2_000_000), *((path, 1_000_000_000) for path in files)):
+        with socket.create_connection((HOST, lab.port), timeout=10) as one:
+            head = f"POST {path} HTTP/1.1\r\nHost: {lab.host}\r\nContent-Length: {claimed}\r\n"
+            one.sendall(f"{head}Cookie: {lab.cookie}\r\n\r\n".encode())
             assert b" 413 " in one.recv(200)
 
 
-def test_chunks_without_an_announced_length_are_limited(port):
-    with socket.create_connection((HOST, port), timeout=10) as one:
-        head = f"POST /api/play HTTP/1.1\r\nHost: {HOST}:{port}\r\nTransfer-Encoding: chunked\r\n"
-        one.sendall(f"{head}Cookie: separatrix-{port}={TOKEN}\r\n\r\n".encode())
-        chunk = b"40000\r\n" + b"x" * 0x40000 + b"\r\n"
-        answer = b""
+@pytest.mark.parametrize("path", ["/api/play", "/api/files?name=a.csv", "/api/new/file?name=a.csv"])
+def test_a_gigabyte_without_an_announced_length_is_refused_early(lab, path):
+    """The server and this test are one process: its largest memory shows what was kept."""
+    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with socket.create_connection((HOST, lab.port), timeout=10) as one:
+        head = f"POST {path} HTTP/1.1\r\nHost: {lab.host}\r\nTransfer-Encoding: chunked\r\n"
+        one.sendall(f"{head}Cookie: {lab.cookie}\r\n\r\n".encode())
+        sent, answer = 0, b""
         try:
-            for _ in range(20):
+            while sent < 1000:
                 one.sendall(chunk)
-            answer = one.recv(200)
+                sent += 1
         except OSError:  # the server has closed the connection
-            answer = answer or b" 413 "
-        assert b" 413 " in answer
+            pass
+        try:
+            answer = one.recv(200)
+        except OSError:
+            answer = b" 413 "  # the answer was lost with the connection
+    assert b" 413 " in answer
+    assert sent < 100
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 300_000  # kilobytes
+    assert lab.ask("/api/studies")[0] == 200
 
 
+@pytest.mark.parametrize("path", ["/api/play", "/api/new", "/api/new/plan", "/api/new/data"])
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[" * 100_000, b'"\xff"', b"NaN", b'{"seed": NaN}', b"null", b"1e999"]
 )
-def test_malformed_json_is_refused_in_words(port, body):
-    status, _, answer = ask(port, "/api/play", "POST", body)
+def test_malformed_json_is_refused_in_words(lab, path, body):
+    status, _, answer = lab.ask(path, "POST", body)
     assert status == 400
     assert json.loads(answer)["error"]
 
@@ -164,19 +140,45 @@ def test_malformed_json_is_refused_in_words(port, body):
         ("/api/play/{id}/point?model=0&epoch=0&x=1&y=1&label=9", 400),
     ],
 )
-def test_wrong_requests_are_refused_in_words(port, path, status):
-    asked = path.format(id=play(port)).replace("²", "%C2%B2").replace("<", "%3C")
-    found, headers, body = ask(port, asked)
+def test_wrong_requests_are_refused_in_words(lab, path, status):
+    asked = path.format(id=play(lab)).replace("²", "%C2%B2").replace("<", "%3C")
+    found, headers, body = lab.ask(asked)
     assert found == status
     assert headers["content-type"] == "application/json"
     assert json.loads(body)["error"]
 
 
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"source": {"name": "/etc/passwd"}}, "The 'source' parameter must be one of"),
+        ({"source": {"name": ["iris"]}}, "The 'source' parameter must be one of"),
+        ({"source": {"file": "../../etc/passwd"}, "name": "a"}, "no longer has this file"),
+        ({"source": {"name": "iris"}, "name": "../x"}, "must consist of letters"),
+        ({"source": {"name": "iris"}, "name": "--store=/tmp/x"}, "must consist of letters"),
+        ({"source": {"name": "iris"}, "name": "rates"}, "There is a study 'rates' already"),
+        ({"source": {"name": "iris"}, "name": "a", "values": {"log": "/tmp/x"}}, "Got 'log'"),
+        ({"source": {"name": "iris"}, "name": "a", "values": {"epochs": "x"}}, "takes numbers"),
+        ({"source": {"name": "iris"}, "name": "a", "values": {"C": "1"}}, "has no 'C'"),
+        (
+            {"source": {"name": "iris"}, "name": "a", "model": "--log"},
+            "The 'model' parameter must be",
+        ),
+        ({"source": {"name": "iris"}, "name": "a", "seeds": 1e9}, "The 'seeds' parameter must be"),
+        ({"source": {"name": "iris"}, "name": "a", "seeds": 10**6}, "at most 100"),
+    ],
+)
+def test_forms_that_ask_for_more_than_a_study_are_refused(lab, form, words):
+    status, found = lab.json("/api/new", form)
+    assert status == 400
+    assert words in found["error"]
+
+
 @pytest.mark.parametrize("name", ["a.py", "../../a.csv", "a", "a.csv.sh", "<script>.csv"])
-def test_uploads_are_read_as_tables_under_a_name_of_their_own(port, name):
+def test_uploads_are_read_as_tables_under_a_name_of_their_own(lab, name):
     body = b"<script>alert(1)</script>,b,y\n" + b"1,2,u\n2,1,v\n" * 20
     quoted = name.replace("<", "%3C").replace(">", "%3E")
-    status, _, answer = ask(port, f"/api/files?name={quoted}", "POST", body)
+    status, _, answer = lab.ask(f"/api/files?name={quoted}", "POST", body)
     found = json.loads(answer)
     if name.endswith(".csv"):
         assert status == 200
@@ -185,16 +187,16 @@ def test_uploads_are_read_as_tables_under_a_name_of_their_own(port, name):
         assert status == 400
 
 
-def test_idle_connections_do_not_stop_the_server(port):
-    idle = [socket.create_connection((HOST, port), timeout=10) for _ in range(200)]
+def test_idle_connections_do_not_stop_the_server(lab):
+    idle = [socket.create_connection((HOST, lab.port), timeout=10) for _ in range(200)]
     try:
-        assert ask(port, "/api/choices")[0] == 200
+        assert lab.ask("/api/choices")[0] == 200
     finally:
         for one in idle:
             one.close()
-    assert ask(port, "/")[0] == 200
+    assert lab.ask("/")[0] == 200
 
 
-def test_a_port_in_use_is_reported(port):
-    with pytest.raises(OSError, match=f"Port {port} is not available"):
-        open_port(port)
+def test_a_port_in_use_is_reported(lab):
+    with pytest.raises(OSError, match=f"Port {lab.port} is not available"):
+        open_port(lab.port)

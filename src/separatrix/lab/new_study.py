@@ -120,10 +120,10 @@ class StudyForm:
 
     def start_words(self, given: Any) -> tuple[str, str, list[str]]:
         """Check a form, and return name, source and options of its study."""
-        self.plan(given)
         place, label = self._source_of(given)
         name = _text(given, "name").strip()
         require_name(name)
+        self.plan(given)
         source = self.files.keep(place) if "file" in given["source"] else place
         options = {} if label is None else {"label": label}
         if given.get("model", GRADIENT) != GRADIENT:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
@@ -64,4 +63,4 @@ class StudyFiles:
 
     def close(self) -> None:
         """Remove the files that were not kept."""
-        shutil.rmtree(self._temporary.name, ignore_errors=True)
+        self._temporary.cleanup()

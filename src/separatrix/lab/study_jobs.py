@@ -85,6 +85,8 @@ class StudyJobs:
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
+            if name in self._jobs:
+                self._jobs[name].errors.close()
             self._jobs[name] = _Job(process, errors)
 
     def stop(self, name: str) -> None:

@@ -26,15 +26,15 @@ export function makeMiniPlanes({ choose, enlarge }) {
     parts = list.map((cell, k) => {
       const canvas = element("canvas", { width: PIXELS, height: PIXELS, "aria-hidden": "true" });
       const dots = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
-      const mark = element("small");
+      const mark = element("small"), state = element("small", { class: "state" });
       const label = modelWords(settings, cell);
       const one = button("", event => choose(k, event.shiftKey), { class: "plane", title: label });
-      fill(one, canvas, dots, mark);
+      fill(one, canvas, dots, state, mark);
       one.addEventListener("pointerenter", () => enlarge(k));
       one.addEventListener("focus", () => enlarge(k));
       one.addEventListener("pointerleave", () => enlarge(null));
       one.addEventListener("blur", () => enlarge(null));
-      return { node: one, context: canvas.getContext("2d"), dots: dots.getContext("2d"), mark, label };
+      return { node: one, context: canvas.getContext("2d"), dots: dots.getContext("2d"), mark, state, label };
     });
     const rows = across ? [""] : settings.downValues;
     fill(node, head, rows.flatMap((v, r) => [
@@ -67,13 +67,14 @@ export function makeMiniPlanes({ choose, enlarge }) {
       parts.forEach((part, k) => {
         const bad = hasDiverged(play, first, row, k) ? "diverged" : shortVerdict(verdicts?.[k]);
         const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
-        part.mark.textContent = bad || loss;
+        part.mark.textContent = bad === "diverged" ? "" : loss;
+        part.state.textContent = bad;
         part.node.classList.toggle("bad", Boolean(bad));
         part.node.classList.toggle("best", k === best);
         part.node.classList.toggle("compared", k === compared);
         part.node.setAttribute("aria-pressed", String(k === chosen));
-        const state = k === best ? ", the lowest loss" : "";
-        part.node.setAttribute("aria-label", `${part.label}: ${bad ? `${bad}, ` : ""}loss ${loss}${state}`);
+        const lowest = k === best ? ", the best" : "";
+        part.node.setAttribute("aria-label", `${part.label}: ${bad ? `${bad}, ` : ""}loss ${loss}${lowest}`);
       });
     },
     names: () => [VARIED[settings.across].words, VARIED[settings.down].words],

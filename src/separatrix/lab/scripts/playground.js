@@ -7,18 +7,18 @@ import { hasDiverged, makeEpochs, measure } from "./epochs.js";
 import { makeDetails } from "./details.js";
 import { hashOfStep, makeLesson } from "./lesson.js";
 import { drawLosses } from "./loss_chart.js";
-import { makeMiniPlanes } from "./mini_planes.js";
+import { makeMiniPlanes, shortVerdict } from "./mini_planes.js";
 import { cells, modelWords, readHash, request, writeHash } from "./settings.js";
 import { makeView } from "./view.js";
 
 const FIRST_LAST = 500; // the end of the slider at first
 const SPEEDS = [2, 5, 10, 20, 60, 200]; // epochs per second
 const JUDGED_EVERY = 900; // milliseconds between two diagnoses while playing
-const BAD = ["diverged", "oscillating", "ended_higher"]; // diagnoses of a model that does not train well
 const MARKED_EVERY = 150; // milliseconds between two updates of the numbers in the small planes
 
 let settings = readHash(location.hash), play = null, epochs = null, pointFeatures = null;
 let epoch = settings.epoch, playing = false, shownLast = FIRST_LAST, enlarged = null;
+let fits = false; // whether the play has the present settings
 let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0;
 
 const summary = element("p", { id: "summary", role: "status" }, "Loading…");
@@ -73,6 +73,7 @@ async function restart() {
   if (mine !== restarts) return;
   problem = "";
   play = next;
+  fits = true;
   epochs = makeEpochs(play);
   pointFeatures = parts[2];
   verdicts = null;
@@ -100,6 +101,7 @@ function usualCell() {
 function open(hash) {
   settings = { ...readHash(hash), file: settings.file, columns: settings.columns };
   epoch = settings.epoch;
+  fits = false;
   history.replaceState(null, "", location.pathname + writeHash(settings));
   controls.show(settings, play, problem);
   restart();
@@ -109,6 +111,7 @@ function open(hash) {
 function change(next) {
   settings = next;
   epoch = 0;
+  fits = false;
   remember();
   controls.show(settings, play, problem);
   restart();
@@ -141,7 +144,7 @@ async function seek(target) {
 }
 
 function start() {
-  if (!play) return;
+  if (!fits) return;
   playing = true;
   fill(playButton, "❚❚ pause");
   let last = performance.now(), share = 0;
@@ -183,6 +186,7 @@ function move(by) {
 
 /** Draw the present epoch everywhere. */
 function draw() {
+  if (!fits) return;
   if (epoch > shownLast) shownLast *= 2;
   slider.max = shownLast;
   slider.value = epoch;
@@ -214,7 +218,7 @@ function bestModel(row, diverged) {
   if (new Set(play.models.map(m => m.objective)).size > 1) return null;
   let best = null;
   play.models.forEach((_, m) => {
-    if (diverged[m] || verdicts?.[m].diagnoses.some(d => BAD.includes(d.kind))) return;
+    if (diverged[m] || shortVerdict(verdicts?.[m])) return;
     const value = measure(play, row, m, "objective");
     if (best === null || value < measure(play, row, best, "objective")) best = m;
   });
@@ -231,13 +235,13 @@ function fitCanvas(canvas) {
 
 /** Ask for the diagnoses at this epoch, and for the numbers of the chosen model if paused. */
 async function judge() {
-  if (judging || !play) return;
+  if (judging || !fits) return;
   judging = true;
   judgedAt = performance.now();
   const mine = play, at = epoch, model = settings.selected;
   try {
     const found = await getJson(`/api/play/${mine.id}/verdicts?epoch=${at}`);
-    if (mine === play) {
+    if (mine === play && fits) {
       verdicts = found;
       say(found[model], model);
       draw();
@@ -322,7 +326,7 @@ function arrange() {
   fill(gridWords, settings.grid ? `Across: ${across}. Down: ${down}. All ${count} models train together ` +
     "on the same points. Hover to look closer, click to choose one, shift-click to compare." : "");
   fill(key, "Objective by epoch:", line("train"), "chosen model",
-    line("validation"), "its validation loss", line("best"), "lowest", line("wrong"), "diverged");
+    line("validation"), "its validation loss", line("best"), "lowest without oscillation", line("wrong"), "diverged");
 }
 
 const line = kind => element("i", { class: kind });
