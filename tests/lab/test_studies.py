@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import typer
@@ -47,6 +48,12 @@ def events(lab, name, count, last=None):
                 break
     connection.close()
     return found
+
+
+def run(work):
+    """Run a coroutine in a thread of its own: the browser of other tests has a loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 def test_the_list_and_the_page_have_json_twins(lab):
@@ -102,7 +109,7 @@ def test_one_build_serves_many_clients_and_only_changes_are_built(lab, monkeypat
         watch = StudyWatch(lab.store, "rates", lambda name: JobState(False))
         return await asyncio.gather(*(client(watch) for _ in range(50)))
 
-    found = asyncio.run(all_clients())
+    found = run(all_clients)
     assert len(builds) == 1
     assert len(set(map(id, found))) == 1
 
@@ -124,7 +131,7 @@ def test_a_client_that_falls_asleep_is_dropped_and_keeps_nothing_waiting(lab, mo
         await asyncio.wait_for(EventStream(watch, "")({}, receive, send), 5)
         return watch
 
-    watch = asyncio.run(stream())
+    watch = run(stream)
     assert watch.clients == 0
     assert watch.snapshot is None
     assert sum(len(message.get("body", b"")) for message in sent) < 2 * study_watch.PIECE

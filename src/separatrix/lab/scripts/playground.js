@@ -150,7 +150,7 @@ function start() {
   let last = performance.now(), share = 0;
   const frame = now => {
     if (!playing) return;
-    share += Math.min(now - last, 250) / 1000 * settings.speed;
+    share += Math.max(0, Math.min(now - last, 250)) / 1000 * settings.speed; // a frame's time can be before the click
     last = now;
     let next = epoch + Math.floor(share);
     share -= Math.floor(share);
