@@ -1,4 +1,4 @@
-"""Fixtures for the data folder, and the settings of the property tests.
+"""Fixtures for the data folder and the browser, and the settings of the property tests.
 
 A test that reads files of SEPARATRIX_DATA names them:
 
@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 import separatrix._core as _core
 from separatrix.matrix import get_threads, set_threads
+from support.browser import chromium
 from support.command import MAIL, PEOPLE
 
 VARIABLE = "SEPARATRIX_DATA"
@@ -96,3 +97,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_text(PEOPLE)
     (tmp_path / "mail.tsv").write_text(MAIL)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of pages."""
+    with chromium() as found:
+        yield found

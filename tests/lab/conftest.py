@@ -1,9 +1,8 @@
-"""One lab and one browser for all tests of the lab."""
+"""One lab for all tests."""
 
 import pytest
 
 from separatrix import GradientDescentClassifier, Study
-from support.browser import chromium
 from support.running_lab import running_lab
 
 
@@ -16,10 +15,4 @@ def lab(tmp_path_factory):
     study.command = "separatrix study iris --learning-rate 0.01,0.1,20 --epochs 10,40 --as-is"
     study.run("iris", standardise=False)
     with running_lab(store) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with chromium() as found:
         yield found

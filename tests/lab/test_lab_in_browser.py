@@ -75,7 +75,7 @@ def test_a_playground_is_played_stepped_back_and_reset(browser, lab):
 
 
 def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
-    hash_ = "#data=blobs&count=50&noise=0.5&acrossValues=0.1,10000&downValues=0,0.9&epoch=12&l2=0.1"
+    hash_ = "#data=blobs&count=50&noise=0.5&acrossValues=0.1,10000&downValues=0,0.3&epoch=12&l2=0.1"
     with opened(browser, lab, f"/play{hash_}") as page:
         page.wait_for_selector(".plane.bad")
         states = page.texts(".plane .state")
@@ -85,7 +85,7 @@ def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
         title = page.locator(".view h2").first
         assert title.inner_text() == "learning rate 0.1, momentum 0"
         page.hover(".plane >> nth=2")
-        assert title.inner_text() == "learning rate 0.1, momentum 0.9"
+        assert title.inner_text() == "learning rate 0.1, momentum 0.3"
         page.mouse.move(0, 0)
         assert title.inner_text() == "learning rate 0.1, momentum 0"
         page.click(".plane >> nth=1")

@@ -1,4 +1,4 @@
-"""One browser for all tests of pages, and the pages they open."""
+"""The pages that the tests open."""
 
 from dataclasses import replace
 
@@ -7,13 +7,7 @@ import pytest
 
 from separatrix import GradientDescentClassifier, Study
 from separatrix.web import write_report
-from support.browser import chromium, opened
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with chromium() as found:
-        yield found
+from support.browser import opened
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def step_numbers(play: Play, model: int, epoch: int) -> dict[str, Any]:
     L = smoothness(own, now)
     return {
         "rows": rows,
-        "formula": _rule_words(estimator),
+        "formula": _step_words(estimator),
         "smoothness": None if L is None else _number(L[0]),
         "safe_rate": None if L is None or not L[0] > 0.0 else _number(2.0 / L[0]),
         "objective": own.words(0),
@@ -179,6 +179,15 @@ def _values(
             grid.b[:, axis.output] = numbers
     own = play.objective(model).select(np.zeros(count, int))
     return own.value(grid).reshape(len(ys), len(xs))
+
+
+def _step_words(model: Any) -> str:
+    """Return the step in words, with that of the L1 penalty."""
+    words = _rule_words(model)
+    if model.l1 > 0.0:
+        pull = model.learning_rate * model.l1
+        words += f", and then {pull:.3g} towards 0 (not past it) for the L1 penalty"
+    return words
 
 
 def _rule_words(model: Any) -> str:

@@ -65,6 +65,7 @@ def serve(
             timeout_keep_alive=5,
             timeout_graceful_shutdown=2,
         )
+        listener.listen()  # the browser can be faster than the server's start
         announce(address)
         if browser:
             webbrowser.open(address)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from separatrix.errors import ParameterError
+from separatrix.study.store.database import Store
 
 MOST_RUNNING = 4
 PATIENCE = 15.0  # seconds to wait for the studies when the lab ends
@@ -77,6 +78,7 @@ class StudyJobs:
                 raise ParameterError(
                     f"{len(running)} studies are running. Wait until one has finished, or stop one."
                 )
+            Store(self.store, write=True).close()  # so that it can be read from now on
             own = [f"--name={name}", f"--store={self.store}", "--no-report", "--json"]
             errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
             process = subprocess.Popen(

@@ -80,9 +80,6 @@ class StudyWatch:
             began = time.monotonic()
             try:
                 await run_in_threadpool(self._build)
-            except StoreError as error:  # such as a store that its process is just creating
-                if not self.job(self.name).running:
-                    self._error = error
             except Exception as error:
                 self._error = error
             async with self._changed:

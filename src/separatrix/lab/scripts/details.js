@@ -111,7 +111,7 @@ export function makeDetails() {
         element("p", { class: "note" }, `Scores: ${found.scores.map(z => short(z, 4)).join(", ")}.${shares} ` +
           "In the boxes: values, and in blue the derivative of the loss. Read it from left to right " +
           "for the prediction, from right to left for the gradient."),
-        drawGraph(found, play.features));
+        drawGraph(found, play.features, play.classes));
       pointPart.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(pointPart, element("p", { class: "problem", role: "alert" }, error.message));

@@ -3,11 +3,11 @@
 import { element, svg } from "./dom.js";
 import { short } from "./scales.js";
 
-const WIDTH = 148, LINE = 15, GAP_X = 34, GAP_Y = 22, MOST_LINES = 6;
+const WIDTH = 156, LINE = 15, GAP_X = 18, GAP_Y = 22, MOST_LINES = 6;
 
 /** Return the graph as an SVG picture inside a scrolling box, with a table of its numbers. */
-export function drawGraph(found, names) {
-  const nodes = found.graph.nodes.map(node => ({ ...node, lines: linesOf(node, names) }));
+export function drawGraph(found, names, classes) {
+  const nodes = found.graph.nodes.map(node => ({ ...node, lines: linesOf(node, names, classes) }));
   const column = columnsOf(nodes);
   const byColumn = [];
   for (const node of nodes) (byColumn[column.get(node.name)] ??= []).push(node);
@@ -42,10 +42,14 @@ function columnsOf(nodes) {
 }
 
 /** Return the numbers of a node, entry by entry: name, value and derivative. */
-function linesOf(node, names) {
+function linesOf(node, names, classes) {
   const values = [node.value].flat(Infinity), slopes = [node.derivative ?? []].flat(Infinity);
-  const label = k => values.length === 1 ? "" :
-    names.length === values.length && ["x", "W"].includes(node.name) ? names[k] : String(k);
+  const label = k => {
+    if (values.length === 1) return "";
+    if (!["x", "w", "W"].includes(node.name)) return values.length === classes.length ? classes[k] : String(k);
+    const own = classes[Math.floor(k / names.length)];
+    return values.length > names.length ? `${names[k % names.length]}, ${own}` : names[k];
+  };
   const lines = values.map((v, k) => ({ label: label(k), value: v, slope: slopes[k] }));
   return lines.length > MOST_LINES
     ? [...lines.slice(0, MOST_LINES), { more: lines.length - MOST_LINES }] : lines;

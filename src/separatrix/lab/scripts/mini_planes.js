@@ -56,10 +56,11 @@ export function makeMiniPlanes({ choose, enlarge }) {
       const pale = `rgb(${paper.join(" ")})`;
       for (const part of parts) drawPoints(part.dots, play.points, play.reach, 1.6, pale);
     },
-    draw(first, row) {
+    /** Draw all planes; `sane` returns the row of a model, that before it diverged if it has. */
+    draw(sane, diverged) {
       parts.forEach((part, k) => {
-        if (hasDiverged(play, first, row, k)) return;
-        shader.drawPixels(part.context, row, play.models[k]);
+        if (!diverged[k] || !part.gone) shader.drawPixels(part.context, sane(k), play.models[k]);
+        part.gone = diverged[k];
       });
     },
     /** Write the losses and marks; `verdicts` are diagnoses by model, `best` and `chosen` numbers. */

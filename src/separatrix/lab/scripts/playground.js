@@ -196,10 +196,11 @@ function draw() {
   const chosen = enlarged ?? settings.selected, compared = settings.compared;
   const diverged = play.models.map((_, m) => hasDiverged(play, first, row, m));
   const best = bestModel(row, diverged);
-  view.draw(row, chosen, diverged[chosen], words(chosen), epoch);
-  if (compared !== null) other.draw(row, compared, diverged[compared], words(compared), epoch);
+  const sane = m => diverged[m] ? lastSane(m, first) : row;
+  view.draw(sane(chosen), chosen, diverged[chosen], words(chosen), epoch);
+  if (compared !== null) other.draw(sane(compared), compared, diverged[compared], words(compared), epoch);
   if (settings.grid) {
-    planes.draw(first, row);
+    planes.draw(sane, diverged);
     const now = performance.now();
     if (!playing || now - markedAt > MARKED_EVERY) {
       markedAt = now;
@@ -211,6 +212,13 @@ function draw() {
   chart.setAttribute("aria-label", `Training objective of ${play.models.length} models up to epoch ` +
     `${epoch}; that of ${words(chosen)} is ${measure(play, row, chosen, "objective").toPrecision(3)}.`);
   details.numbers(play, row, chosen, verdicts?.[chosen]);
+}
+
+/** Return the last epoch before a model diverged. */
+function lastSane(model, first) {
+  let at = epoch;
+  while (at > 0 && hasDiverged(play, first, epochs.row(at), model)) at--;
+  return epochs.row(at);
 }
 
 /** Return the model with the lowest objective of those that train well, if all minimise the same one. */
@@ -326,7 +334,8 @@ function arrange() {
   fill(gridWords, settings.grid ? `Across: ${across}. Down: ${down}. All ${count} models train together ` +
     "on the same points. Hover to look closer, click to choose one, shift-click to compare." : "");
   fill(key, "Objective by epoch:", line("train"), "chosen model",
-    line("validation"), "its validation loss", line("best"), "lowest without oscillation", line("wrong"), "diverged");
+    line("validation"), "its validation loss",
+    ...(count > 1 ? [line("best"), "lowest without oscillation", line("wrong"), "diverged"] : []));
 }
 
 const line = kind => element("i", { class: kind });

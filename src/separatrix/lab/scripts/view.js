@@ -11,7 +11,7 @@ export function makeView({ pick, draw }) {
   const title = element("h2");
   const back = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
   const front = element("canvas", { width: SIZE, height: SIZE, class: "front", role: "img", tabindex: "0" });
-  const gone = element("p", { class: "gone", hidden: true }, "This model has diverged: its last finite boundary is shown.");
+  const gone = element("p", { class: "gone", hidden: true }, "This model has diverged: its boundary before that is shown.");
   const stack = element("div", { class: "stack" }, back, front, gone);
   const node = element("div", { class: "view" }, title, stack);
   const below = back.getContext("2d"), above = front.getContext("2d");
@@ -88,18 +88,16 @@ export function makeView({ pick, draw }) {
       title.textContent = words;
       gone.hidden = !diverged;
       const one = play.models[model];
-      if (!diverged) {
-        shader.draw(below, row, one);
-        below.strokeStyle = colours.ink;
-        if (one.outputs === 1) {
-          below.lineWidth = 3;
-          drawLevel(below, shader.scores, PIXELS, 0);
-          if (one.margin) {
-            below.lineWidth = 2;
-            below.setLineDash([8, 6]);
-            for (const level of [-one.margin, one.margin]) drawLevel(below, shader.scores, PIXELS, level);
-            below.setLineDash([]);
-          }
+      shader.draw(below, row, one);
+      below.strokeStyle = colours.ink;
+      if (one.outputs === 1) {
+        below.lineWidth = 3;
+        drawLevel(below, shader.scores, PIXELS, 0);
+        if (one.margin) {
+          below.lineWidth = 2;
+          below.setLineDash([8, 6]);
+          for (const level of [-one.margin, one.margin]) drawLevel(below, shader.scores, PIXELS, level);
+          below.setLineDash([]);
         }
       }
       above.clearRect(0, 0, SIZE, SIZE);
