@@ -136,13 +136,12 @@ async def watch(lab: Lab, name: str) -> tuple[int, dict[str, Any]]:
             await reader.readline()
             if not body.endswith(b"\n\n"):
                 continue
-            line = next((one for one in body.split(b"\n") if one.startswith(b"data: ")), None)
+            start = body.find(b"data: ", 0, 100) + len(b"data: ")
+            if body.startswith(b"id: "):
+                events += 1
+                if b'"state":"finished"' in body[start : start + 100]:
+                    return events, json.loads(body[start:])
             body.clear()
-            if line is None:
-                continue
-            events += 1
-            if b'"state":"finished"' in line[:200]:
-                return events, json.loads(line[6:])
     finally:
         writer.close()
 

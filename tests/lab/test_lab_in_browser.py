@@ -7,7 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from separatrix import GradientDescentClassifier, Study
+from separatrix.study.store.database import Store
+from separatrix.study.store.ownership import live_writer
 from support.browser import AXE, OVERFLOW, Opened
+from support.running_lab import running_lab
 
 SMALL = "#data=blobs&count=50&acrossValues=0.1,1&downValues=0,0.9"
 PAGES = ("/", "/new", "/studies/rates", f"/play{SMALL}")
@@ -177,6 +180,23 @@ def test_a_study_is_started_from_the_form_and_watched_to_its_end(browser, lab):
         row = page.locator("tr", has_text="watched")
         row.locator(".spark path").wait_for(state="attached")
         assert "learning rate" in row.inner_text()
+
+
+@pytest.mark.slow
+def test_an_empty_lab_runs_the_iris_study_and_stops_its_studies_when_it_ends(browser, tmp_path):
+    with running_lab(tmp_path / "studies.db") as own:
+        with opened(browser, own, "/") as page:
+            assert page.inner_text(".empty h2") == "There are no studies yet."
+            page.click("text=Run the Iris study now")
+            page.wait_for_selector(".progress[data-state=finished]", timeout=60_000)
+            assert page.inner_text("h1") == "Separatrix · iris"
+        long = {"source": {"name": "iris"}, "name": "long", "values": {"epochs": "1000000"}}
+        assert own.json("/api/new", long)[0] == 200
+        own.wait_for("long", "running")
+        process = own.studies.jobs._jobs["long"].process
+    assert process.poll() == 130
+    with Store(own.store) as store:
+        assert live_writer(store, store.study("long")["id"]) is None
 
 
 def test_the_form_says_beside_a_field_what_is_wrong(browser, lab):

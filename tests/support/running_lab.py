@@ -85,4 +85,3 @@ def running_lab(store):
         finally:
             server.should_exit = True
             thread.join()
-            studies.close()

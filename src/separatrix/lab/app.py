@@ -20,7 +20,8 @@ The requests of studies are in `study_routes.py`. Every page has its data as JSO
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,17 @@ def make_app(state: LabState, studies: StudyRoutes, *, port: int, token: str) ->
         Route("/api/play/{id}/point", lab.point),
         Route("/api/files", lab.upload, methods=["POST"]),
     ]
+
+    @asynccontextmanager
+    async def closing(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(studies.close)  # before the server ends by a signal
+
     guard = Middleware(Guard, port=port, token=token)
     return Starlette(
         routes=routes,
         middleware=[guard],
+        lifespan=closing,
         exception_handlers={
             ParameterError: _refuse,
             ValueError: _refuse,

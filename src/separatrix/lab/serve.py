@@ -56,9 +56,8 @@ def serve(
         token = new_token()
         start = "/" if state.opened is None else "/play"
         address = f"http://{HOST}:{number}{start}?token={token}"
-        studies = StudyRoutes(store)
         config = uvicorn.Config(
-            make_app(state, studies, port=number, token=token),
+            make_app(state, StudyRoutes(store), port=number, token=token),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -69,7 +68,4 @@ def serve(
         announce(address)
         if browser:
             webbrowser.open(address)
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        finally:
-            studies.close()
+        uvicorn.Server(config).run(sockets=[listener])

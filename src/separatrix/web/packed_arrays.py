@@ -30,7 +30,10 @@ def packed(a: Array, kind: str = "<f4") -> str:
 
 
 def packed_curves(
-    rows: Sequence[Row], histories: Mapping[int, tuple[History, ...]], best: int | None
+    rows: Sequence[Row],
+    histories: Mapping[int, tuple[History, ...]],
+    best: int | None,
+    most: int = MOST_NUMBERS,
 ) -> dict[str, Any]:
     """Return the curves of all finished configurations, joined in one array for every measure.
 
@@ -38,18 +41,20 @@ def packed_curves(
     curves in the order of `numbers`. `epochs` is empty if every curve has the epochs 1, 2, 3 and so
     on. Values that are not finite are left out: a curve ends where it left the numbers. `thinned`
     is the number of points that a curve was thinned to, or null. That of the `best` has more.
+    Curves with more than `most` numbers together are thinned.
     """
     numbers = [row.number for row in rows if row.number in histories]
     diverged = {row.number for row in rows if row.diverged}
     total = sum(_epochs(histories[n]) for n in numbers) * len(MEASURES)
     points = None
-    if total > MOST_NUMBERS:
-        points = max(THINNED_NUMBERS // (len(MEASURES) * len(numbers)), FEWEST_POINTS)
+    if total > most:
+        room = most * THINNED_NUMBERS // MOST_NUMBERS
+        points = max(room // (len(MEASURES) * len(numbers)), FEWEST_POINTS)
     out: dict[str, Any] = {"numbers": numbers, "thinned": points, "measures": {}}
     for measure in MEASURES:
         curves = [mean_curve(histories[n], measure, n in diverged) for n in numbers]
-        most = [points and points * (FINER if n == best else 1) for n in numbers]
-        found = [thin(curve, own) for curve, own in zip(curves, most)]
+        own = [points and points * (FINER if n == best else 1) for n in numbers]
+        found = [thin(curve, limit) for curve, limit in zip(curves, own)]
         kept = [curve[at] for curve, at in zip(curves, found)]
         complete = all(len(at) == 0 or at[-1] == len(at) - 1 for at in found)
         out["measures"][measure] = {

@@ -12,7 +12,7 @@ from separatrix.text import counted, describe_configuration, named_class, percen
 from separatrix.text import value_words as words_of_value
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.web.drawings import drawings
-from separatrix.web.packed_arrays import packed_curves
+from separatrix.web.packed_arrays import MOST_NUMBERS, packed_curves
 
 MOST_ROWS = 2000  # configurations of a report
 
@@ -71,8 +71,11 @@ class StudyPage(TypedDict):
     versions: str
 
 
-def study_page(facts: StudyFacts) -> StudyPage:
-    """Return the page of a study as plain values that are valid JSON."""
+def study_page(facts: StudyFacts, most_numbers: int = MOST_NUMBERS) -> StudyPage:
+    """Return the page of a study as plain values that are valid JSON.
+
+    Curves that have more than `most_numbers` together are thinned.
+    """
     validated = "validation" in facts.data.rows
     rows = best_rows(facts.rows, MOST_ROWS)
     return {
@@ -93,7 +96,7 @@ def study_page(facts: StudyFacts) -> StudyPage:
             for name in facts.varied
         ],
         "rows": [_table_row(facts, row) for row in rows],
-        "curves": packed_curves(rows, facts.histories, facts.verdict.best),
+        "curves": packed_curves(rows, facts.histories, facts.verdict.best, most_numbers),
         "drawings": drawings(facts),
         "data": {
             "words": facts.data.in_words(),
