@@ -16,6 +16,7 @@ from separatrix.cli.writing import check_link, try_to_write
 
 _ENDINGS = (".html", ".htm")
 _DEFAULT = "default"
+_INFINITE = re.compile(r"(?<![\w'\"])(-?inf|nan)(?![\w'\"])")
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 IMPORTS = {
@@ -72,9 +73,10 @@ def write_page(
     """Write a page if there is a path; return an error, to be raised after the report."""
 
     def write(place: Path) -> None:
+        from separatrix.cli.output import json_value
         from separatrix.web.report import write_data
 
-        write_data(place, f"{title} · Separatrix", worded(make()), entry)
+        write_data(place, f"{title} · Separatrix", json_value(make()), entry)
 
     return try_to_write(path, write)
 
@@ -100,14 +102,22 @@ def python_call(name: str, *arguments: str, **options: Any) -> str:
     >>> python_call("fit_source", "source", model="svm", C=None)
     "fit_source(source, model='svm')"
     """
-    given = [f"{key}={code_of_value(value)}" for key, value in options.items() if value is not None]
+    known = {key: value for key, value in options.items() if not _is_default(value)}
+    given = [f"{key}={code_of_value(value)}" for key, value in known.items()]
     return f"{name}({', '.join([*arguments, *given])})"
+
+
+def _is_default(value: Any) -> bool:
+    """Return whether a value is None, or a dataclass with the default of every field."""
+    if not is_dataclass(value):
+        return value is None
+    return all(getattr(value, f.name) == f.default for f in fields(value))
 
 
 def code_of_value(value: Any) -> str:
     """Return a value as Python code; of a dataclass, only the fields that are not the default."""
     if not is_dataclass(value):
-        return repr(value)
+        return _INFINITE.sub(r'float("\1")', repr(value))
     own = {f.name: getattr(value, f.name) for f in fields(value)}
     changed = {f.name: own[f.name] for f in fields(value) if own[f.name] != f.default}
     return python_call(type(value).__name__, **changed)

@@ -28,16 +28,13 @@ def comparison_page(facts: Mapping[str, Any], made: Mapping[str, str]) -> dict[s
         "verdict": [
             {"kind": kind, "text": sentences[0]},
             *({"kind": "", "text": sentence} for sentence in sentences[1:]),
-            *({"kind": "", "text": str(note)} for row in models for note in row["notes"]),
+            *({"kind": "", "text": note} for row in models for note in row["notes"]),
         ],
         "numbers": _numbers(facts, deciding),
         "caption": f"Accuracy on each part; log-loss on the {deciding} rows; gap: relative duality "
         "gap.",
         "columns": [
-            *(
-                {"key": part, "label": f"{PART_WORDS[part]} accuracy", "higher": True}
-                for part in parts
-            ),
+            *(_accuracy_column(part) for part in parts),
             {"key": "log_loss", "label": "log-loss"},
             {"key": "against", "label": "compared with the best", "numeric": False},
             {"key": "p", "label": "p-value"},
@@ -52,8 +49,8 @@ def comparison_page(facts: Mapping[str, Any], made: Mapping[str, str]) -> dict[s
 
 def _accuracy_column(part: str) -> dict[str, Any]:
     word = PART_WORDS[part]
-    names = [f"{word} accuracy", word, part]
-    return {"key": part, "label": names[0], "names": names, "higher": True, "percent": True}
+    names = [word, f"{word} accuracy", part]
+    return {"key": part, "label": word, "names": names, "higher": True, "percent": True}
 
 
 def _numbers(facts: Mapping[str, Any], deciding: str) -> list[dict[str, str]]:
@@ -91,7 +88,7 @@ def _row(
             in_short(log_loss),
             against,
             "–" if p is None else f"{p:.2g}",
-            "–" if time is None else f"{time:.2f}",
+            "–" if time is None else f"{time:.2g}",
             gap_words,
         ],
         "accuracies": accuracies,

@@ -84,9 +84,9 @@ def fit_numbers(facts: Mapping[str, Any], part: str) -> list[dict[str, str]]:
         pairs.append((in_short(found["log_loss"]), f"{word} log-loss"))
     certificate = verdict["certificate"]
     if certificate is not None and certificate["relative_gap"] is not None:
-        pairs.append((f"{certificate['relative_gap']:.1e}", "relative duality gap"))
+        pairs.append((f"{certificate['relative_gap']:.2g}", "relative duality gap"))
     elif certificate is not None:
-        pairs.append((f"{certificate['gradient_norm']:.1e}", "gradient norm"))
+        pairs.append((f"{certificate['gradient_norm']:.2g}", "gradient norm"))
     unit = "epoch" if verdict["solver"] in (None, "gradient") else "iteration"
     steps = verdict["iterations"]
     pairs.append((f"{steps:,}", counted(steps, unit).split()[1]))
@@ -96,7 +96,7 @@ def fit_numbers(facts: Mapping[str, Any], part: str) -> list[dict[str, str]]:
 def diagnoses(verdict: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return what is wrong with a fit, and the remedies."""
     return [
-        {"kind": found["kind"], "message": str(found["message"]), "remedy": str(found["remedy"])}
+        {"kind": found["kind"], "message": found["message"], "remedy": found["remedy"]}
         for found in verdict["diagnoses"]
     ]
 

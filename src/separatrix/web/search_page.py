@@ -42,7 +42,7 @@ def search_page(
             {"kind": "", "text": _about_best(facts, best)},
             *({"kind": "", "text": text} for text in [facts["advice"]] if text),
             *({"kind": "", "text": text} for text in [_work(facts)] if text),
-            *({"kind": "failure", "text": str(text)} for text in facts["warnings"]),
+            *({"kind": "failure", "text": text} for text in facts["warnings"]),
             *_of_final_model(facts, part),
         ],
         "numbers": [

@@ -23,6 +23,7 @@ from separatrix.cli.reports import (
     python_call,
     python_lines,
     report_path,
+    worded,
     write_page,
 )
 
@@ -118,7 +119,7 @@ def compare(
     def draw() -> dict[str, Any]:
         from separatrix.web.comparison_page import comparison_page
 
-        return comparison_page(facts, made)
+        return comparison_page(worded(facts), made)
 
     unwritten = write_page(page, "comparison_page", f"{loaded.name}, compare", draw)
     facts["report"] = None if page is None or unwritten else str(page)

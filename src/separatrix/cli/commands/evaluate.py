@@ -10,7 +10,15 @@ from separatrix.cli.commands.fit import report_written
 from separatrix.cli.options import ModelFile, NewRowsOptions, Out, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
-from separatrix.cli.reports import Report, WithReport, made_by, python_call, report_path, write_page
+from separatrix.cli.reports import (
+    Report,
+    WithReport,
+    made_by,
+    python_call,
+    report_path,
+    worded,
+    write_page,
+)
 from separatrix.cli.writing import check_out, try_to_write
 
 
@@ -103,7 +111,7 @@ def evaluate(
         pictures = picture_evaluation(
             bundle, rows, every_row=every_row, positive=facts.get("positive")
         )
-        return evaluation_page(facts, pictures, made | {"model": Path(model).name})
+        return evaluation_page(worded(facts), pictures, made | {"model": Path(model).name})
 
     unwritten = write_page(page, "evaluation_page", f"{rows.name}, evaluate", draw)
     facts["report"] = None if page is None or unwritten else str(page)

@@ -23,6 +23,7 @@ from separatrix.cli.reports import (
     python_call,
     python_lines,
     report_path,
+    worded,
     write_page,
 )
 from separatrix.cli.writing import check_out, try_to_write
@@ -95,7 +96,7 @@ def fit(
         from separatrix.web.fit_page import fit_page
         from separatrix.workflow.model_pictures import picture_model
 
-        return fit_page(trained.facts, picture_model(trained.bundle, loaded), made)
+        return fit_page(worded(trained.facts), picture_model(trained.bundle, loaded), made)
 
     unwritten = write_page(page, "fit_page", f"{loaded.name}, fit", draw)
     facts = trained.facts | {

@@ -21,11 +21,11 @@ from separatrix.cli.reports import (
     IMPORTS,
     Report,
     WithReport,
-    code_of_value,
     made_by,
     python_call,
     python_lines,
     report_path,
+    worded,
     write_page,
 )
 from separatrix.cli.writing import check_out, try_to_write
@@ -135,7 +135,10 @@ def search(
             "found = "
             + python_call(
                 "search_source",
-                *("source", repr(training.model), code_of_value(options), "settings"),
+                "source",
+                "settings=settings",
+                model=training.model,
+                options=options,
                 Cs=Cs,
                 l1s=l1s,
                 folds=folds,
@@ -149,7 +152,7 @@ def search(
         from separatrix.workflow.model_pictures import picture_model
 
         assert found.bundle is not None
-        return search_page(found.facts, picture_model(found.bundle, loaded), made)
+        return search_page(worded(found.facts), picture_model(found.bundle, loaded), made)
 
     unwritten = write_page(page, "search_page", f"{loaded.name}, search", draw)
     facts = found.facts | {

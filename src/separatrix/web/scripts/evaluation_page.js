@@ -23,8 +23,9 @@ export function start(root, data) {
   const figures = list => element("div", { class: "figures" }, list.map(view => view.node));
   const ranking = element("section", {}, element("h2", {}, "Ranking"), figures(curves));
   fill(root, header.node, element("main", {}, verdict.node, ranking, thresholds.node,
-    element("section", { class: "best-figures" }, element("h2", {}, "Predictions"), figures(predictions)),
-    metrics.node, intervals.node,
+    element("section", { class: "best-figures" }, element("h2", {}, "Predictions"),
+      element("div", { class: "figures" }, element("div", {}, predictions[0].node, metrics.node),
+        predictions[1].node)), intervals.node,
     element("section", { class: "data" }, element("h2", {}, "Data"), about.facts), about.node));
   let study = null;
 

@@ -56,7 +56,7 @@ function picture(rows, width, caption) {
   const height = HEIGHT * rows.length + 56;
   const box = { left, right: width - 22, top: 6, bottom: height - 44 };
   const low = Math.min(0, ...rows.map(row => row[2])), high = Math.max(0, ...rows.map(row => row[3]));
-  const x = linearScale([low, high], [box.left + 8, box.right]);
+  const x = linearScale([low, high], [box.left + 8, box.right - 6]);
   const at = k => box.top + HEIGHT * (k + 0.5);
   return makePicture(width, height, caption,
     makeAxes({ x, y: { at }, box, xTicks: x.ticks(width < 500 ? 4 : 8), yTicks: rows.map((_, k) => k),

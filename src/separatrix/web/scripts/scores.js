@@ -3,7 +3,7 @@
 import { element, menu, svg } from "./dom.js";
 import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
 import { measureText, shade } from "./runs.js";
-import { capital, linearScale, logScale, short } from "./scales.js";
+import { capital, linearScale, logScale, percentage, short } from "./scales.js";
 
 const FAR = 20; // ratio of the ends of an axis above which it is logarithmic
 
@@ -21,7 +21,7 @@ export function scoresView(state) {
   function draw() {
     const study = view.study, { parameters } = study.page;
     const k = Math.max(parameters.findIndex(one => one.name === state.get("across")), 0);
-    const caption = wordsOfScores(study);
+    const caption = wordsOfScores(study, k);
     figure.show({
       title: capital(`${study.page.scoring} by ${parameters[k].label}`),
       controls: [parameters.length > 1 && menu("across", parameters.map(one => [one.name, one.label]),
@@ -38,12 +38,12 @@ export function scoresView(state) {
 
   function picture(study, k, width, caption) {
     const height = width < 500 ? 280 : 340, box = { left: 62, right: width - 16, top: 14, bottom: height - 42 };
-    const values = study.runs.map(run => run.values[k]);
+    const values = study.runs.map(run => run.values[k]).filter(value => value !== null);
     const scores = study.runs.flatMap(known);
     const low = Math.min(...scores), high = Math.max(...scores), room = 0.06 * (high - low || 0.1);
     const x = scaleOfValues(values, [box.left + 14, box.right - 14]);
     const y = linearScale([low - room, high + room], [box.bottom, box.top]);
-    const format = value => measureText(study.score, Number(value.toPrecision(6)));
+    const format = value => (study.score.endsWith("accuracy") ? percentage(value, 0) : short(value));
     const lines = linesOfRuns(study, k);
     const across = [...new Set(values)].sort((a, b) => a - b);
     return makePicture(width, height, caption,
@@ -91,7 +91,7 @@ function deviationOf(run) {
 function linesOfRuns(study, k) {
   const groups = new Map();
   const { parameters } = study.page;
-  for (const run of study.runs.filter(one => one.score !== null)) {
+  for (const run of study.runs.filter(one => one.score !== null && one.values[k] !== null)) {
     const word = parameters.map((one, j) => (j === k ? "" : `${one.label} ${run.words[j]}`)).filter(Boolean).join(", ");
     if (!groups.has(word)) groups.set(word, []);
     groups.get(word).push(run);
@@ -116,8 +116,10 @@ function scaleOfValues(values, range) {
   return (low > 0 && high / low > FAR ? logScale : linearScale)([low, high], range);
 }
 
-function wordsOfScores({ page, best, score, runs }) {
+function wordsOfScores({ page, best, score, runs }, k) {
+  const left = runs.filter(run => run.values[k] === null).length;
   const words = `Large points: mean ${page.scoring} over ${page.folds} folds. Small points: the folds. Vertical `
-    + "lines: one standard deviation of the folds to each side.";
+    + "lines: one standard deviation of the folds to each side."
+    + `${left ? ` Infinite values of ${page.parameters[k].label} are only in the table.` : ""}`;
   return best ? `${words} Best of ${runs.length}: ${measureText(score, best.score)} at ${best.name}.` : words;
 }

@@ -2,7 +2,7 @@
 
 import { bestCut, classOf, costAt, costsOf, cutOf } from "./cuts.js";
 import { button, element, fill, menu } from "./dom.js";
-import { capital, percentage, short } from "./scales.js";
+import { percentage, short } from "./scales.js";
 
 const RECALLS = [0.5, 0.8, 0.9, 0.95, 0.99];
 
@@ -14,12 +14,13 @@ export function thresholdsView(state) {
     on: { input: () => state.set({ cut: String(slider.max - slider.value) }) } });
   const costs = { cost_fp: costInput("cost_fp", "cost of a false positive"),
     cost_fn: costInput("cost_fn", "cost of a false negative") };
-  const confusion = element("div", { class: "at-threshold" });
+  const confusion = element("div", { class: "at-threshold scroll", tabindex: "0", role: "group",
+    "aria-label": "Rows at this threshold" });
   const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Useful thresholds" });
   const note = element("p", { class: "quiet" });
   const node = element("section", { class: "thresholds" }, heading, controls,
     element("div", { class: "controls" }, slider, now),
-    element("div", { class: "beside" }, confusion, element("div", {}, table, note)));
+    element("div", { class: "beside narrow-first" }, confusion, element("div", {}, table, note)));
   return { node, update };
 
   function costInput(name, label) {
@@ -90,7 +91,7 @@ function usefulCuts(study, one, k, price, choose) {
   const head = ["threshold", "", "precision", "recall", "F1", "false positive rate", "cost"];
   return element("table", { class: "cuts" },
     element("thead", {}, element("tr", {}, head.map((name, i) => (name || i ? element("th", { scope: "col",
-      class: i === 0 ? "words" : null }, name || capital(study.page.score_name)) : null)))),
+      class: i === 0 ? "words" : null }, name || study.page.score_name) : null)))),
     element("tbody", {}, found.map(([name, cut]) => element("tr", { class: cut.k === k ? "chosen" : null },
       element("td", { class: "words" }, button(name, () => choose(cut), { class: "choose",
         "aria-pressed": String(cut.k === k) })),
