@@ -103,7 +103,7 @@ def _standing(name: str, facts: Mapping[str, Any]) -> tuple[str, str, float | No
         return "best", "best", None
     found = next((one for one in facts["differences"] if one["model"] == name), None)
     if name in facts["ties"]:
-        return "tie", "as good in every measure", None
+        return "tie", "equally accurate", None
     if found is None:
         return "worse", "–", None
     p = {"accuracy": found["p_accuracy"], "loss": found["p_loss"]}.get(found["by"])

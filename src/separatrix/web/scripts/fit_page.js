@@ -24,13 +24,15 @@ export function start(root, data) {
       element("div", { class: "figures" }, [boundary, ...model].map(view => view.node))),
     element("section", { class: "data" }, element("h2", {}, "Data and objective"), about.facts, sample.node),
     about.node));
+  let shown = null;
 
   function update(page) {
+    shown = page;
     for (const view of views) view.update({ page });
   }
 
   state.subscribe(changed => {
-    if (changed.some(key => ["measure", "x", "y"].includes(key))) history.update({ page: data });
+    if (changed.some(key => ["measure", "x", "y"].includes(key))) history.update({ page: shown });
     if (changed.includes("frame")) boundary.showFrame();
   });
   unfoldForPrint(root);

@@ -22,8 +22,8 @@ export function modelPointsView(state) {
   function draw() {
     const { page, runs } = view.study, parts = page.parts_drawn;
     const sorted = [...runs].sort((a, b) => view.study.merit(a) - view.study.merit(b));
-    const caption = `Accuracy of ${runs.length} models on ${parts.join(", ")} rows. Different shapes lie side by side `
-      + "where a model has the same accuracy on several parts.";
+    const caption = `Accuracy of ${runs.length} models on the ${parts.join(", ")} rows. Different shapes lie side `
+      + "by side where a model has the same accuracy on several parts.";
     const key = (part, k) => element("span", {}, svg("svg", { viewBox: "-6 -6 12 12", class: "key-point",
       "aria-hidden": "true" }, mark(k, 0, 0, part)), part);
     figure.show({
@@ -43,7 +43,8 @@ export function modelPointsView(state) {
     const values = sorted.flatMap(run => run.accuracies).filter(value => value !== null);
     const low = Math.min(...values), high = Math.max(...values), room = 0.05 * (high - low || 0.2);
     const x = linearScale([Math.max(low - room, 0), Math.min(high + room, 1)], [box.left + 8, box.right - 4]);
-    const lines = sorted.map((_, k) => k), y = linearScale([0, sorted.length], [box.top, box.top + LINE * sorted.length]);
+    const lines = sorted.map((_, k) => k);
+    const y = linearScale([0, sorted.length], [box.top, box.top + LINE * sorted.length]);
     return makePicture(width, height, caption,
       makeAxes({ x, y: { at: k => y.at(k + 0.5) }, box, xTicks: x.ticks(width < 500 ? 3 : 6), yTicks: lines,
         xName: "accuracy", format: { x: value => percentage(value, 0), y: k => sorted[k].name } }),

@@ -77,7 +77,7 @@ function mapOf(study, runs, { x, y }, main) {
     if (!parameter) return [{ word: "", value: 0 }];
     const found = new Map(runs.map(run => [run.words[at(parameter)], run.values[at(parameter)]]));
     const values = [...found].map(([word, value]) => ({ word, value }));
-    return parameter.numeric ? values.sort((a, b) => a.value - b.value) : values;
+    return parameter.numeric ? values.sort((a, b) => (a.value ?? Infinity) - (b.value ?? Infinity)) : values;
   };
   const columns = valuesOf(x), lines = valuesOf(y);
   const cells = new Map();

@@ -39,14 +39,17 @@ export function rankCurveView(state, kind) {
     const areas = study.classes.map(one => `${one.name} ${short(one[about.area], 4)}`).join(", ");
     const caption = `${study.classes.length > 1 ? "Each class against the rest" : `Positive: ${shown.name}`}. `
       + `${about.areaName[0].toUpperCase()}${about.areaName.slice(1)}: ${areas}. ${about.levelWords} `
-      + "Point: the threshold below.";
+      + `Point: the threshold below.${study.classes.length > 1 && study.classes.length < study.page.data.classes.length
+        ? ` ${study.classes.length} of ${study.page.data.classes.length} classes are drawn.` : ""}`;
     figure.show({
       title: about.title,
-      body: [legendOfClasses(study, shown), picture(study, shown, Math.min(figure.body.clientWidth || 400, 520), caption)],
+      body: [legendOfClasses(study, shown),
+        picture(study, shown, Math.min(figure.body.clientWidth || 400, 520), caption)],
       caption,
       data: () => ({
         head: ["class", about.areaName, "positive rows", "other rows"],
-        rows: study.classes.map(one => [one.name, short(one[about.area], 4), short(one.positives), short(one.negatives)]),
+        rows: study.classes.map(one =>
+          [one.name, short(one[about.area], 4), short(one.positives), short(one.negatives)]),
       }),
     });
   }
@@ -66,15 +69,19 @@ export function rankCurveView(state, kind) {
         format: { x: format, y: format } }),
       svg("line", { class: "limit", x1: x.at(0), x2: x.at(1), y1: y.at(from), y2: y.at(to) }),
       order.map(one => svg("path", { class: `rank ${one === shown ? "shown" : ""}`, d: `M${path(one)}`,
-        style: `stroke:${colourOfClass(study, one)}` }, svg("title", {}, one.name))),
-      about.y(now) !== null && svg("circle", { class: "dot now", cx: x.at(about.x(now)), cy: y.at(about.y(now)), r: 6 }));
+        style: `stroke:${colourOfClass(study, one)}`,
+        "stroke-dasharray": study.classes.indexOf(one) < 10 ? null : "6 3" }, svg("title", {}, one.name))),
+      about.y(now) !== null
+        && svg("circle", { class: "dot now", cx: x.at(about.x(now)), cy: y.at(about.y(now)), r: 6 }));
   }
 
   return view;
 }
 
-function colourOfClass(study, one) {
-  return study.classes.length === 1 ? "var(--validation)" : `var(--hue-${study.classes.indexOf(one) % 6})`;
+/** Return the colour of a class, which is that of its points in other pictures. */
+function colourOfClass({ classes, page }, one) {
+  const k = Math.max(page.data.classes.indexOf(one.name), 0);
+  return classes.length === 1 ? "var(--validation)" : `var(--class-${k % 10})`;
 }
 
 function legendOfClasses(study, shown) {

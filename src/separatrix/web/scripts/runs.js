@@ -11,7 +11,7 @@ export const MEASURE_WORDS = {
 };
 export const KIND_WORDS = {
   best: "best",
-  tie: "as good as the best",
+  tie: "tied with the best",
   same: "not significantly different from the best",
   worse: "",
   diverged: "diverged",
