@@ -281,7 +281,7 @@ def _read_csv(
     content: Array, delimiter: str, types: dict[str, Any], block: int, quotes: bool
 ) -> Any:
     """Return the table that pyarrow reads. `block` is the number of bytes parsed at a time."""
-    lines, skip_blank = memoryview(content), partial(_skip_blank)
+    lines, skip_blank = content.data, partial(_skip_blank)
     with lend(lines, skip_blank):
         return arrow_csv.read_csv(
             pa.BufferReader(pa.py_buffer(lines)),
