@@ -209,7 +209,13 @@ class _Separation:
         )
         for name, kind in trained.items():
             found[name] = read_trained(
-                self.where, name, self.cells[name], self.named[name], kind, self.options.formats
+                self.where,
+                name,
+                self.cells[name],
+                self.named[name],
+                kind,
+                self.options.formats,
+                self.origin.place,
             )
         return {name: found[name] for name in self.cells}
 

@@ -70,8 +70,8 @@ _TIMES = {
 }
 _NAME = rf"(?i:{'|'.join(name[:3] for name in _MONTHS)})"
 _SHAPES = {  # quick: most columns have no such cell
-    "dmy": rf"^\d{{1,2}}(?:[-/.]\d|[- /.]*{_NAME})",
-    "mdy": rf"^\d{{1,2}}[-/.]\d|^{_NAME}[a-zA-Z]*[- /.]*\d",
+    "dmy": rf"^(?:\d{{1,2}}|\d{{4}})[-/.]\d|^\d{{1,2}}[- /.]*{_NAME}",
+    "mdy": rf"^(?:\d{{1,2}}|\d{{4}})[-/.]\d|^{_NAME}[a-zA-Z]*[- /.]*\d",
     "24h": r"^\d{1,2}:",
     "12h": r"^\d.*[mM]\.?$",
 }

@@ -38,6 +38,8 @@ def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | No
         seconds, others = seconds_of(present.words, order)
         if (count := present.count(others)) < present.n_present:
             found.append((count, order, seconds, others))
+        if not count and order == "ymd":  # the year comes first in every order
+            break
     if not found:
         return None
     count, order, seconds, others = min(found, key=lambda each: each[0])

@@ -180,8 +180,8 @@ def _doubt(cells: _Cells) -> str:
             )
             sentence = (
                 "Column {name!r}: the numbers have different units ({units}), so the column is "
-                "{outcome}. Write all of them in one unit, or give {one}: cells in other units are "
-                "then missing values."
+                "{outcome}. Write all of them in one unit, or give {one}: cells without a unit are "
+                "then in the most frequent unit, and cells in other units are missing values."
             )
             remedies = ("number", "")
         case "decimals":

@@ -146,6 +146,8 @@ def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Count
         return "", none
     if mixes_decimals(present):
         return "decimals", none
+    if units := _different_units(present, or_none=True):
+        return "units", units
     return "others" if quantity is not None else "", none
 
 
@@ -159,12 +161,15 @@ def _type(quantity: Inferred | None) -> str:
     return "date" if quantity is not None and quantity.format.date else "number"
 
 
-def _different_units(present: CodedCells) -> Counter[str]:
-    """Count the units of a column of numbers with different units; empty for other columns."""
+def _different_units(present: CodedCells, *, or_none: bool = False) -> Counter[str]:
+    """Count the units of a column of numbers with different units; empty for other columns.
+
+    With `or_none`, no unit is different from a unit.
+    """
     if not common_units(present.sample()):
         return Counter()
     counts = count_units(present.words, present.counts)
-    named = sorted((count for unit, count in counts.items() if unit), reverse=True)
+    named = sorted((n for unit, n in counts.items() if unit or or_none), reverse=True)
     differ = sum(named[1:]) > MOST_OF_OTHER_UNIT * present.n_present
     return counts if differ and 2 * counts.total() > present.n_present else Counter()
 
