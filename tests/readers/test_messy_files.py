@@ -236,7 +236,7 @@ def test_a_few_new_rows_are_read_as_in_training(tmp_path):
     with pytest.raises(ValueError, match=r"'since' must hold dates \(day-month-year\), as in"):
         load_for_model(bundle, new)
     new.write_text("age;pay;job;since\n30;1234.5;smith;01.02.2015\n30;many;smith;01.02.2015\n")
-    with pytest.raises(ValueError, match="line 3: column 'pay' must hold numbers.* Got 'many'"):
+    with pytest.raises(ValueError, match=r"line 3: column 'pay' must hold numbers.* Got 'many'"):
         load_for_model(bundle, new)  # and not line 2, which is in another form
     bundle = fit_source(load(tmp_path / "b.csv")).bundle
     new.write_text("age,pay,job,since\nabc,5,smith,2015-02-01\n")
