@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.readers.column_notes import describe_columns
+from separatrix.readers.cells.column_notes import describe_columns
 from separatrix.readers.columns import Columns
 from separatrix.readers.tables import read_table
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
+from separatrix.readers.cells.column_notes import describe_columns
 from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers
 from separatrix.readers.cells.inference import labels_of
 from separatrix.readers.cells.inferred import Inferred
-from separatrix.readers.column_notes import describe_columns
 from separatrix.readers.columns import Columns, require_column
 from separatrix.readers.data_frames import truths_to_words
 from separatrix.readers.label_column import (

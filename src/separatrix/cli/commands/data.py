@@ -71,7 +71,7 @@ def show(output: Output, name: NameOrFile, reading: ReadingOptions, common: Comm
 
 
 def _show_file(output: Output, path: str, seed: int, reading: ReadingOptions) -> None:
-    from separatrix.workflow.describing_data import describe_source
+    from separatrix.workflow.describing import describe_source
 
     facts = describe_source(read_source(output, path, seed=seed, **reading.options()))
     output.print_json(facts)

@@ -15,6 +15,7 @@ from separatrix.readers.columns import Columns, count_missing
 
 _NAMED = 5  # number of columns in a sentence
 _DIGITS = 7  # shorter numbers are often quantities
+_LOOKED_AT = 1000  # values that are examined first, because they decide about most columns
 
 
 def describe_columns(table: Columns, given: Collection[str]) -> list[str]:
@@ -32,7 +33,7 @@ def describe_columns(table: Columns, given: Collection[str]) -> list[str]:
     several = {
         name: count
         for name in detected
-        if table.kind(name) == "categories" and (count := _count_different(table[name])) > CODES
+        if table.kind(name) == "categories" and (count := len(_different(table[name]))) > CODES
     }
     if several:
         shown = _first([*several], several)
@@ -71,25 +72,25 @@ def _first(names: list[str], counts: dict[str, int] | None = None) -> str:
     return ", ".join(shown) + more
 
 
-def _count_different(values: Array) -> int:
-    return len(set(values.tolist()) - {None})
-
-
 def _is_constant(values: Array) -> bool:
     """Return whether all values that are present are equal, and there are several."""
-    if len(values) < 2:
+    if len(_different(values[:_LOOKED_AT])) > 1:
         return False
-    missing: Any = None
-    absent = np.equal(values, missing) if values.dtype == object else np.isnan(values)
-    present = values[~absent.astype(bool)]
-    return len(present) > 1 and bool((present == present[0]).all())
+    n_present = len(values) - count_missing(values)
+    return n_present > 1 and len(_different(values)) == 1
+
+
+def _different(values: Array) -> set[Any]:
+    if values.dtype == object:
+        return set(values.tolist()) - {None}
+    return set(np.unique(values[~np.isnan(values)]).tolist())
 
 
 def _why_identifier(values: Array) -> str:
     """Say why whole numbers may identify the rows; "" for other values."""
     if values.dtype == object or len(values) < LEAST_ROWS:
         return ""
-    if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
+    if not (_are_whole(values[:_LOOKED_AT]) and _are_whole(values)):
         return ""
     if (np.diff(values) == 1).all():
         return "counts the rows"
@@ -99,3 +100,7 @@ def _why_identifier(values: Array) -> str:
     if n_digits < _DIGITS or not same_length or len(np.unique(values)) < len(values):
         return ""
     return f"holds different whole numbers of {n_digits} digits"
+
+
+def _are_whole(values: Array) -> bool:
+    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
