@@ -72,6 +72,22 @@ def test_the_error_for_missing_labels_says_how_many_there_are(tmp_path):
         read_table(path)
 
 
+def test_full_stops_that_may_be_between_thousands_are_reported(read):
+    found = read({"x": ["1.234", "12.345", "999"] * 20})
+    note = next(note for note in found.notes if note.startswith("Column 'x'"))
+    assert "'1.234' is read as 1.234" in note
+    given = read({"x": ["1.234", "12.345", "999"] * 20}, types={"x": "number:decimal-comma"})
+    assert given.table["x"][:3].tolist() == [1234, 12345, 999]
+    plain = read({"x": ["1.234", "12.345", "1999"] * 20})
+    assert not any(note.startswith("Column 'x'") for note in plain.notes)
+
+
+def test_ordinal_numbers_are_not_numbers_with_units(read):
+    found = read({"rank": ["1st", "2nd", "3rd"] * 20})
+    assert found.table.kind("rank") == "categories"
+    assert not any("unit" in note for note in found.notes)
+
+
 # Dates
 
 

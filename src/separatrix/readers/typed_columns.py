@@ -111,6 +111,10 @@ def infer_columns(
         for name, each in found.items():
             if each.format == CellFormat() and not isinstance(named[name], np.ndarray):
                 found[name] = _with_points(named[name], each, missing)
+    elif comma_first:
+        for name, each in found.items():
+            if each.format == CellFormat() and name not in types:
+                found[name] = _with_example(named[name], each, missing)
     return found
 
 
@@ -172,6 +176,19 @@ def _with_points(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Infer
     place = pc.index(with_point, True).as_py()
     example = f"{present.words[place].as_py()!r} is read as {values[place]:.15g}"
     return replace(found, format=written, values=coded.expand(values), example=example)
+
+
+def _with_example(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Inferred:
+    """Say how 1.234 is read in a column where it may be 1234."""
+    if isinstance(cells, np.ndarray):
+        return found
+    coded = CodedCells.of(cells)
+    present = coded.without(coded.is_missing(missing))
+    if not has_thousands(present.words, "."):
+        return found
+    word = present.words[pc.index(pc.match_substring(present.words, "."), True).as_py()].as_py()
+    remedy = "with the type number:decimal-comma, full stops would be between thousands"
+    return replace(found, example=f"{word!r} is read as {float(word):.15g}; {remedy}")
 
 
 def read_trained(

@@ -196,7 +196,7 @@ def _doubt(cells: _Cells) -> str:
         case "zeros":
             values["example"] = cells.first_matching(r"^\s*0\d")
             sentence = (
-                "Column {name!r}: all cells have the same number of digits, some with a leading "
+                "Column {name!r}: all numbers have the same number of digits, some with a leading "
                 "zero ({example}), so they are codes and not numbers, and the column is {outcome}. "
                 "To read them as numbers, give {one}."
             )
