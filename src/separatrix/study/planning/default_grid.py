@@ -13,7 +13,6 @@ from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.inference.null_model import NullModel
-from separatrix.matrix import squared_norm
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -93,7 +92,7 @@ def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
         stable = 2.0 / float(L[0])
         why = "the largest stable rate (2/L, where L bounds the curvature of the loss)"
     else:
-        squares = sum(squared_norm(block.X) for block in data.blocks()) / data.n_samples
+        squares = data.sum_of_squares() / data.n_samples
         stable = 2.0 / (1.0 + float(squares))
         why = "2 divided by the mean squared length of a row"
     rates = [float(rounded_down(times * stable)) for times in RATES]
