@@ -104,7 +104,10 @@ def _convergence_sentence(
 
 def _oscillation(diagnosis: Diagnosis, objective: Array) -> str:
     if oscillation_ended(objective):
-        return f"Oscillated at first: {diagnosis.message}"
+        return (
+            f"Oscillated: {diagnosis.message} In the second half of the epochs, no rise was larger "
+            f"than {percent(STILL_FALLING)}."
+        )
     return f"Oscillates: {diagnosis.message} {diagnosis.remedy}"
 
 
