@@ -96,7 +96,7 @@ def test_unconverged_configurations_are_counted_by_their_reasons():
     slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
     assert unconverged(fast, fast) == []
     assert unconverged(slow, fast, swings, swings, ("ended_higher", None)) == [
-        "4 of 5 configurations did not converge: 1 still improving (it needs about 3 times as "
+        "4 of 5 configurations did not converge: 1 still changing (it needs about 3 times as "
         "many epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
@@ -141,6 +141,21 @@ def test_the_verdict_counts_the_configurations_that_are_as_good(others, same, wo
     text = " ".join(judge(done, {}, 1, 0).sentences)
     assert same in text
     assert worse in text
+
+
+def test_equal_training_losses_without_validation_rows_are_ranked_by_simplicity():
+    done = [
+        replace(
+            judged(k, [1.0], [0.0], {"epochs": epochs}),
+            right=None,
+            losses=None,
+            kept={"train_loss": loss, "train_accuracy": 0.8},
+        )
+        for k, (epochs, loss) in enumerate([(100, 0.5), (500, 0.40421), (1000, 0.40420)])
+    ]
+    verdict = judge(done, {"epochs": [100, 500, 1000]}, 1, 0)
+    assert verdict.best == 1
+    assert verdict.sentences[1].startswith("Training loss 0.4042.")
 
 
 def test_the_only_configuration_is_no_plural(small):

@@ -178,7 +178,7 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
 
 
 _PROBLEMS = {
-    "not_converged": "still improving",
+    "not_converged": "still changing",
     "oscillating": "oscillating",
     "noisy": "noisy steps",
     "ended_higher": "ended above its start",
