@@ -139,6 +139,21 @@ def test_momentum_that_overshoots_slightly_near_the_optimum_has_converged(small)
     assert not any("did not converge" in sentence for sentence in facts.verdict.sentences)
 
 
+def test_a_run_that_overfits_is_not_told_to_train_longer_or_faster(small):
+    grid = {"learning_rate": [0.5], "epochs": [50]}
+    few = two_classes(noise=1.2, n=40)
+    facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
+    (row,) = facts.rows
+    late = " ".join(row.observations)
+    assert "Overfitting since epoch" in late
+    assert "Not converged: The objective was still falling" in late
+    assert "epochs still needed" not in late
+    assert "more epochs" not in late
+    assert "is stable at all weights" not in late
+    assert row.problem == "overfitting"
+    assert not any("times as many epochs" in s for s in facts.verdict.sentences)
+
+
 def test_observations_of_several_seeds_state_the_number_of_seeds(small):
     X, y, X_val, y_val = iris()
     estimator = GradientDescentClassifier(init="random", l2=0.1)

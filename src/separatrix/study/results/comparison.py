@@ -322,11 +322,12 @@ def smallest_difference(n: int) -> str:
     """Return which difference in accuracy n validation rows can show, "" if there are many rows."""
     if n >= FEW_ROWS:
         return ""
-    weak = " So few rows are weak evidence: use more data, or cross-validation."
-    return (
+    found = (
         f"With {n} validation rows, accuracies must differ by at least {MIN_ROWS} rows "
-        f"({percent(MIN_ROWS / n, 0)}) to be significantly different.{weak if n < WEAK_ROWS else ''}"
+        f"({percent(MIN_ROWS / n, 0)}) to be significantly different."
     )
+    weak = " So few rows are weak evidence: use more data, or cross-validation."
+    return found + weak if n < WEAK_ROWS else found
 
 
 def _number(one: FinishedConfiguration, name: str) -> float:

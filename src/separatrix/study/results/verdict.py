@@ -224,7 +224,9 @@ def _overfitting(best: FinishedConfiguration) -> list[str]:
     at = best.row.best_epoch
     since = "" if at is None else f": its validation loss was lowest at epoch {at:,}"
     # Models that are trained to their optimum have the parameter C.
-    remedy = "Lower C" if "C" in best.row.parameters else "Use early stopping (patience) or raise l2"
+    remedy = (
+        "Lower C" if "C" in best.row.parameters else "Use early stopping (patience) or raise l2"
+    )
     return [f"The best configuration overfits{since}. {remedy}."]
 
 
@@ -318,7 +320,7 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     count = len(slow) + len(noisy) + len(swing) + len(high)
     if not count:
         return []
-    times = [one.needs for one in slow if one.needs is not None]
+    times = [one.needs for one in slow if one.needs is not None and not one.overfits]
     need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
         f"still changing{need}": len(slow),
