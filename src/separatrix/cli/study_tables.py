@@ -159,7 +159,7 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
     omitted = []
-    spared = _SPARED_KEPT if any(map(_kept_earlier, facts.rows)) else _SPARED
+    spared: tuple[str, ...] = _SPARED_KEPT if any(map(_kept_earlier, facts.rows)) else _SPARED
     if len(set(columns[-1][1:])) == 1:
         spared = ("stop\nreason", *spared)  # the same everywhere
     for name in spared:

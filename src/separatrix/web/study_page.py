@@ -86,7 +86,7 @@ def study_page(facts: StudyFacts) -> StudyPage:
         "numbers": _key_numbers(facts),
         "caption": f"{facts.caption()}{_left_out(len(rows), len(facts.rows))}",
         "seeds": len(facts.seeds),
-        "unlike_losses": not {"loss", "multiclass"}.isdisjoint(facts.varied),
+        "unlike_losses": facts.has_unlike_losses,
         "measures": list(MEASURES if validated else MEASURES[:2]),
         "parameters": [
             {

@@ -232,6 +232,11 @@ class StudyFacts:
         return [name for name, values in self.grid.items() if len(values) > 1]
 
     @property
+    def has_unlike_losses(self) -> bool:
+        """Whether configurations have different losses, whose values cannot be compared."""
+        return not {"loss", "multiclass"}.isdisjoint(self.varied)
+
+    @property
     def has_log_losses(self) -> bool:
         """Whether configurations are compared by the log-loss of their probabilities."""
         return any(row.val_log_loss is not None for row in self.rows)

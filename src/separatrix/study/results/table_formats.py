@@ -98,10 +98,12 @@ def best_rows(facts: StudyFacts, most: int) -> list[Row]:
     """
     if len(facts.rows) <= most:
         return list(facts.rows)
-    by_loss = facts.verdict.score == "val_loss" and not facts.has_log_losses
+    by_loss = not facts.has_unlike_losses
 
     def merit(row: Row) -> tuple[float, ...]:
-        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
+        early = row.best_epoch is not None and row.kept_epoch == row.best_epoch
+        kept = row.best if early else row.last
+        accuracy, loss = kept.get("val_accuracy"), kept.get("val_loss")
         loss = row.last.get("train_loss") if accuracy is None else loss
         size = loss if loss is not None else math.inf
         share = accuracy if accuracy is not None else -1.0
