@@ -95,6 +95,19 @@ def test_compare_says_in_its_caption_whether_features_were_standardised(folder):
         assert words in text.partition("Best:")[2]
 
 
+def test_the_verdict_of_weighted_models_has_the_numbers_of_their_table(folder):
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((300, 2)), rng.integers(1, 9, 300)
+    kinds = np.where(X[:, 0] + rng.standard_normal(300) > 0, "u", "v")
+    rows = ["a,b,s,kind", *(f"{a},{b},{w},{k}" for (a, b), w, k in zip(X, s, kinds))]
+    (folder / "a.csv").write_text("\n".join(rows) + "\n")
+    found = facts("compare", "a.csv", "--label", "kind", "--weight", "s", "--model", "logistic")
+    best = next(row for row in found["models"] if row["model"] == found["best"])
+    accuracy, loss = (best["metrics"]["validation"][name] for name in ("accuracy", "log_loss"))
+    assert f"weighted accuracy {100 * accuracy:.1f} % on 30 " in found["comparison"][0]
+    assert f"log-loss {loss:.4g}." in found["comparison"][0]
+
+
 def test_equal_studies_have_equal_tables_except_for_times(folder):
     for _ in range(2):
         call("study", "wine", *QUICK, "--quiet")
