@@ -59,13 +59,13 @@ def _numbers(facts: Mapping[str, Any], deciding: str) -> list[dict[str, str]]:
         return []
     found = best["metrics"][deciding]
     same = len(facts["as_good"])
-    pairs = [(share(found["accuracy"]), f"{deciding} accuracy ({right_of(found)})")]
+    pairs = [(share(found["accuracy"]), f"{deciding} accuracy{right_of(found)}")]
     if found["log_loss"] is not None:
         pairs.append((in_short(found["log_loss"]), f"{deciding} log-loss"))
     pairs.append((f"{same} of {len(facts['models']) - 1}", "others cannot be told apart from it"))
     if "test" in best["metrics"]:
         test = best["metrics"]["test"]
-        pairs.append((share(test["accuracy"]), f"test accuracy ({right_of(test)})"))
+        pairs.append((share(test["accuracy"]), f"test accuracy{right_of(test)}"))
     return numbers(*pairs)
 
 

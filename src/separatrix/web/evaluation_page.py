@@ -34,7 +34,7 @@ def evaluation_page(
     source = {**facts["source"], "classes": classes}
     known: dict[str, Any] = {"source": source, "notes": facts["notes"]}
     page = page_frame(known, made, [made["model"], f"{metrics['rows']:,} rows"])
-    pairs = [(percent(metrics["accuracy"]), f"accuracy ({right_of(metrics)})")]
+    pairs = [(percent(metrics["accuracy"]), f"accuracy{right_of(metrics)}")]
     for value, label in (
         (metrics["log_loss"], "log-loss"),
         (ranking["roc_auc"], "ROC AUC" if len(classes) == 2 else "mean ROC AUC"),
@@ -62,7 +62,9 @@ def evaluation_page(
 
 def _sentences(facts: Mapping[str, Any], pictures: Mapping[str, Any]) -> list[str]:
     metrics = facts["metrics"]
-    out = [f"{percent(metrics['accuracy'])} of {metrics['rows']:,} rows are classified correctly"]
+    weighted = "" if right_of(metrics) else ", by their weights,"
+    share_right = percent(metrics["accuracy"])
+    out = [f"{share_right} of {metrics['rows']:,} rows{weighted} are classified correctly"]
     weak = min(
         (entry for entry in metrics["classes"] if entry["recall"] is not None),
         key=lambda entry: float(entry["recall"]),

@@ -79,7 +79,7 @@ def fit_numbers(facts: Mapping[str, Any], part: str) -> list[dict[str, str]]:
     """Return the numbers next to the verdict."""
     verdict, found = facts["verdict"], facts["metrics"][part]
     word = PART_WORDS.get(part, part)
-    pairs = [(percent(found["accuracy"]), f"{word} accuracy ({right_of(found)})")]
+    pairs = [(percent(found["accuracy"]), f"{word} accuracy{right_of(found)}")]
     if found["log_loss"] is not None:
         pairs.append((in_short(found["log_loss"]), f"{word} log-loss"))
     certificate = verdict["certificate"]

@@ -123,8 +123,16 @@ def classes_table(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def right_of(found: Mapping[str, Any]) -> str:
-    """Return how many rows are right, such as "22 of 25"."""
-    return f"{rows_right(found):,} of {found['rows']:,}"
+    """Return how many rows are right, such as " (22 of 25)"; "" if the rows have unequal weights.
+
+    >>> right_of({"rows": 4, "accuracy": 0.75, "confusion": [[1, 1], [0, 2]]})
+    ' (3 of 4)'
+    >>> right_of({"rows": 4, "accuracy": 0.9, "confusion": [[1, 1], [0, 2]]})
+    ''
+    """
+    right, rows = rows_right(found), found["rows"]
+    is_count = math.isclose(found["accuracy"] * rows, right, abs_tol=1e-6)
+    return f" ({right:,} of {rows:,})" if is_count else ""
 
 
 def share(value: float | None) -> str:

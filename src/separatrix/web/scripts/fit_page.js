@@ -18,8 +18,9 @@ export function start(root, data) {
   const about = aboutView("fit");
   const model = [confusionView(), calibrationView(), weightsView()];
   const views = [header, verdict, diagnoses, metrics, history, boundary, ...model, sample, about];
+  const training = element("section", {}, element("h2", {}, "Training"), history.node);
   fill(root, header.node, element("main", {}, verdict.node, diagnoses.node, metrics.node,
-    element("section", {}, element("h2", {}, "Training"), history.node),
+    training,
     element("section", { class: "best-figures" }, element("h2", {}, "The model"),
       element("div", { class: "figures" }, [boundary, ...model].map(view => view.node))),
     element("section", { class: "data" }, element("h2", {}, "Data and objective"), about.facts, sample.node),
@@ -29,6 +30,7 @@ export function start(root, data) {
   function update(page) {
     shown = page;
     for (const view of views) view.update({ page });
+    training.hidden = !page.history.measures.length; // a single iteration has no curve
   }
 
   state.subscribe(changed => {

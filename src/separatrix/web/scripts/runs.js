@@ -60,6 +60,7 @@ function exportedColumns(page) {
   return [
     ...page.parameters.map((one, k) => column(one.name, run => run.values[k])),
     ...page.measures.map(name => column(name, run => run.measure(name))),
+    ...(page.rows.some(row => row.log_loss !== null) ? [column("val_log_loss", run => run.log_loss)] : []),
     column("best_epoch", run => run.best_epoch),
     ...page.measures.map(name => column(`best_${name}`, run => run.atBest(name))),
     ...["epochs", "stopped"].map(name => column(name, run => run[name])),
@@ -77,6 +78,9 @@ export function measureWords(name) {
 export function isHigherBetter(name) {
   return !name.endsWith("loss") || !Object.hasOwn(MEASURE_WORDS, name);
 }
+
+/** Said of losses of different kinds instead of which one is the lowest. */
+export const UNLIKE_LOSSES = "The loss functions differ: compare their values with themselves only.";
 
 /** Format a measure: accuracies in per cent. */
 export function measureText(name, value) {
@@ -130,10 +134,16 @@ function columnsOf(page, validated) {
       measure("val_loss", "loss at best epoch", ["loss at best"], true),
       measure("val_accuracy", "accuracy at best epoch", ["accuracy at best"], true)]
     : [];
+  const logLoss = {
+    key: "log_loss", label: "validation log-loss", numeric: true,
+    names: ["validation log-loss", "log-loss"],
+    get: run => run.log_loss, text: run => measureText("val_loss", run.log_loss),
+  };
   const varied = page.parameters.some(parameter => parameter.name === "epochs");
   return [
     ...parameters,
     ...measures,
+    ...(page.rows.some(row => row.log_loss !== null) ? [logLoss] : []),
     ...extras,
     ...(varied ? [] : [integer("epochs", "epochs", true)]),
     {
@@ -143,6 +153,10 @@ function columnsOf(page, validated) {
     {
       key: "seconds", label: "seconds", numeric: true, extra: true, names: ["seconds"],
       get: run => run.seconds, text: run => short(run.seconds),
+    },
+    {
+      key: "converged", label: "converged", numeric: false, extra: true, names: ["converged"],
+      get: run => run.converged, text: run => run.converged,
     },
     {
       key: "stopped", label: "stopped because", numeric: false, names: ["stopped because", "stopped"],
