@@ -29,7 +29,7 @@ Report = Annotated[
     Path | None,
     typer.Option(
         metavar="[FILE.html]",
-        help="Write an HTML report (default: reports/NAME.html).",
+        help="Write an HTML report (default: reports/NAME-COMMAND.html).",
         rich_help_panel="Output",
     ),
 ]
