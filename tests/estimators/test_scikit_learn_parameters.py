@@ -84,7 +84,7 @@ def test_the_bias_of_an_l1_machine_can_be_penalised():
     ("model", "words"),
     [
         (LogisticRegression(penalty="l3"), "'penalty' parameter must be one of"),
-        (LogisticRegression(penalty="elasticnet", l1_ratio=None), "needs The 'l1_ratio'"),
+        (LogisticRegression(penalty="elasticnet", l1_ratio=None), "^The 'l1_ratio' parameter must be"),
         (LogisticRegression(multiclass="ovr", multi_class="multinomial"), "contradict each other"),
         (LogisticRegression(multi_class="all"), "'multiclass' parameter must be one of"),
         (LogisticRegression(intercept_scaling=0.0), "'intercept_scaling' parameter"),
@@ -126,6 +126,16 @@ def test_fits_with_and_without_iterations_share_a_batch():
     assert [int(model.n_iter_[0]) for model in models][:3] == [0, 3, 0]
     assert not models[2].coef_.any()
     np.testing.assert_array_equal(models[3].coef_, LogisticRegression().fit(X, Y).coef_)
+
+
+def test_one_vs_rest_counts_the_iterations_of_each_class():
+    A, y = load_iris(return_X_y=True)
+    assert LogisticRegression(multi_class="ovr").fit(A, y).n_iter_.shape == (3,)
+    assert LogisticRegression(multi_class="ovr").fit(A, y > 0).n_iter_.shape == (1,)
+    assert LogisticRegression().fit(A, y).n_iter_.shape == (1,)
+    legacy = {"Cs": 2, "cv": 3, "use_legacy_attributes": True}
+    assert LogisticRegressionCV(multi_class="ovr", **legacy).fit(A, y).n_iter_.shape == (3, 3, 2)
+    assert LogisticRegressionCV(**legacy).fit(A, y).n_iter_.shape == (1, 3, 2)
 
 
 @pytest.mark.parametrize("ratios", [None, [0.0, 1.0]])

@@ -82,7 +82,7 @@ class LogisticRegression(OptimumClassifier):
     feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has column names.
     n_iter_ : ndarray of shape (1,)
-        Number of iterations.
+        Number of iterations. With one-vs-rest, there is an equal entry for each of C > 2 classes.
     certificate_ : Certificate
         Objective, lower bound and duality gap, which bounds the distance to the optimum.
     solver_, solver_reason_ : str
@@ -175,4 +175,9 @@ class LogisticRegression(OptimumClassifier):
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._set_fitted(result, loss, classes)
-        self.n_iter_ = np.array([self.n_iter_], np.int32)
+        self.n_iter_ = np.full(_fits(loss, classes), self.n_iter_, np.int32)
+
+
+def _fits(loss: Loss, classes: Array) -> int:
+    """Return the number of fits that scikit-learn makes: with one-vs-rest, one per class."""
+    return len(classes) if isinstance(loss, OneVsRest) else 1

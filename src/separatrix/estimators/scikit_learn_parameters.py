@@ -49,9 +49,9 @@ def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
     if penalty == "elasticnet" and l1_ratio is None:
         raise ParameterError(
             Message(
-                "{penalty} needs {ratio:subject}, a number from 0 to 1. Got {given!r}.",
-                penalty=Parameter("penalty", penalty),
+                "{ratio:subject} must be a number from 0 to 1 with {penalty}. Got {given!r} instead.",
                 ratio=Parameter("l1_ratio"),
+                penalty=Parameter("penalty", penalty),
                 given=l1_ratio,
             )
         )

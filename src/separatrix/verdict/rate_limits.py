@@ -77,7 +77,7 @@ class RateLimits:
             f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
             f"({step.formula} / the largest eigenvalue of the Hessian there)."
         )
-        if trace.stop_reason == "diverged" and not at_kept:
+        if trace.stop_reason == "diverged" and not at_kept and self.at_kept[m] > 0.0:
             flat = f"{step.stable_times / self.at_kept[m]:.2g}"
             words += f" The objective is flatter at {kept}, where the limit is {flat}."
         if trace.is_noisy() and step.rate <= limit:
