@@ -40,16 +40,11 @@ EXCLUDED = {
     "test_lr_scoring_warns": DEPRECATED,
 }
 
-NO_CALLBACKS = "scikit-learn's callbacks are not supported; on_epoch takes their place"
-
 # Tests that fail because this library behaves differently.
 DIFFERENT = {
     "test_check_solver_option": "every solver's name accepts every penalty",
     "test_liblinear_multiclass_raises": "several classes are fitted one against the rest",
-    "test_logistic_cv_mock_scorer": "models are scored penalty by penalty, not fold by fold",
-    "test_logistic_regression_callback_support": NO_CALLBACKS,
-    "test_logistic_regression_callback_fitted_estimator": NO_CALLBACKS,
-    "test_logistic_regression_callback_support_warning": NO_CALLBACKS,
+    "test_logistic_regression_callback_support_warning": "every solver calls the callbacks",
 }
 
 if BEFORE_1_8:

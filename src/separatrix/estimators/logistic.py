@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._sklearn_compat import CallbackSupportMixin
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
 from separatrix.estimators.validation import is_number, require_choice, require_number
@@ -16,7 +17,7 @@ from separatrix.training import Result
 FORMS = ("auto", "softmax", "reference", "ovr")
 
 
-class LogisticRegression(OptimumClassifier):
+class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     """Logistic regression that proves how close it is to the optimum.
 
     Minimises

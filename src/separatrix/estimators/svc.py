@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from separatrix._sklearn_compat import CallbackSupportMixin
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
@@ -30,7 +31,7 @@ from separatrix.training.task import Task
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
 
-class LinearSVC(OptimumClassifier):
+class LinearSVC(CallbackSupportMixin, OptimumClassifier):
     """Linear support vector machine that proves how close it is to the optimum.
 
     Minimises

@@ -161,6 +161,7 @@ class PenaltyCV(OptimumClassifier):
             scorer=with_labels(self._scorer(), np.unique(column_or_1d(y))),
             to_splitter=to_splitter,
             to_scorer=to_scorer,
+            fold_by_fold=True,  # as scikit-learn
         )
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
