@@ -176,9 +176,9 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._set_fitted(result, loss, classes)
-        self.n_iter_ = np.full(_fits(loss, classes), self.n_iter_, np.int32)
+        self._set_iterations(self.n_iter_)
 
-
-def _fits(loss: Loss, classes: Array) -> int:
-    """Return the number of fits that scikit-learn makes: with one-vs-rest, one per class."""
-    return len(classes) if isinstance(loss, OneVsRest) else 1
+    def _set_iterations(self, count: int) -> None:
+        """Set `n_iter_` to an array with one entry for every fit that scikit-learn makes."""
+        fits = len(self.classes_) if isinstance(self._loss, OneVsRest) else 1
+        self.n_iter_ = np.full(fits, count, np.int32)
