@@ -77,9 +77,11 @@ class RateLimits:
             f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
             f"({step.formula} / the largest eigenvalue of the Hessian there)."
         )
-        if trace.stop_reason == "diverged" and not at_kept and self.at_kept[m] > 0.0:
-            flat = f"{step.stable_times / self.at_kept[m]:.2g}"
-            words += f" The objective is flatter at {kept}, where the limit is {flat}."
+        if trace.stop_reason == "diverged" and not at_kept:
+            flat = f" The objective is flatter at {kept}"
+            if self.at_kept[m] > 0.0:
+                flat += f", where the limit is {step.stable_times / self.at_kept[m]:.2g}"
+            words += f"{flat}."
         if trace.is_noisy() and step.rate <= limit:
             words += (
                 " Limits hold for steps on all rows; a batch of "
