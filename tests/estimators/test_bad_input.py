@@ -202,6 +202,8 @@ NUMBERS = {
     "epochs": ("a whole number >= 1", [0, -5, 2.5, "many", None, True]),
     "batch_size": ("a whole number >= 1 or None", [0, -1, 2.5, "all"]),
     "patience": ("a whole number >= 0 or None", [-1, 1.5, "much"]),
+    "max_iter": ("a whole number >= 1 or None", [0, 1.5, "many"]),
+    "eta0": ("a finite number > 0 or None", [0.0, -1.0, np.nan, "fast"]),
     "validate_every": ("a whole number >= 1", [0, 1.5, "day", None]),
     "betas": ("a pair of numbers >= 0 and < 1", [0.9, (0.9,), (0.9, 1.0), (0.9, -0.1), "ab"]),
     "fit_intercept": ("True or False", ["no", None, 1]),
