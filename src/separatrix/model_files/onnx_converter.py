@@ -48,7 +48,7 @@ def register_onnx() -> None:
             "Export to ONNX needs the package skl2onnx. Install it with pip install "
             "'separatrix[onnx]'."
         ) from error
-    extended = [kind for each in CLASSIFIERS for kind in type.__subclasses__(each)]
+    extended: list[type] = sum((type.__subclasses__(each) for each in CLASSIFIERS), [])
     kinds: list[type] = [*CLASSIFIERS, *(kind for kind in extended if saved_as(kind) is not kind)]
     for kind in kinds:
         update_registered_converter(
