@@ -176,7 +176,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         checked = validate_data(self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric")
         labels = column_or_1d(y)
         given = as_weights(sample_weight, checked, 1)
-        s = np.ones(len(y)) if given is None else given
+        s = np.ones(len(labels)) if given is None else given
         models = [
             clone(self).set_params(probability=False, warm_start=False)
             for _ in range(int(self.probability))
