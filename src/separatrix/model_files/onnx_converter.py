@@ -6,7 +6,6 @@ float64 whatever the type of its input, so that rounding changes no label.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,9 @@ def register_onnx() -> None:
             "Export to ONNX needs the package skl2onnx. Install it with pip install "
             "'separatrix[onnx]'."
         ) from error
-    extended = chain.from_iterable(type.__subclasses__(each) for each in CLASSIFIERS)
-    kinds: list[type] = [*CLASSIFIERS, *(kind for kind in extended if saved_as(kind) is not kind)]
+    kinds: list[type] = list(CLASSIFIERS)
+    for known in CLASSIFIERS:
+        kinds += [kind for kind in type.__subclasses__(known) if saved_as(kind) is known]
     for kind in kinds:
         update_registered_converter(
             kind,
