@@ -50,7 +50,8 @@ def register_onnx() -> None:
         ) from error
     kinds: list[type] = list(CLASSIFIERS)
     for known in CLASSIFIERS:
-        kinds += [kind for kind in type.__subclasses__(known) if saved_as(kind) is known]
+        extended: list[type] = known.__subclasses__()
+        kinds += [kind for kind in extended if saved_as(kind) is known]
     for kind in kinds:
         update_registered_converter(
             kind,
