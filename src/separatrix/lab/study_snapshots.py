@@ -17,7 +17,7 @@ from separatrix.study.store.live_runs import LiveRun, read_live_runs
 from separatrix.study.store.ownership import live_writer
 from separatrix.study.store.reader import read_facts, read_summaries
 from separatrix.text import describe_configuration, percent
-from separatrix.web.packed_arrays import MOST_NUMBERS, mean_curve, thin
+from separatrix.web.packed_arrays import mean_curve, thin
 from separatrix.web.study_page import study_page
 
 SPARK_POINTS = 60  # of a small curve
@@ -83,7 +83,7 @@ def study_snapshot(path: Path, name: str, job: JobState) -> dict[str, Any]:
             live = read_live_runs(store, row)
             plan = store.values(row["plan"], f"the plan of {name}")
         facts = read_facts(store, name, live=True)
-    most = MOST_NUMBERS if facts.finished else LIVE_NUMBERS
+    most = None if facts.finished else LIVE_NUMBERS
     page: dict[str, Any] = {**study_page(facts, most)}
     progress = study_progress(facts, plan, live, running=writer is not None or job.running)
     return {"progress": progress | _of_job(job), "page": page}

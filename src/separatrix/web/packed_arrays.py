@@ -33,7 +33,7 @@ def packed_curves(
     rows: Sequence[Row],
     histories: Mapping[int, tuple[History, ...]],
     best: int | None,
-    most: int = MOST_NUMBERS,
+    most: int | None = None,
 ) -> dict[str, Any]:
     """Return the curves of all finished configurations, joined in one array for every measure.
 
@@ -41,8 +41,9 @@ def packed_curves(
     curves in the order of `numbers`. `epochs` is empty if every curve has the epochs 1, 2, 3 and so
     on. Values that are not finite are left out: a curve ends where it left the numbers. `thinned`
     is the number of points that a curve was thinned to, or null. That of the `best` has more.
-    Curves with more than `most` numbers together are thinned.
+    Curves with more than `most` numbers (default: MOST_NUMBERS) together are thinned.
     """
+    most = MOST_NUMBERS if most is None else most
     numbers = [row.number for row in rows if row.number in histories]
     diverged = {row.number for row in rows if row.diverged}
     total = sum(_epochs(histories[n]) for n in numbers) * len(MEASURES)

@@ -12,7 +12,7 @@ from separatrix.text import counted, describe_configuration, named_class, percen
 from separatrix.text import value_words as words_of_value
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.web.drawings import drawings
-from separatrix.web.packed_arrays import MOST_NUMBERS, packed_curves
+from separatrix.web.packed_arrays import packed_curves
 
 MOST_ROWS = 2000  # configurations of a report
 
@@ -74,7 +74,7 @@ class StudyPage(TypedDict):
     versions: str
 
 
-def study_page(facts: StudyFacts, most_numbers: int = MOST_NUMBERS) -> StudyPage:
+def study_page(facts: StudyFacts, most_numbers: int | None = None) -> StudyPage:
     """Return the page of a study as plain values that are valid JSON.
 
     Curves that have more than `most_numbers` together are thinned.
