@@ -30,7 +30,7 @@ help:  ## list all targets
 study: $(VENV)/.installed  ## train and compare 32 classifiers on the Iris data
 	@$(BIN)/separatrix study iris
 
-lab: $(VENV)/.installed $(VENV)/.lab  ## open the playground in the browser
+lab: $(VENV)/.installed $(VENV)/.lab  ## watch studies and play with classifiers in the browser
 	@$(BIN)/separatrix lab
 
 notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the teaching notebooks in JupyterLab
@@ -71,6 +71,7 @@ bench: $(VENV)/.installed $(VENV)/.bench  ## measure speed against other librari
 	@$(BIN)/python benchmarks/stochastic_sparse.py
 	@$(BIN)/python benchmarks/svmlight.py
 	@$(BIN)/python benchmarks/csv_files.py
+	@$(BIN)/python benchmarks/lab.py
 
 docs: $(VENV)/.installed $(VENV)/.docs  ## build the documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

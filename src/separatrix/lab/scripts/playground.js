@@ -15,11 +15,12 @@ const FIRST_LAST = 500; // the end of the slider at first
 const SPEEDS = [2, 5, 10, 20, 60, 200]; // epochs per second
 const JUDGED_EVERY = 900; // milliseconds between two diagnoses while playing
 const MARKED_EVERY = 150; // milliseconds between two updates of the numbers in the small planes
+const CHARTED_EVERY = 60; // milliseconds between two drawings of the loss curves
 
 let settings = readHash(location.hash), play = null, epochs = null, pointFeatures = null;
 let epoch = settings.epoch, playing = false, shownLast = FIRST_LAST, enlarged = null;
 let fits = false; // whether the play has the present settings
-let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0;
+let verdicts = null, problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0, chartedAt = 0;
 
 const summary = element("p", { id: "summary", role: "status" }, "Loading…");
 const main = element("main", { class: "playground" }), page = document.getElementById("page");
@@ -201,16 +202,19 @@ function draw() {
   if (compared !== null) other.draw(sane(compared), compared, diverged[compared], words(compared), epoch);
   if (settings.grid) {
     planes.draw(sane, diverged);
-    const now = performance.now();
-    if (!playing || now - markedAt > MARKED_EVERY) {
-      markedAt = now;
+    if (!playing || performance.now() - markedAt > MARKED_EVERY) {
+      markedAt = performance.now();
       planes.mark({ first, row, verdicts, best, chosen: settings.selected, compared });
     }
   }
-  fitCanvas(chart);
-  drawLosses(chart, { play, epochs, epoch, chosen, best: best ?? chosen, diverged, colours });
-  chart.setAttribute("aria-label", `Training objective of ${play.models.length} models up to epoch ` +
-    `${epoch}; that of ${words(chosen)} is ${measure(play, row, chosen, "objective").toPrecision(3)}.`);
+  const now = performance.now();
+  if (!playing || now - chartedAt > CHARTED_EVERY) {
+    chartedAt = now;
+    fitCanvas(chart);
+    drawLosses(chart, { play, epochs, epoch, chosen, best: best ?? chosen, diverged, colours });
+    chart.setAttribute("aria-label", `Training objective of ${play.models.length} models up to epoch ` +
+      `${epoch}; that of ${words(chosen)} is ${measure(play, row, chosen, "objective").toPrecision(3)}.`);
+  }
   details.numbers(play, row, chosen, verdicts?.[chosen]);
 }
 
