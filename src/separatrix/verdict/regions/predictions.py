@@ -16,7 +16,7 @@ from separatrix.losses import Loss, OneVsRest
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array, Matrix
 from separatrix.verdict.regions.region import Region
-from separatrix.verdict.regions.rounding import UNIT, rounding_of
+from separatrix.verdict.regions.rounding import SMALLEST, UNIT, rounding_of
 from separatrix.verdict.regions.softmax_bias import lift
 
 ROUNDING = 64.0 * UNIT  # relative error of a probability
@@ -79,9 +79,8 @@ class ScoreBounds:
             found = self._softmax(upper=False), self._softmax(upper=True)
         else:
             return None
-        return np.maximum(found[0] * (1.0 - ROUNDING), 0.0), np.minimum(
-            found[1] * (1.0 + ROUNDING), 1.0
-        )
+        low, high = found[0] * (1.0 - ROUNDING), found[1] * (1.0 + ROUNDING)
+        return np.maximum(low - SMALLEST, 0.0), np.minimum(high + SMALLEST, 1.0)
 
     def _softmax(self, upper: bool) -> Array:
         """Return bounds on 1 / (1 + the sum of exp(z_j - z_c) over j != c) for every class c."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from separatrix.recentring import Recentring
 from separatrix.verdict.regions.ball import Ball, ball, gap_ball
 from separatrix.verdict.regions.bias import bias_interval
 from separatrix.verdict.regions.rounding import UNIT
-from separatrix.verdict.regions.rows import row_lengths
+from separatrix.verdict.regions.rows import RowLengths, row_lengths
 from separatrix.verdict.regions.slope import (
     Slope,
     factor_matrix,
@@ -55,7 +56,7 @@ class Region:
     factors: Array | None
     bias_factor: Array
 
-    def scores(self, X: Matrix) -> tuple[Array, Array]:
+    def scores(self, X: Matrix, length: RowLengths | None = None) -> tuple[Array, Array]:
         """Return the centre's scores (n, B, K) and the half-widths (n, B, K or 1) of the ball.
 
         The half-width is that of one score. A difference of two scores that share a ball has sqrt 2
@@ -63,7 +64,8 @@ class Region:
         """
         model, B = self.ball.centre, len(self.bias_factor)
         Z = scores_of(X, self.origin, model.W)
-        length = row_lengths(X, self.origin, self.factors)
+        if length is None:
+            length = row_lengths(X, self.origin, self.factors)
         far = np.broadcast_to(length.centred, (len(Z), B))
         with np.errstate(divide="ignore"):
             more = np.where(self.bias_factor > 0.0, 1.0 / self.bias_factor, 0.0)
@@ -104,9 +106,11 @@ def optimum_region(
     found = gap_ball(moved, np.full(B, np.inf) if gap is None else gap, l2)
     if apart:
         found = Ball(found.centre, np.repeat(found.radius, K, axis=1))
+    f = factor_matrix(penalty.factors)
+    lengths = [row_lengths(block.X, origin, f) for block in objective.data.blocks()]
     slope = None
     if loss.smooth:
-        slope = loss_slope(objective, model, origin).with_l1(l1, penalty.factors)
+        slope = loss_slope(objective, model, origin, lengths).with_l1(l1, penalty.factors)
         found = ball(slope, l2, penalty.factors, bias_factor).within(found)
     region = Region(
         found,
@@ -114,23 +118,23 @@ def optimum_region(
         found.centre.b,
         None,
         origin,
-        factor_matrix(penalty.factors),
+        f,
         bias_factor,
     )
     if not free:
         return region
     if apart:
-        return _with_biases(objective, region)
-    return None if slope is None else _with_movement(objective, region, slope)
+        return _with_biases(objective, region, lengths)
+    return None if slope is None else _with_movement(objective, region, slope, lengths)
 
 
-def _with_biases(objective: Objective, region: Region) -> Region:
+def _with_biases(objective: Objective, region: Region, lengths: Sequence[RowLengths]) -> Region:
     """Return the region with the intervals of free biases of outputs that do not interact."""
     blocks, b = list(objective.data.blocks()), region.ball.centre.b
     B = len(b)
     y = np.concatenate([np.broadcast_to(per_model(k.y), (len(k.y), B)) for k in blocks])
     s = np.concatenate([np.broadcast_to(per_model(k.weights), (len(k.y), B)) for k in blocks])
-    parts = [region.scores(block.X) for block in blocks]
+    parts = [region.scores(block.X, length) for block, length in zip(blocks, lengths)]
     Z = np.concatenate([z for z, _ in parts]) - b
     width = np.concatenate([w for _, w in parts])
     # A score may have lost digits beside the bias, which is added again.
@@ -139,7 +143,9 @@ def _with_biases(objective: Objective, region: Region) -> Region:
     return replace(region, low=low, high=high)
 
 
-def _with_movement(objective: Objective, region: Region, slope: Slope) -> Region:
+def _with_movement(
+    objective: Objective, region: Region, slope: Slope, lengths: Sequence[RowLengths]
+) -> Region:
     """Return the region with bounds on the differences of the free biases of softmax.
 
     The biases of the model are not the best ones. What remains of the gradient for the biases, gb,
@@ -149,7 +155,6 @@ def _with_movement(objective: Objective, region: Region, slope: Slope) -> Region
     blocks, B = list(objective.data.blocks()), len(region.bias_factor)
     (_, l2), scale, factors = objective.strengths(B), objective.scale(B), region.factors
     found, K = region.ball, region.ball.centre.n_outputs
-    lengths = [row_lengths(block.X, region.origin, factors) for block in blocks]
     Z = [scores_of(block.X, region.origin, found.centre.W) + found.centre.b for block in blocks]
     off = [score_rounding(found.centre, factors, size, z) for size, z in zip(lengths, Z)]
     lifted = [lift(objective.loss, z) for z in Z], [lift(objective.loss, e) for e in off]

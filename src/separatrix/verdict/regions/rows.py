@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,13 +75,14 @@ class CentredRows:
                 (np.sqrt(given + error) + np.sqrt(off + error)) * grow,
             )
 
-    def _squared(self) -> Array:
+    def _squared(self) -> Any:
         if not self.X.is_sparse:
             return np.square(self.X.X, dtype=np.float64)
-        squared = self.X.X.copy()
-        squared.sum_duplicates()
-        squared.data = np.square(squared.data, dtype=np.float64)
-        return squared
+        X = self.X.X
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
 
 
 def centred_rows(X: Matrix, origin: Array) -> Iterator[CentredRows]:

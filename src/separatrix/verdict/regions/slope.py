@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +13,14 @@ from separatrix.matrix import Array, Matrix, per_model, sum_samples, zero_unweig
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.recentring import Recentring
-from separatrix.verdict.regions.bias import profile_bias
-from separatrix.verdict.regions.rounding import LOSS_GRADIENT, UNIT, rounding_of, upper_norm
+from separatrix.verdict.regions.bias import profile_bias, score_gradient
+from separatrix.verdict.regions.rounding import (
+    LOSS_GRADIENT,
+    SMALLEST,
+    UNIT,
+    rounding_of,
+    upper_norm,
+)
 from separatrix.verdict.regions.rows import RowLengths, centred_rows, row_lengths
 from separatrix.verdict.regions.softmax_bias import profile_biases
 
@@ -51,11 +58,13 @@ class Slope:
         return replace(self, V=V, error=self.error + 4.0 * UNIT * size.reshape(len(l1), -1))
 
 
-def loss_slope(objective: Objective, model: Model, origin: Array) -> Slope:
+def loss_slope(
+    objective: Objective, model: Model, origin: Array, lengths: Sequence[RowLengths] | None = None
+) -> Slope:
     """Return the gradient of the mean loss of a smooth loss with the best free bias.
 
     It takes two products with X. `model` (float64) is for the features as given. The origin (d,)
-    must be 0 unless the bias is free. With several outputs that depend on each other and a free
+    must be 0 unless the bias is free. `lengths` are those of the rows of every block, if known. With several outputs that depend on each other and a free
     bias, what remains of the gradient for the bias is not in `error`; see `softmax_bias`.
     """
     data, loss, B = objective.data, objective.loss, model.n_models
@@ -63,7 +72,8 @@ def loss_slope(objective: Objective, model: Model, origin: Array) -> Slope:
     free = has_free_bias(objective, B)
     moved = Recentring(origin, np.full(B, free)).apply(model)
     blocks = list(data.blocks())
-    lengths = [row_lengths(block.X, origin, factor_matrix(f)) for block in blocks]
+    if lengths is None:
+        lengths = [row_lengths(block.X, origin, factor_matrix(f)) for block in blocks]
     Z = [scores_of(block.X, origin, moved.W) for block in blocks]
     if free and (apart or isinstance(loss, CrossEntropy)):
         y = np.concatenate([np.broadcast_to(per_model(k.y), (len(k.y), B)) for k in blocks])
@@ -99,7 +109,7 @@ class _Sums:
         loss, scale = self.objective.loss, self.objective.scale(self.model.n_models)
         s = per_model(block.weights)[:, :, None]
         scores = np.where(s > 0.0, z + self.model.b, 0.0)
-        U = np.where(s > 0.0, loss.gradient(block.y, scores), 0.0)
+        U = np.where(s > 0.0, score_gradient(loss, block.y, scores.copy()), 0.0)
         weighted = np.ascontiguousarray(U * (s * scale[:, None]))
         for rows in centred_rows(block.X, origin):
             self.V += rows.transpose_times(weighted[rows.lines])
@@ -117,8 +127,8 @@ class _Sums:
         assert curvature is not None
         share = LOSS_GRADIENT + rounding_of(2 * self.objective.data.n_samples)
         if self.apart:
-            return curvature * off + share * np.abs(U)
-        return (curvature * upper_norm(off, 2) + share * upper_norm(U, 2))[:, :, None]
+            return curvature * off + share * np.abs(U) + SMALLEST
+        return (curvature * upper_norm(off, 2) + share * upper_norm(U, 2))[:, :, None] + SMALLEST
 
 
 def has_free_bias(objective: Objective, n_models: int) -> bool:
