@@ -15,16 +15,10 @@ from separatrix.study.results.facts import MEASURES
 from separatrix.web import report_page, write_report
 from separatrix.web.packed_arrays import packed_curves, thin
 from separatrix.web.study_page import study_page
+from support.pages import data_of
 from support.studies import facts_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def data_of(page):
-    """Return the dictionary in a page."""
-    return json.loads(
-        re.search(r'(?s)<script type="application/json"[^>]*>(.*?)</script>', page)[1]
-    )
 
 
 def curves_of(packed, measure):
