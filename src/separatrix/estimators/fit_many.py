@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
+from separatrix.estimators.certified_predictions import region_of
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import (
     make_dataset,
@@ -27,6 +28,7 @@ from separatrix.matrix import Array
 from separatrix.training import Progress, Result, train
 from separatrix.training.callbacks import renumbered
 from separatrix.training.task import Task
+from separatrix.verdict.regions import Region
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
 
@@ -101,10 +103,12 @@ def fit_many(
         )
         for numbers in groups.values()
     ]
-    for numbers, (checked, classes, tasks, results) in zip(groups.values(), trained):
-        for k, task, result in zip(numbers, tasks, results):
+    for numbers, (checked, classes, tasks, results, regions) in zip(groups.values(), trained):
+        for k, task, result, region in zip(numbers, tasks, results, regions):
             copy_feature_attributes(checked, estimators[k])
             estimators[k]._set_fitted(result, task.loss, classes)
+            if region is not None:
+                estimators[k]._region = region
             if result.state is not None:
                 estimators[k]._state_of = task.state_kind()
     for k, estimator in enumerate(estimators):
@@ -136,11 +140,11 @@ def _train_group(
     sample_weight: Array | None,
     held_out: tuple[Any, Any],
     on_progress: Callable[[Progress], None] | None,
-) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
+) -> tuple[LinearClassifier, Array, list[Task], list[Result], list[Region | str | None]]:
     """Train estimators with the same feature map and validation rows without changing them.
 
-    Returns a copy of the first estimator with its feature attributes, the classes, the tasks and
-    the results.
+    Returns a copy of the first estimator with its feature attributes, the classes, the tasks, the
+    results and the regions of the optima.
     """
     checked = copy(estimators[0])
     X, y, sample_weight, held_out = checked._set_aside(X, y, sample_weight, held_out)
@@ -157,7 +161,11 @@ def _train_group(
         result if estimator._keeps_state else replace(result, state=None)
         for estimator, result in zip(estimators, results)
     ]
-    return checked, data.classes, tasks, results
+    regions = [
+        region_of(task, data.select(np.array([k])), result) if estimator.certified else None
+        for k, (estimator, task, result) in enumerate(zip(estimators, tasks, results))
+    ]
+    return checked, data.classes, tasks, results, regions
 
 
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:

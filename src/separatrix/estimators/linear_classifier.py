@@ -30,6 +30,7 @@ from separatrix.model import Model
 from separatrix.solver_state import State
 from separatrix.training import History, Result
 from separatrix.training.task import Task
+from separatrix.verdict.regions import Region
 
 ACCEPTED = ("csr", "csc")
 
@@ -49,6 +50,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _state_of: Hashable
     _known_scores: tuple[Any, Array]
 
+    # Whether a fit stores the region of the optimum, from which `certify` proves predictions.
+    certified = False
+    _region: Region | str | None
     # Whether the state of a fit is kept, from which `partial_fit` continues.
     _keeps_state = False
     # Attributes learnt from X alone, which all models of a batch share.
@@ -184,18 +188,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         known = self.__dict__.get("_known_scores")
         if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
-        if not self._is_plain(X):
-            check_is_fitted(self)
-            require_numbers("X", X)
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse=ACCEPTED,
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
-            X = as_numbers(X)
+        X = self._checked(X)
         model = self._model()
         # NaN and infinities in a dense X make the scores of their row NaN or infinite, unless all
         # weights are 0 and X is not read. Checking the scores is faster, because they are fewer.
@@ -206,6 +199,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if shows and first_not_finite(Z.reshape(len(Z), -1)) is not None:
             require_finite("X", X)
         return Z
+
+    def _checked(self, X: Any) -> Any:
+        """Return X as numbers after checks of its type and features, but not for NaN."""
+        if self._is_plain(X):
+            return X
+        check_is_fitted(self)
+        require_numbers("X", X)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+        X = as_numbers(X)
+        return X
 
     def _is_plain(self, X: Any) -> bool:
         """Return whether X is a plain array with the features seen in `fit`, which had no names."""

@@ -63,6 +63,9 @@ class LogisticRegression(OptimumClassifier):
         are repeatable.
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight is the bias if solver="liblinear".
+    certified : bool, default=False
+        Whether the fit stores a region that contains the optimum, for `certify`. It takes two more
+        passes over X.
     multi_class : str, default=None
         scikit-learn's name of `multiclass`; "multinomial" is "softmax".
     dual, verbose, n_jobs
@@ -96,6 +99,8 @@ class LogisticRegression(OptimumClassifier):
     separating_direction_ : tuple (coef, intercept) or None
         Direction along which the loss keeps falling, if there is no penalty and the classes are
         separable.
+    coef_radius_ : ndarray of shape (K, d)
+        With `certified`, the largest distance of each weight from that of the exact optimum.
     threshold_ : float
         Decision value above which `predict` returns the second of two classes.
 
@@ -128,6 +133,7 @@ class LogisticRegression(OptimumClassifier):
         multi_class: str | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
+        certified: bool = False,
     ) -> None:
         if is_number(penalty):  # the first parameter can be C
             penalty, C = "auto", penalty
@@ -147,6 +153,7 @@ class LogisticRegression(OptimumClassifier):
         self.multi_class = multi_class
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.certified = certified
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

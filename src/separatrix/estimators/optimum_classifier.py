@@ -11,6 +11,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.certified_predictions import (
+    CertifiedPredictions,
+    certify_rows,
+    coefficient_radius,
+)
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -29,12 +34,13 @@ from separatrix.estimators.validation import (
     require_choice,
     require_count,
     require_equal_lengths,
+    require_finite,
     require_flag,
     require_number,
     require_strength,
 )
 from separatrix.losses import Loss, OneVsRest
-from separatrix.matrix import Array
+from separatrix.matrix import Array, Matrix
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
@@ -43,6 +49,7 @@ from separatrix.training.rewriting import constant_model
 from separatrix.training.solver_choice import SolverChoice, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.regions import Region
 
 
 class OptimumClassifier(LinearClassifier):
@@ -61,6 +68,8 @@ class OptimumClassifier(LinearClassifier):
     class_weight: Any
     warm_start: bool
     random_state: Any
+    certified: bool = False
+    _region: Region | str | None
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
     def fit(
@@ -86,6 +95,70 @@ class OptimumClassifier(LinearClassifier):
             The fitted classifier.
         """
         return fit_many([self], X, y, sample_weight, on_progress=telling(on_epoch))[0]
+
+    def certify(self, X: Any) -> CertifiedPredictions:
+        """Return which predictions are certainly those of the exact optimum.
+
+        A fit stops near the optimum. With `certified=True` it also stores a region that contains
+        the optimal weights and biases. From this follow bounds on the scores and probabilities of
+        any row at the optimum.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, which need not be training rows.
+
+        Returns
+        -------
+        found : CertifiedPredictions
+            `certain`, and bounds on scores, probabilities and weights.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from separatrix import LogisticRegression
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LogisticRegression(tol=1e-6, certified=True).fit(X, y).certify(X)
+        All 150 predictions are those of the exact optimum.
+        """
+        check_is_fitted(self)
+        region = self._require_region()
+        checked = self._checked(X)
+        require_finite("X", checked)
+        rows = Matrix(self._apply_feature_map(checked))
+        classes = np.searchsorted(self.classes_, self.predict(X))
+        certain, low, high, bounds = certify_rows(
+            region, self._loss, rows, classes, self.threshold_, len(self.classes_)
+        )
+        P = bounds.probabilities()
+        return CertifiedPredictions(
+            certain,
+            low,
+            high,
+            None if P is None else P[0][:, 0],
+            None if P is None else P[1][:, 0],
+            self.coef_radius_,
+        )
+
+    @property
+    def coef_radius_(self) -> Array:
+        """The largest distance (K, d) of each weight from that of the exact optimum."""
+        return coefficient_radius(self._require_region(), self._model())
+
+    def _require_region(self) -> Region:
+        """Return the region of the optimum; raise if the fit has not stored one."""
+        region = self.__dict__.get("_region")
+        if region is None:
+            raise ValueError(
+                Message(
+                    "This model has no region of the optimum. Fit it again with {certified}. A "
+                    "search stores none.",
+                    certified=Parameter("certified", True),
+                )
+            )
+        if isinstance(region, str):
+            raise ValueError(f"The predictions of this model cannot be certified. {region}")
+        return region
 
     def choose_threshold(
         self,
@@ -220,6 +293,7 @@ class OptimumClassifier(LinearClassifier):
         require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
+        require_flag("certified", self.certified)
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         """Return the training task; `factors` (d,) are the penalty factors of the features."""
@@ -285,7 +359,7 @@ class OptimumClassifier(LinearClassifier):
         if len(self.intercept_) == len(classes) and not (rounded or isinstance(loss, OneVsRest)):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
-        self.threshold_ = 0.0
+        self.threshold_, self._region = 0.0, None
         self._note_direction()
         if self.separating_direction_ is not None:
             self.stop_reason_ = "separable"

@@ -64,8 +64,9 @@ def loss_slope(
     """Return the gradient of the mean loss of a smooth loss with the best free bias.
 
     It takes two products with X. `model` (float64) is for the features as given. The origin (d,)
-    must be 0 unless the bias is free. `lengths` are those of the rows of every block, if known. With several outputs that depend on each other and a free
-    bias, what remains of the gradient for the bias is not in `error`; see `softmax_bias`.
+    must be 0 unless the bias is free. `lengths` are those of the rows of every block, if known.
+    With several outputs that depend on each other and a free bias, what remains of the gradient for
+    the bias is not in `error`; see `softmax_bias`.
     """
     data, loss, B = objective.data, objective.loss, model.n_models
     f, apart = objective.penalty.factors, loss.coupling(model.n_outputs) == "none"
