@@ -17,6 +17,7 @@ from separatrix.training import Result
 from separatrix.training.task import Task
 from separatrix.verdict.regions import Region, ScoreBounds, optimum_region, score_bounds
 from separatrix.verdict.regions.rounding import UNIT, rounding_of
+from separatrix.verdict.regions.screening import zero_weights
 from separatrix.verdict.regions.slope import factor_columns
 
 
@@ -50,20 +51,31 @@ class CertifiedPredictions:
         return f"{sure:,} of {n:,} predictions are those of the exact optimum."
 
 
-def region_of(task: Task, data: Dataset, result: Result) -> Region | str:
-    """Return the region of the optimum of a task, or a sentence that says why there is none."""
-    reason = _obstacle(task)
-    if reason is not None:
-        return reason
+# The region of the optimum, or why there is none; and which weights (K, d) are certainly 0 there.
+Proof = tuple[Region | str, Array]
+
+
+def prove(task: Task, data: Dataset, result: Result) -> Proof:
+    """Return what is proven about the optimum of a task."""
+    model = result.model.astype(np.float64)
+    none = np.zeros(model.W[:, 0].T.shape, bool)
+    if task.l1 > 0.0 and task.bias_factor > 0.0:
+        return "There is no certificate for a bias with an L1 penalty. Use another solver.", none
     penalty = ElasticNet([task.l1], [task.l2], task.factors, task.bias_factor)
     objective = Objective(data, task.loss, penalty, bias=task.bias)
+    zero = none
+    if task.loss.convex and task.l1 > 0.0:
+        zero = np.ascontiguousarray(zero_weights(objective, model)[:, 0].T)
+    reason = _obstacle(task)
+    if reason is not None:
+        return reason, zero
     certificate, gap = result.certificate, None
     if certificate.gap is not None:
         off = rounding_of(4 * data.n_samples) * abs(certificate.primal)
         gap = np.array([certificate.gap + off])
-    found = optimum_region(objective, result.model.astype(np.float64), gap=gap)
+    found = optimum_region(objective, model, gap=gap)
     assert found is not None  # all obstacles are known
-    return found
+    return found, zero
 
 
 def _obstacle(task: Task) -> str | None:
@@ -77,8 +89,6 @@ def _obstacle(task: Task) -> str | None:
         )
     if not task.loss.convex:
         return f"The loss '{task.loss.name}' is not convex."
-    if task.l1 > 0.0 and task.bias_factor > 0.0:
-        return "There is no certificate for a bias with an L1 penalty. Use another solver."
     if free and not apart and not isinstance(task.loss, CrossEntropy):
         return (
             f"Nothing bounds the free biases of the multiclass loss '{task.loss.name}'. Use "

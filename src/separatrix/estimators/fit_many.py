@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
-from separatrix.estimators.certified_predictions import region_of
+from separatrix.estimators.certified_predictions import Proof, prove
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import (
     make_dataset,
@@ -28,7 +28,6 @@ from separatrix.matrix import Array
 from separatrix.training import Progress, Result, train
 from separatrix.training.callbacks import renumbered
 from separatrix.training.task import Task
-from separatrix.verdict.regions import Region
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
 
@@ -108,7 +107,7 @@ def fit_many(
             copy_feature_attributes(checked, estimators[k])
             estimators[k]._set_fitted(result, task.loss, classes)
             if region is not None:
-                estimators[k]._region = region
+                estimators[k]._store_region(*region)
             if result.state is not None:
                 estimators[k]._state_of = task.state_kind()
     for k, estimator in enumerate(estimators):
@@ -140,7 +139,7 @@ def _train_group(
     sample_weight: Array | None,
     held_out: tuple[Any, Any],
     on_progress: Callable[[Progress], None] | None,
-) -> tuple[LinearClassifier, Array, list[Task], list[Result], list[Region | str | None]]:
+) -> tuple[LinearClassifier, Array, list[Task], list[Result], list[Proof | None]]:
     """Train estimators with the same feature map and validation rows without changing them.
 
     Returns a copy of the first estimator with its feature attributes, the classes, the tasks, the
@@ -162,7 +161,7 @@ def _train_group(
         for estimator, result in zip(estimators, results)
     ]
     regions = [
-        region_of(task, data.select(np.array([k])), result) if estimator.certified else None
+        prove(task, data.select(np.array([k])), result) if estimator._stores_region() else None
         for k, (estimator, task, result) in enumerate(zip(estimators, tasks, results))
     ]
     return checked, data.classes, tasks, results, regions
@@ -175,6 +174,13 @@ def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> Non
             "patience needs a validation set, and none was given. "
             "Pass X_val and y_val to fit, or set patience=None.",
             parameter="patience",
+        )
+    asked = any(not np.isnan(task.stop.band).all() for task in tasks)
+    if validation is None and asked:
+        raise ParameterError(
+            "tol='predictions' needs validation rows, and none were given. Pass X_val and y_val "
+            "to fit, or set tol to a relative duality gap. Searches have no validation rows.",
+            parameter="tol",
         )
 
 

@@ -50,9 +50,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _state_of: Hashable
     _known_scores: tuple[Any, Array]
 
-    # Whether a fit stores the region of the optimum, from which `certify` proves predictions.
-    certified = False
-    _region: Region | str | None
     # Whether the state of a fit is kept, from which `partial_fit` continues.
     _keeps_state = False
     # Attributes learnt from X alone, which all models of a batch share.
@@ -69,6 +66,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _feature_map_key(self) -> Hashable:
         """Return a key that models with the same feature map share; None means no feature map."""
         return None
+
+    def _stores_region(self) -> bool:
+        """Return whether a fit stores the region of the optimum."""
+        return False
+
+    def _store_region(self, region: Region | str, zero_weights: Array) -> None:
+        """Store the region of the optimum, and which weights (K, d) are certainly 0 there."""
 
     def _fit_feature_map(self, X: Any) -> Any:
         """Learn the feature map from X and return the features that the model is trained on."""

@@ -11,14 +11,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.certified_predictions import (
-    CertifiedPredictions,
-    certify_rows,
-    coefficient_radius,
-)
+from separatrix.estimators.certifying import CertifyingClassifier, find_band
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
-from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.scikit_learn_parameters import (
     LIBLINEAR,
     check_penalty,
@@ -34,13 +29,12 @@ from separatrix.estimators.validation import (
     require_choice,
     require_count,
     require_equal_lengths,
-    require_finite,
     require_flag,
     require_number,
     require_strength,
 )
 from separatrix.losses import Loss, OneVsRest
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
@@ -49,10 +43,12 @@ from separatrix.training.rewriting import constant_model
 from separatrix.training.solver_choice import SolverChoice, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.regions import Region
+
+# Where no more predictions become certain, tol="predictions" ends at this relative gap.
+SMALLEST_GAP = 1e-10
 
 
-class OptimumClassifier(LinearClassifier):
+class OptimumClassifier(CertifyingClassifier):
     """A linear classifier whose fit stops when the relative duality gap is at most `tol`.
 
     A subclass implements `_loss_and_outputs`, which defines the loss.
@@ -62,18 +58,23 @@ class OptimumClassifier(LinearClassifier):
     l1_ratio: float | None
     penalty: str | None = "auto"
     solver: str
-    tol: float
+    tol: Any
     max_iter: int
     fit_intercept: bool
     class_weight: Any
     warm_start: bool
     random_state: Any
-    certified: bool = False
-    _region: Region | str | None
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -85,6 +86,8 @@ class OptimumClassifier(LinearClassifier):
             Class labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
+        X_val, y_val : array-like of shape (m, d) and (m,), default=None
+            Validation rows, for the history and for `tol="predictions"`.
         on_epoch : callable, default=None
             Function to call after every iteration with a list that holds one `Epoch`. It can
             raise `Interrupted` to stop the fit and keep the model.
@@ -94,71 +97,8 @@ class OptimumClassifier(LinearClassifier):
         self : object
             The fitted classifier.
         """
-        return fit_many([self], X, y, sample_weight, on_progress=telling(on_epoch))[0]
-
-    def certify(self, X: Any) -> CertifiedPredictions:
-        """Return which predictions are certainly those of the exact optimum.
-
-        A fit stops near the optimum. With `certified=True` it also stores a region that contains
-        the optimal weights and biases. From this follow bounds on the scores and probabilities of
-        any row at the optimum.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Rows, which need not be training rows.
-
-        Returns
-        -------
-        found : CertifiedPredictions
-            `certain`, and bounds on scores, probabilities and weights.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from separatrix import LogisticRegression
-        >>> X, y = load_iris(return_X_y=True)
-        >>> LogisticRegression(tol=1e-6, certified=True).fit(X, y).certify(X)
-        All 150 predictions are those of the exact optimum.
-        """
-        check_is_fitted(self)
-        region = self._require_region()
-        checked = self._checked(X)
-        require_finite("X", checked)
-        rows = Matrix(self._apply_feature_map(checked))
-        classes = np.searchsorted(self.classes_, self.predict(X))
-        certain, low, high, bounds = certify_rows(
-            region, self._loss, rows, classes, self.threshold_, len(self.classes_)
-        )
-        P = bounds.probabilities()
-        return CertifiedPredictions(
-            certain,
-            low,
-            high,
-            None if P is None else P[0][:, 0],
-            None if P is None else P[1][:, 0],
-            self.coef_radius_,
-        )
-
-    @property
-    def coef_radius_(self) -> Array:
-        """The largest distance (K, d) of each weight from that of the exact optimum."""
-        return coefficient_radius(self._require_region(), self._model())
-
-    def _require_region(self) -> Region:
-        """Return the region of the optimum; raise if the fit has not stored one."""
-        region = self.__dict__.get("_region")
-        if region is None:
-            raise ValueError(
-                Message(
-                    "This model has no region of the optimum. Fit it again with {certified}. A "
-                    "search stores none.",
-                    certified=Parameter("certified", True),
-                )
-            )
-        if isinstance(region, str):
-            raise ValueError(f"The predictions of this model cannot be certified. {region}")
-        return region
+        tell = telling(on_epoch)
+        return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=tell)[0]
 
     def choose_threshold(
         self,
@@ -277,7 +217,8 @@ class OptimumClassifier(LinearClassifier):
 
     def _gap_goal(self) -> float:
         """Return the relative duality gap at which a fit stops."""
-        return float(self.tol)
+        band = find_band(self.tol)
+        return float(self.tol) if band is None else SMALLEST_GAP
 
     def _penalty(self) -> tuple[float, float]:
         """Return C and l1_ratio, which `penalty` can override."""
@@ -289,7 +230,8 @@ class OptimumClassifier(LinearClassifier):
         check_penalty(self.penalty, self.l1_ratio)
         warn_about_penalty(self.penalty, self.C, self.l1_ratio)
         require_choice("solver", self._solver_name(), ["auto", *OPTIMISERS])
-        require_number("tol", self.tol)
+        if find_band(self.tol) is None:
+            require_number("tol", self.tol)
         require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
@@ -308,6 +250,7 @@ class OptimumClassifier(LinearClassifier):
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
         kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
+        band = self._check_band(loss, l2)
         start = self._previous_weights(n_outputs, data) if self.warm_start else None
         present = np.flatnonzero(data.class_weight() > 0.0)
         if self._has_free_bias() and len(present) == 1:
@@ -319,7 +262,7 @@ class OptimumClassifier(LinearClassifier):
             loss=loss,
             n_outputs=n_outputs,
             solver=kind.for_task(self._seed(), tol=tol, single=single, patience=choice.patience),
-            stop=Stop(epochs=((epochs,),), tol=np.array([tol])),
+            stop=Stop(epochs=((epochs,),), tol=np.array([tol]), band=np.array([band])),
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),

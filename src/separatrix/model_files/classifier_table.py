@@ -76,6 +76,7 @@ OPTIMUM_CLASSIFIER = LINEAR_CLASSIFIER | {
     "solver_reason_": TEXT,
     "threshold_": NUMBER,
     "_region": REGION,
+    "_zero_weights": array("b", 2),
 }
 CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "C_": NUMBER,
@@ -105,7 +106,9 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
 # Attributes that some fits lack, and attributes that a mean of the weights of all folds lacks.
-OPTIONAL = frozenset({"feature_names_in_", "_state_of", "t_", "n_batches_", "n_passes_", "_region"})
+OPTIONAL = frozenset(
+    {"feature_names_in_", "_state_of", "t_", "n_batches_", "n_passes_", "_region", "_zero_weights"}
+)
 VERDICT = frozenset(
     [
         "history_",
@@ -132,7 +135,8 @@ def _check_classifier(model: LinearClassifier) -> None:
         "feature_names_in_": len(getattr(model, "feature_names_in_", range(d))) == d,
     }
     region = getattr(model, "_region", None)
-    if isinstance(region, Region):
+    if isinstance(model, OptimumClassifier) and isinstance(region, Region):
+        claims["_zero_weights"] = model._zero_weights.shape == (n_outputs, width)
         claims["_region"] = region.ball.centre.W.shape == (width, 1, n_outputs)
     if factor is not None:
         claims["factor_"] = factor.rows.shape[1] == d

@@ -1,0 +1,63 @@
+"""Weights that an L1 penalty certainly sets to zero at the optimum.
+
+For a loss whose curvature is at most c, the dual objective D is strongly concave. So duals U with
+the duality gap G are close to the optimal ones U*:
+
+    sum_i s_i |U_i - U*_i|^2 / S  <=  2 c G
+
+and V = X^T (s o U) / S is close to V*. At the optimum a weight is zero wherever |V*_j| < l1 f_j.
+
+See E. Ndiaye, O. Fercoq, A. Gramfort and J. Salmon, Gap safe screening rules for sparsity enforcing
+penalties, JMLR 2017.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.matrix import Array, per_model
+from separatrix.model import Model
+from separatrix.objective import Objective
+from separatrix.verdict.certificate import balanced, dual_values
+from separatrix.verdict.regions.rounding import rounding_of
+from separatrix.verdict.regions.slope import factor_columns, has_free_bias
+
+COARSE = 1e-7  # allowance for the rounding of a standard deviation, relative to the mean
+
+
+def zero_weights(objective: Objective, model: Model) -> Array:
+    """Return which weights (d, B, K) are certainly zero at the optimum of a smooth loss.
+
+    `model` (float64) is near the optimum. None is certain without an L1 penalty.
+
+    >>> from separatrix.data import Dataset
+    >>> from separatrix.losses import LOSSES
+    >>> from separatrix.penalty import ElasticNet
+    >>> X = np.array([[1.0, 0.1], [-1.0, 0.1], [1.0, -0.1], [-1.0, -0.1]])
+    >>> objective = Objective(Dataset.of(X, [1, 0, 1, 0]), LOSSES["logistic"], ElasticNet(0.4, 0.0))
+    >>> zero_weights(objective, Model(np.array([[[0.4]], [[0.0]]]), np.zeros((1, 1)))).ravel()
+    array([False,  True])
+    """
+    data, loss, B, n = objective.data, objective.loss, model.n_models, objective.data.n_samples
+    l1, _ = objective.strengths(B)
+    curvature, scale = loss.curvature_of(model.n_outputs), objective.scale(B)
+    if curvature is None or not l1.any():
+        return np.zeros(model.W.shape, bool)
+    blocks = list(data.blocks())
+    U = balanced(objective, [objective.loss_gradient(block, model) for block in blocks])
+    V = data.transpose_times(U, scale)
+    shrink = objective.penalty.dual_scale(V)
+    U, V = [u * shrink[:, None] for u in U], V * shrink[:, None]
+    squares = np.zeros(B)
+    for block, u in zip(blocks, U):
+        weights = per_model(block.weights)[:, :, None]
+        squares += (weights * np.square(u)).sum(axis=(0, 2)) * scale
+    value = objective.value(model)
+    gap = value - dual_values(objective, model, U) + rounding_of(8 * n) * (value + squares)
+    reach = np.sqrt(2.0 * curvature * np.maximum(gap, 0.0))
+    mean, spread = (a[:, :, None] for a in data.moments())
+    size = np.abs(mean) + spread
+    length = spread + COARSE * np.abs(mean) if has_free_bias(objective, B) else size
+    off = rounding_of(4 * n) * size * np.sqrt(squares)[:, None]
+    bound = l1[:, None] * factor_columns(objective.penalty.factors)
+    return np.asarray(np.abs(V) + length * reach[:, None] * (1.0 + COARSE) + off < bound)
