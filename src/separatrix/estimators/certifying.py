@@ -25,6 +25,13 @@ PREDICTIONS = "predictions"
 USUAL_GAP = 1e-6
 
 
+class NotCertifiedError(ValueError, AttributeError):
+    """Raised for a model without a certificate.
+
+    It is an AttributeError too, so that `hasattr` works for the attributes that need one.
+    """
+
+
 class CertifyingClassifier(LinearClassifier):
     """A classifier whose fit can store a region that contains the optimum."""
 
@@ -113,13 +120,13 @@ class CertifyingClassifier(LinearClassifier):
         self._require_stored()
         region = self._region
         if isinstance(region, str):
-            raise ValueError(f"The predictions of this model cannot be certified. {region}")
+            raise NotCertifiedError(f"The predictions of this model cannot be certified. {region}")
         assert region is not None
         return region
 
     def _require_stored(self) -> None:
         if self.__dict__.get("_region") is None:
-            raise ValueError(
+            raise NotCertifiedError(
                 Message(
                     "This model has no region of the optimum. Fit it again with {certified}. A "
                     "search stores none.",
@@ -136,7 +143,7 @@ class CertifyingClassifier(LinearClassifier):
         text = f"Every validation prediction was certain at a relative duality gap of {gap:.1e}"
         if gap <= USUAL_GAP:
             return f"{text}, which is below 1e-06."
-        return f"{text}. tol=1e-6 asks for a gap that is {gap / USUAL_GAP:,.0f} times smaller."
+        return f"{text}. tol=1e-6 asks for a gap that is {gap / USUAL_GAP:.3g} times smaller."
 
     def _check_band(self, loss: Loss, l2: float) -> float:
         """Return the band of predictions that may be uncertain; NaN if `tol` is a gap."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.errors import Message, Parameter
+from separatrix.estimators.certified_predictions import CertifiedPredictions
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
@@ -52,13 +53,22 @@ def predict(
     return facts
 
 
-def _certified_facts(model: Any, X: Any) -> dict[str, Any]:
+def certify(bundle: Bundle, source: Source) -> CertifiedPredictions:
+    """Return which predictions for the rows of a source are those of the exact optimum."""
+    return _certify(bundle.estimator, bundle.transform(source, notes_without_split(source)))
+
+
+def _certify(model: Any, X: Any) -> CertifiedPredictions:
     if not isinstance(model, OptimumClassifier):
         raise ValueError(
             f"Predictions of a {type(model).__name__} cannot be certified. Train a logistic or "
             "softmax model or a support vector machine, with a solver that finds the optimum."
         )
-    found = model.certify(X)
+    return model.certify(X)
+
+
+def _certified_facts(model: Any, X: Any) -> dict[str, Any]:
+    found = _certify(model, X)
     facts: dict[str, Any] = {"certain": found.certain.tolist(), "certified": str(found)}
     if found.probability_low is not None and found.probability_high is not None:
         facts["probability_low"] = found.probability_low.tolist()
