@@ -64,6 +64,11 @@ def _certify(model: Any, X: Any) -> CertifiedPredictions:
             f"Predictions of a {type(model).__name__} cannot be certified. Train a logistic or "
             "softmax model or a support vector machine, with a solver that finds the optimum."
         )
+    if vars(model).get("_region") is None:
+        raise ValueError(
+            "This model file has no region of the optimum, so no prediction can be certified. "
+            "Train the model with 'separatrix fit', which stores one. Searches store none."
+        )
     return model.certify(X)
 
 
