@@ -170,6 +170,7 @@ def test_a_fit_ends_when_all_validation_predictions_are_certain():
     assert model.stop_reason_ == "predictions"
     assert model.certify(others).certain.all()
     assert "certain at a relative duality gap of" in model.stop_detail_
+    assert model.stop_detail_ in model._verdict_html()
     best = LogisticRegression(C=0.01, tol=1e-12).fit(X, y)
     np.testing.assert_array_equal(best.predict(others), model.predict(others))
     assert LogisticRegression().fit(X, y).stop_detail_ is None

@@ -51,7 +51,7 @@ def test_the_optimum_and_its_scores_are_in_the_region(script, first):
 
 @no_extended
 def test_a_bias_that_is_not_the_best_widens_the_ball(script, monkeypatch):
-    monkeypatch.setattr(bias, "NEWTON_STEPS", 0)
+    monkeypatch.setattr(bias, "SECANT_STEPS", 0)
     assert violations(script, range(60)) == []
     # Without this widening the optimum can be outside.
     monkeypatch.setattr(slope._Sums, "longest", property(lambda _: 0.0, lambda *_: None), False)

@@ -269,6 +269,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             diagnoses=self.diagnoses_,
             objective=self.objective(),
             history=self.history_,
+            detail=getattr(self, "stop_detail_", None),
         )
 
     def __sklearn_tags__(self) -> Any:

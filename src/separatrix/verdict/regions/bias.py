@@ -22,7 +22,7 @@ from separatrix.matrix import Array, per_model, sum_samples
 from separatrix.verdict.regions.rounding import LOSS_GRADIENT, SMALLEST, UNIT, rounding_of
 
 MOST_STEPS = 60
-NEWTON_STEPS = 8
+SECANT_STEPS = 12
 CLOSE = 0.02  # the ends may be this fraction of the interval too far out
 NUDGE = 0.02
 
@@ -30,28 +30,32 @@ NUDGE = 0.02
 def profile_bias(loss: Loss, y: Array, s: Array, Z: Array, b: Array) -> Array:
     """Improve the biases b (B, K) of a smooth loss for scores Z (n, B, K) without the bias.
 
-    Newton's method. A step that does not halve |F| is the last one. What remains of F is accounted
-    for by `loss_slope`.
+    The secant method, which needs no second derivatives. The first slope is the largest possible,
+    so that the first step is too short rather than too long. A step that does not lower |F| is not
+    taken. What remains of F is accounted for by `loss_slope`.
     """
     weights = per_model(s)[:, :, None]
+    curvature = loss.curvature_of(1)
+    assert curvature is not None
 
     def total(b: Array) -> tuple[Array, Array]:
         terms = weights * score_gradient(loss, y, Z + b)
         return sum_samples(terms), sum_samples(np.abs(terms))
 
     value, size = total(b)
-    for _ in range(NEWTON_STEPS):
+    slope = np.broadcast_to(curvature * sum_samples(weights), b.shape)
+    for _ in range(SECANT_STEPS):
         if (np.abs(value) <= 8.0 * UNIT * size).all():
             break
-        curvature = sum_samples(weights * loss.hessian_times(y, Z + b, np.ones_like(Z)))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ahead = b - np.where(curvature > 0.0, value / curvature, 0.0)
-        found, size = total(ahead)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ahead = b - np.where(slope > 0.0, value / slope, 0.0)
+            found, size = total(ahead)
+            steepness = (found - value) / (ahead - b)
+        slope = np.where(np.isfinite(steepness) & (steepness > 0.0), steepness, slope)
         better = np.abs(found) < np.abs(value)
-        halved = np.abs(found) < 0.5 * np.abs(value)
-        b, value = np.where(better, ahead, b), np.where(better, found, value)
-        if not halved.any():
+        if not better.any():
             break
+        b, value = np.where(better, ahead, b), np.where(better, found, value)
     return b
 
 

@@ -99,7 +99,9 @@ def optimum_region(
     if not loss.convex or (free and not apart and not isinstance(loss, CrossEntropy)):
         return None
     if origin is None or not free:
-        origin = objective.data.moments()[0][:, 0] if free else np.zeros(len(model.W))
+        origin = (
+            objective.data.class_shares()[0].sum(axis=2)[:, 0] if free else np.zeros(len(model.W))
+        )
     l1, l2 = objective.strengths(B)
     bias_factor = np.broadcast_to(penalty.bias_factor * objective.bias, (B,)).astype(np.float64)
     moved = Recentring(origin, np.full(B, free)).apply(model)
