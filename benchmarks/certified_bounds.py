@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.losses import LOSSES, OneVsRest
 from separatrix.matrix import Matrix
 from separatrix.model import Model
@@ -227,11 +227,7 @@ def objective_of(problem: Problem) -> Objective:
         else OneVsRest(LOSSES[problem.name.split()[1]])
     )
     parts = [
-        next(
-            Dataset.of(
-                _laid_out(problem, problem.X[rows]), problem.y[rows], problem.s[rows]
-            ).blocks()
-        )
+        Block.of(_laid_out(problem, problem.X[rows]), problem.y[rows], problem.s[rows])
         for rows in blocks
     ]
     penalty = ElasticNet(

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_classification
 
 from separatrix import (
-    GradientDescentClassifier,
     KernelClassifier,
     LinearSVC,
     LogisticRegression,

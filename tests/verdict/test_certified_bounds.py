@@ -54,7 +54,7 @@ def test_a_bias_that_is_not_the_best_widens_the_ball(script, monkeypatch):
     monkeypatch.setattr(bias, "SECANT_STEPS", 0)
     assert violations(script, range(60)) == []
     # Without this widening the optimum can be outside.
-    monkeypatch.setattr(slope._Sums, "longest", property(lambda _: 0.0, lambda *_: None), False)
+    monkeypatch.setattr(slope, "_longest", lambda rows: 0.0)
     assert is_violated(script, range(120))
 
 
@@ -73,12 +73,12 @@ def test_the_check_finds_bounds_that_are_too_tight(script, monkeypatch, module, 
 
 @no_extended
 def test_the_check_finds_bounds_that_ignore_rounding(script, monkeypatch):
-    def none(sums, U, off):
-        return 0.0 * (off if sums.apart else off[:, :, :1])
+    def none(loss, apart, U, off):
+        return 0.0 * (off if apart else off[:, :, :1])
 
     seeds = [210, 535, 733]  # problems whose optimum is found up to rounding
     assert violations(script, seeds) == []
-    monkeypatch.setattr(slope._Sums, "_error_of_duals", none)
+    monkeypatch.setattr(slope, "error_of_duals", none)
     monkeypatch.setattr(region_module, "score_rounding", lambda model, f, length, Z: 0.0 * Z)
     assert violations(script, seeds)
 

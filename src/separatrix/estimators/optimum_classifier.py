@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix._sklearn_compat import with_callbacks
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certifying import CertifyingClassifier, find_band
+from separatrix.estimators.fit_callbacks import IterationHooks
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.scikit_learn_parameters import (
@@ -36,7 +38,7 @@ from separatrix.estimators.validation import (
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS
-from separatrix.training import OnEpoch, Result, Stop
+from separatrix.training import OnEpoch, Progress, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.rewriting import constant_model
@@ -66,6 +68,7 @@ class OptimumClassifier(CertifyingClassifier):
     random_state: Any
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -97,8 +100,19 @@ class OptimumClassifier(CertifyingClassifier):
         self : object
             The fitted classifier.
         """
-        tell = telling(on_epoch)
-        return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=tell)[0]
+        watch = telling(on_epoch)
+        if not getattr(self, "_skl_callbacks", ()):
+            return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=watch)[0]
+        hooks = IterationHooks(self, X, y, sample_weight)
+
+        def on_progress(progress: Progress) -> None:
+            if watch is not None:
+                watch(progress)
+            hooks.end_iteration()
+
+        fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=on_progress)
+        hooks.end_fit()
+        return self
 
     def choose_threshold(
         self,
@@ -248,7 +262,7 @@ class OptimumClassifier(CertifyingClassifier):
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
-            refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
+            refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS, in_one_block=data.in_one_block)
         kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
         band = self._check_band(loss, l2)
         start = self._previous_weights(n_outputs, data) if self.warm_start else None

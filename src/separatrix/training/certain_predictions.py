@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.data import Block
+from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -42,8 +43,7 @@ def are_predictions_certain(
     region = optimum_region(objective, some)
     if region is None:
         return certain
-    blocks = validation.data.blocks()
-    settled = [_settled(objective, region, some, block, bands[asked]) for block in blocks]
+    settled = validation.data.map_blocks(_settled, objective.loss, region, some, bands[asked])
     certain[asked] = np.all(settled, axis=0)
     return certain
 
@@ -57,11 +57,8 @@ def _is_due(epoch: int) -> bool:
     )
 
 
-def _settled(
-    objective: Objective, region: Region, model: Model, block: Block, bands: Array
-) -> Array:
+def _settled(block: Block, loss: Loss, region: Region, model: Model, bands: Array) -> Array:
     """Return for which models (B,) all rows of a block are certain or inside the band."""
-    loss = objective.loss
     bounds = score_bounds(region, loss, block.X)
     predicted = loss.predict(model.scores(block.X)).astype(np.int64)
     settled = bounds.leads(predicted) > 0.0

@@ -18,11 +18,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import separatrix._core as _core
-from separatrix.data import Block
-from separatrix.matrix import Array, per_model, pick_models, sum_samples
+from separatrix.loss_sums import loss_gradient
+from separatrix.matrix import Array, pick_models, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
+from separatrix.verdict.dual_sums import (
+    DualSource,
+    costs_of_block,
+    pull_and_costs_of_block,
+    pull_of_block,
+    shrunk,
+    solve_balance,
+    usable_duals,
+)
 
 ENTRIES_AT_ONCE = 1 << 20
 # Bound on the rounding error of a dual value, relative to its terms and to the mean |U| times the
@@ -92,8 +100,8 @@ def certify(
     Parameters
     ----------
     objective, model : the objective, and B models
-    duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
-        the gradient of the loss
+    duals : U (n, B, K) of the only block of the data, inside the domain of the conjugate; by
+        default the gradient of the loss
     found : the evaluation of the models, if it is known
     pull : g*(X^T (s o U) / S) (B,), if it is known. If it is given, the duals must be balanced
 
@@ -137,41 +145,56 @@ def dual_values(
     duals: Sequence[Array] | None = None,
     pull: Array | None = None,
 ) -> Array:
-    """Return the larger of D(U) and D(0) for each model (B,); parameters as in `certify`."""
-    blocks = list(objective.data.blocks())
-    if duals is None:
-        duals = [objective.loss_gradient(block, model) for block in blocks]
-    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
-    scale = objective.scale(model.n_models)
-    U, shrink = list(duals), np.ones(model.n_models)
-    if pull is None:
-        U = balanced(objective, [_usable(u, block) for block, u in zip(blocks, duals)])
-        V = objective.data.transpose_times(U, scale)
-        shrink = objective.penalty.dual_scale(V)
-        pull = objective.penalty.conjugate(_shrunk(V, shrink))
+    """Return the larger of D(U) and D(0) for each model (B,); parameters as in `certify`.
+
+    On several blocks this takes two passes: one for the balance of the duals, one for all sums.
+    With l1 only, the duals may have to shrink, which takes a third.
+    """
+    objective.require(model)
+    data, loss, B = objective.data, objective.loss, model.n_models
+    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+    scale = objective.scale(B)
     # At U = 0 the conjugate depends on the class only.
-    classes = np.arange(objective.data.highest_label + 1)
-    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
-    cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
-    sizes = np.zeros(model.b.shape)
-    for block, u in zip(blocks, U):
-        sizes += block.weighted_sum(u, sizes=True) * scale[:, None]
-        each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
-        cost += block.weighted_sum(each[:, :, None])[:, 0] * scale
-        if of_class.any():
-            s = per_model(block.weights)
-            cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
+    classes = np.arange(data.highest_label + 1)
+    of_class = loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
+    source, sums = duals_of(objective, model, duals, pull is None), not free.all()
+    shrink, found = np.ones(B), None
+    if pull is None:
+        if source.known is not None:
+            (V,) = data.sum_over_blocks(pull_of_block, source, scale)
+        else:
+            V, *found = data.sum_over_blocks(pull_and_costs_of_block, source, scale, of_class, sums)
+        shrink = objective.penalty.dual_scale(V)
+        pull = objective.penalty.conjugate(shrunk(V, shrink))
+    if found is None or (shrink < 1.0).any():
+        found = list(data.sum_over_blocks(costs_of_block, source, shrink, of_class, sums))
+    cost, cost_of_zero = found[0] * scale, found[1] * scale
+    sizes, total = (a * scale[:, None] for a in found[2:])
     dual = -cost - pull
     if not free.all():  # a fixed or penalised bias needs no balanced duals, but adds a term
-        sums = objective.data.weighted_sums(U) * scale[:, None]
-        fixed = (model.b * sums).sum(axis=1) * shrink
-        penalised = -objective.penalty.bias_conjugate(sums)
+        fixed = (model.b * total).sum(axis=1) * shrink
+        penalised = -objective.penalty.bias_conjugate(total)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
         # The margin can also cancel: a hinge that is tiny beside it has lost its digits.
         parts = sizes * (objective.recentring(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def duals_of(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    balance: bool = True,
+) -> DualSource:
+    """Return the duals: of the only block if it is in memory, otherwise how they are computed."""
+    loss, data = objective.loss, objective.data
+    if not data.in_one_block and duals is None:
+        return DualSource(loss, model, balance=solve_balance(objective, model))
+    block = data.only_block("A certificate of given duals")
+    (U,) = [loss_gradient(block, loss, model)] if duals is None else duals
+    return DualSource(loss, model, balanced(objective, usable_duals(U, block)) if balance else U)
 
 
 def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
@@ -192,29 +215,24 @@ def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) 
 
 
 def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
-    """Split the models into groups whose duals take about ten megabytes."""
+    """Split the models into groups whose duals take about ten megabytes.
+
+    On several blocks, whose duals are not kept, all models share the passes.
+    """
+    if not objective.data.in_one_block:
+        return [models] if len(models) else []
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]
 
 
-def balanced(objective: Objective, U: Sequence[Array]) -> list[Array]:
-    """Balance the duals of models with an unpenalised bias over all rows of all blocks."""
-    blocks, B = list(objective.data.blocks()), U[0].shape[1]
-    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+def balanced(objective: Objective, U: Array) -> Array:
+    """Balance the duals (n, B, K) of models with an unpenalised bias, for rows in one block."""
+    free = objective.bias & (objective.bias_curvature(U.shape[1]) == 0.0)
     if not free.any():
-        return list(U)
-
-    def wide(a: Array) -> Array:
-        return np.broadcast_to(per_model(a), (len(a), B))
-
-    if len(blocks) == 1:
-        even = [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
-    else:
-        y = np.concatenate([wide(block.y) for block in blocks])
-        s = np.concatenate([wide(block.weights) for block in blocks])
-        together = objective.loss.balance(y, np.concatenate(U), s)
-        even = np.split(together, np.cumsum([len(u) for u in U])[:-1])
-    return even if free.all() else [np.where(free[:, None], e, u) for e, u in zip(even, U)]
+        return U
+    block = objective.data.only_block("Balancing given duals")
+    even = objective.loss.balance(block.y, U, block.weights)
+    return even if free.all() else np.where(free[:, None], even, U)
 
 
 def _certificate(primal: float, dual: float, norm: float) -> Certificate:
@@ -225,16 +243,3 @@ def _certificate(primal: float, dual: float, norm: float) -> Certificate:
         dual = primal - gap
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
-
-
-def _shrunk(U: Array, shrink: Array) -> Array:
-    return U if (shrink == 1.0).all() else U * shrink[:, None]
-
-
-def _usable(U: Array, block: Block) -> Array:
-    """Return the duals in float64; 0, always allowed, where weights are 0 or scores overflowed."""
-    U = block.as_duals(U)
-    if _core.are_valid_duals(U, block.s, block.weight_column):
-        return U
-    s = per_model(block.weights)
-    return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)

@@ -23,7 +23,8 @@ def judge_models(
     Parameters
     ----------
     validation : by the name of a model, "right" (n,): whether it classifies each validation row
-        correctly, and "log_loss" (n,), or None if it has no probabilities
+        correctly, and "log_loss" (n,), or None if it has no probabilities. With sample weights
+        also "weighted_accuracy"
     unconverged : names of models whose training did not converge
 
     >>> import numpy as np
@@ -49,7 +50,7 @@ def judge_models(
         ]
     )
     if choice is None:
-        return {"best": None, "ties": [], "as_good": [], "comparison": []}
+        return {"best": None, "ties": [], "as_good": [], "comparison": [], "differences": []}
     best = names[choice.best.row.number]
     right, log_loss = validation[best]["right"], validation[best]["log_loss"]
     as_good = [names[c.number] for c in choice.comparisons if not c.by]
@@ -62,7 +63,12 @@ def judge_models(
         and validation[name]["right"].sum() == right.sum()
     ]
     rows = counted(len(right), "validation row")
-    share = f"{percent(float(right.mean()))} of {rows} correct"
+    weighted = validation[best].get("weighted_accuracy")
+    share = (
+        f"{percent(float(right.mean()))} of {rows} correct"
+        if weighted is None
+        else f"weighted accuracy {percent(weighted)} on {rows}"
+    )
     loss = "" if log_loss is None else f", log-loss {log_loss.mean():.4g}"
     sentences = [
         f"Best: {listed([best, *ties])}, each with {share}."
@@ -99,4 +105,20 @@ def judge_models(
         sentences.append(f"No better than one of these: {listed(behind)}.")
     if choice.comparisons and not is_too_short(choice.best):
         sentences += filter(None, [smallest_difference(len(right))])
-    return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}
+    differences = [
+        {
+            "model": names[c.number],
+            "by": c.by,
+            "behind": c.behind,
+            "p_accuracy": c.p_accuracy,
+            "p_loss": c.p_loss,
+        }
+        for c in choice.comparisons
+    ]
+    return {
+        "best": best,
+        "ties": ties,
+        "as_good": as_good,
+        "comparison": sentences,
+        "differences": differences,
+    }

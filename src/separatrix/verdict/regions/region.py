@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.losses.cross_entropy import CrossEntropy
-from separatrix.matrix import Array, Matrix, per_model
+from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.recentring import Recentring
 from separatrix.verdict.regions.ball import Ball, ball, gap_ball
 from separatrix.verdict.regions.bias import bias_interval
 from separatrix.verdict.regions.rounding import UNIT
-from separatrix.verdict.regions.rows import RowLengths, row_lengths
+from separatrix.verdict.regions.rows import (
+    RowLengths,
+    TrainingRows,
+    row_lengths,
+    scores_of,
+    training_rows,
+    training_scores,
+)
 from separatrix.verdict.regions.slope import (
     Slope,
     factor_matrix,
     has_free_bias,
     loss_slope,
     score_rounding,
-    scores_of,
 )
 from separatrix.verdict.regions.softmax_bias import bias_movement, lift
 
@@ -56,27 +61,25 @@ class Region:
     factors: Array | None
     bias_factor: Array
 
-    def scores(self, X: Matrix, length: RowLengths | None = None) -> tuple[Array, Array]:
+    def scores(self, X: Matrix) -> tuple[Array, Array]:
         """Return the centre's scores (n, B, K) and the half-widths (n, B, K or 1) of the ball.
 
         The half-width is that of one score. A difference of two scores that share a ball has sqrt 2
         times this half-width.
         """
-        model, B = self.ball.centre, len(self.bias_factor)
-        Z = scores_of(X, self.origin, model.W)
-        if length is None:
-            length = row_lengths(X, self.origin, self.factors)
-        far = np.broadcast_to(length.centred, (len(Z), B))
-        with np.errstate(divide="ignore"):
+        Z = scores_of(X, self.origin, self.ball.centre.W) + self.ball.centre.b
+        return Z, self.widths(Z, row_lengths(X, self.origin, self.factors))
+
+    def widths(self, Z: Array, length: RowLengths) -> Array:
+        """Return the half-widths (n, B, K or 1) of the centre's scores Z of rows of any length."""
+        with np.errstate(divide="ignore", invalid="ignore"):
             more = np.where(self.bias_factor > 0.0, 1.0 / self.bias_factor, 0.0)
-        far = np.sqrt(np.square(far) + np.square(more)) * (1.0 + 4.0 * UNIT)
-        Z = Z + model.b
-        off = score_rounding(model, self.factors, length, Z)
-        with np.errstate(invalid="ignore"):
-            reach = np.where(far > 0.0, far, 0.0)[:, :, None] * self.ball.radius
+            far = np.sqrt(np.square(length.centred) + np.square(more)) * (1.0 + 4.0 * UNIT)
+            reach = far[:, :, None] * self.ball.radius
+        off = score_rounding(self.ball.centre, self.factors, length, Z)
         if self.ball.radius.shape[1] < Z.shape[2]:
             off = off.max(axis=2, keepdims=True)
-        return Z, np.where(np.isnan(reach), np.inf, reach) + off
+        return np.where(np.isnan(reach), np.inf, reach) + off
 
 
 def optimum_region(
@@ -109,10 +112,10 @@ def optimum_region(
     if apart:
         found = Ball(found.centre, np.repeat(found.radius, K, axis=1))
     f = factor_matrix(penalty.factors)
-    lengths = [row_lengths(block.X, origin, f) for block in objective.data.blocks()]
+    rows = training_rows(objective.data, origin, f)
     slope = None
     if loss.smooth:
-        slope = loss_slope(objective, model, origin, lengths).with_l1(l1, penalty.factors)
+        slope = loss_slope(objective, model, origin, rows).with_l1(l1, penalty.factors)
         found = ball(slope, l2, penalty.factors, bias_factor).within(found)
     region = Region(
         found,
@@ -126,27 +129,21 @@ def optimum_region(
     if not free:
         return region
     if apart:
-        return _with_biases(objective, region, lengths)
-    return None if slope is None else _with_movement(objective, region, slope, lengths)
+        return _with_biases(objective, region, rows)
+    return None if slope is None else _with_movement(objective, region, slope, rows)
 
 
-def _with_biases(objective: Objective, region: Region, lengths: Sequence[RowLengths]) -> Region:
+def _with_biases(objective: Objective, region: Region, rows: TrainingRows) -> Region:
     """Return the region with the intervals of free biases of outputs that do not interact."""
-    blocks, b = list(objective.data.blocks()), region.ball.centre.b
-    B = len(b)
-    y = np.concatenate([np.broadcast_to(per_model(k.y), (len(k.y), B)) for k in blocks])
-    s = np.concatenate([np.broadcast_to(per_model(k.weights), (len(k.y), B)) for k in blocks])
-    parts = [region.scores(block.X, length) for block, length in zip(blocks, lengths)]
-    Z = np.concatenate([z for z, _ in parts]) - b
-    width = np.concatenate([w for _, w in parts])
-    # A score may have lost digits beside the bias, which is added again.
-    width = width + 4.0 * UNIT * np.abs(b)
-    low, high = bias_interval(objective.loss, y, s, Z - width, Z + width, b)
+    model = region.ball.centre
+    b, Z = model.b, training_scores(objective.data, region.origin, model.W)
+    width = region.widths(Z + b, rows.lengths) + 4.0 * UNIT * np.abs(b)
+    low, high = bias_interval(objective.loss, rows.y, rows.s, Z - width, Z + width, b)
     return replace(region, low=low, high=high)
 
 
 def _with_movement(
-    objective: Objective, region: Region, slope: Slope, lengths: Sequence[RowLengths]
+    objective: Objective, region: Region, slope: Slope, rows: TrainingRows
 ) -> Region:
     """Return the region with bounds on the differences of the free biases of softmax.
 
@@ -154,21 +151,17 @@ def _with_movement(
     moves the optimum. Whatever its ball, a radius t is proven if a slack of |gb|_1 R(t) gives a
     ball smaller than t, where R(t) is the largest movement of the biases.
     """
-    blocks, B = list(objective.data.blocks()), len(region.bias_factor)
-    (_, l2), scale, factors = objective.strengths(B), objective.scale(B), region.factors
-    found, K = region.ball, region.ball.centre.n_outputs
-    Z = [scores_of(block.X, region.origin, found.centre.W) + found.centre.b for block in blocks]
-    off = [score_rounding(found.centre, factors, size, z) for size, z in zip(lengths, Z)]
-    lifted = [lift(objective.loss, z) for z in Z], [lift(objective.loss, e) for e in off]
+    B, found, factors = len(region.bias_factor), region.ball, region.factors
+    (_, l2), scale, K = objective.strengths(B), objective.scale(B), found.centre.n_outputs
+    Z = training_scores(objective.data, region.origin, found.centre.W) + found.centre.b
+    off = lift(objective.loss, score_rounding(found.centre, factors, rows.lengths, Z))
+    Z = lift(objective.loss, Z)
     left = np.abs(slope.gb).sum(axis=1, keepdims=True) + np.sqrt(K) * slope.lost
     by_gap = found.radius < ball(slope, l2, factors).radius
-    C = lifted[0][0].shape[2]
-    radius, pairs = np.full((B, 1), np.inf), np.full((B, C, C), np.inf)
+    radius, pairs = np.full((B, 1), np.inf), np.full((B, Z.shape[2], Z.shape[2]), np.inf)
     for factor in TRIALS:
         tried = np.where(by_gap, found.radius, factor * found.radius)
-        move = bias_movement(
-            blocks, scale, *lifted, [size.centred for size in lengths], tried[:, 0]
-        )
+        move = bias_movement(rows, scale, Z, off, tried[:, 0])
         with np.errstate(invalid="ignore"):
             slack = np.where(left > 0.0, left * move.largest[:, None], 0.0)
         reach = ball(replace(slope, slack=slack), l2, factors).radius

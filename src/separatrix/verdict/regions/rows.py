@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.matrix import Array, Matrix
+from separatrix.data import Block, Dataset
+from separatrix.matrix import Array, Matrix, per_model
 from separatrix.verdict.regions.rounding import SMALLEST, UNIT, rounding_of
 
 ENTRIES_AT_ONCE = 1 << 20
@@ -110,3 +111,46 @@ def row_lengths(X: Matrix, origin: Array, factors: Array | None) -> RowLengths:
         np.concatenate([part.centred for part in parts]),
         np.concatenate([part.given for part in parts]),
     )
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """What is needed of all training rows beside X.
+
+    Attributes
+    ----------
+    y : class numbers (n,) or (n, B)
+    s : weights (n, 1 or B)
+    lengths : bounds on the lengths of the rows
+    """
+
+    y: Array
+    s: Array
+    lengths: RowLengths
+
+
+def training_rows(data: Dataset, origin: Array, factors: Array | None) -> TrainingRows:
+    """Return labels, weights and lengths of all rows, by a pass over X; factors are (d, F)."""
+    y, s, centred, given = (
+        np.concatenate(parts) for parts in zip(*data.map_blocks(_rows_of_block, origin, factors))
+    )
+    return TrainingRows(y, s, RowLengths(centred, given))
+
+
+def training_scores(data: Dataset, origin: Array, W: Array) -> Array:
+    """Return (X - o) W, (n, B, K), of all rows."""
+    return np.concatenate(data.map_blocks(_scores_of_block, origin, W))
+
+
+def scores_of(X: Matrix, origin: Array, W: Array) -> Array:
+    """Return (X - o) W, (n, B, K)."""
+    return np.concatenate([rows.scores(W) for rows in centred_rows(X, origin)])
+
+
+def _rows_of_block(block: Block, origin: Array, factors: Array | None) -> tuple[Array, ...]:
+    lengths = row_lengths(block.X, origin, factors)
+    return block.y, per_model(block.weights), lengths.centred, lengths.given
+
+
+def _scores_of_block(block: Block, origin: Array, W: Array) -> Array:
+    return scores_of(block.X, origin, W)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.matrix import Array, per_model
+from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.verdict.certificate import balanced, dual_values
+from separatrix.verdict.certificate import dual_values, duals_of
+from separatrix.verdict.dual_sums import costs_of_block, pull_of_block
 from separatrix.verdict.regions.rounding import rounding_of
 from separatrix.verdict.regions.slope import factor_columns, has_free_bias
 
@@ -38,26 +39,24 @@ def zero_weights(objective: Objective, model: Model) -> Array:
     >>> zero_weights(objective, Model(np.array([[[0.4]], [[0.0]]]), np.zeros((1, 1)))).ravel()
     array([False,  True])
     """
-    data, loss, B, n = objective.data, objective.loss, model.n_models, objective.data.n_samples
+    data, B, n = objective.data, model.n_models, objective.data.n_samples
     l1, _ = objective.strengths(B)
-    curvature, scale = loss.curvature_of(model.n_outputs), objective.scale(B)
+    curvature, scale = objective.loss.curvature_of(model.n_outputs), objective.scale(B)
     if curvature is None or not l1.any():
         return np.zeros(model.W.shape, bool)
-    blocks = list(data.blocks())
-    U = balanced(objective, [objective.loss_gradient(block, model) for block in blocks])
-    V = data.transpose_times(U, scale)
+    source = duals_of(objective, model)
+    (V,) = data.sum_over_blocks(pull_of_block, source, scale)
     shrink = objective.penalty.dual_scale(V)
-    U, V = [u * shrink[:, None] for u in U], V * shrink[:, None]
-    squares = np.zeros(B)
-    for block, u in zip(blocks, U):
-        weights = per_model(block.weights)[:, :, None]
-        squares += (weights * np.square(u)).sum(axis=(0, 2)) * scale
+    none = np.zeros(data.highest_label + 1)
+    sizes = data.sum_over_blocks(costs_of_block, source, shrink, none, False)[2].sum(axis=1) * scale
     value = objective.value(model)
-    gap = value - dual_values(objective, model, U) + rounding_of(8 * n) * (value + squares)
+    gap = value - dual_values(objective, model) + rounding_of(8 * n) * (value + sizes)
     reach = np.sqrt(2.0 * curvature * np.maximum(gap, 0.0))
     mean, spread = (a[:, :, None] for a in data.moments())
-    size = np.abs(mean) + spread
-    length = spread + COARSE * np.abs(mean) if has_free_bias(objective, B) else size
-    off = rounding_of(4 * n) * size * np.sqrt(squares)[:, None]
+    length = spread + COARSE * np.abs(mean)
+    if not has_free_bias(objective, B):
+        length = length + np.abs(mean)
+    off = rounding_of(4 * n) * data.largest_values()[:, None, None] * sizes[:, None]
     bound = l1[:, None] * factor_columns(objective.penalty.factors)
-    return np.asarray(np.abs(V) + length * reach[:, None] * (1.0 + COARSE) + off < bound)
+    highest = np.abs(V) * shrink[:, None] + length * reach[:, None] * (1.0 + COARSE) + off
+    return np.asarray(highest < bound)

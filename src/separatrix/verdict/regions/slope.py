@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.data import Block
+from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import CrossEntropy
-from separatrix.matrix import Array, Matrix, per_model, sum_samples, zero_unweighted
+from separatrix.matrix import Array, per_model, sum_samples, zero_unweighted
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.recentring import Recentring
@@ -21,7 +21,14 @@ from separatrix.verdict.regions.rounding import (
     rounding_of,
     upper_norm,
 )
-from separatrix.verdict.regions.rows import RowLengths, centred_rows, row_lengths
+from separatrix.verdict.regions.rows import (
+    RowLengths,
+    TrainingRows,
+    centred_rows,
+    scores_of,
+    training_rows,
+    training_scores,
+)
 from separatrix.verdict.regions.softmax_bias import profile_biases
 
 
@@ -59,77 +66,72 @@ class Slope:
 
 
 def loss_slope(
-    objective: Objective, model: Model, origin: Array, lengths: Sequence[RowLengths] | None = None
+    objective: Objective, model: Model, origin: Array, rows: TrainingRows | None = None
 ) -> Slope:
     """Return the gradient of the mean loss of a smooth loss with the best free bias.
 
-    It takes two products with X. `model` (float64) is for the features as given. The origin (d,)
-    must be 0 unless the bias is free. `lengths` are those of the rows of every block, if known.
-    With several outputs that depend on each other and a free bias, what remains of the gradient for
-    the bias is not in `error`; see `softmax_bias`.
+    It takes three products with X. `model` (float64) is for the features as given. The origin (d,)
+    must be 0 unless the bias is free. `rows` are the training rows, if they are known. With several
+    outputs that depend on each other and a free bias, what remains of the gradient for the bias is
+    not in `error`; see `softmax_bias`.
     """
     data, loss, B = objective.data, objective.loss, model.n_models
     f, apart = objective.penalty.factors, loss.coupling(model.n_outputs) == "none"
     free = has_free_bias(objective, B)
     moved = Recentring(origin, np.full(B, free)).apply(model)
-    blocks = list(data.blocks())
-    if lengths is None:
-        lengths = [row_lengths(block.X, origin, factor_matrix(f)) for block in blocks]
-    Z = [scores_of(block.X, origin, moved.W) for block in blocks]
+    if rows is None:
+        rows = training_rows(data, origin, factor_matrix(f))
+    Z = zero_unweighted(training_scores(data, origin, moved.W), rows.s)
     if free and (apart or isinstance(loss, CrossEntropy)):
-        y = np.concatenate([np.broadcast_to(per_model(k.y), (len(k.y), B)) for k in blocks])
-        s = np.concatenate([np.broadcast_to(per_model(k.weights), (len(k.y), B)) for k in blocks])
-        together = zero_unweighted(np.concatenate(Z), s)
         improve = profile_bias if apart else profile_biases
-        moved = Model(moved.W, improve(loss, y, s, together, moved.b))
-    sums = _Sums(objective, moved, apart)
-    for block, z, length in zip(blocks, Z, lengths):
-        sums.add(block, origin, z, length)
-    error = sums.error
+        moved = Model(moved.W, improve(loss, rows.y, rows.s, Z, moved.b))
+    scale = objective.scale(B)
+    (V,) = data.sum_over_blocks(_pull_of_block, origin, moved, loss, scale)
+    Z = np.where(rows.s[:, :, None] > 0.0, Z + moved.b, 0.0)
+    U = score_gradient(loss, rows.y, Z.copy())
+    weights = (rows.s * scale)[:, :, None]
+    gb = sum_samples(weights * U)
+    off = score_rounding(moved, f, rows.lengths, Z)
+    each = weights * error_of_duals(loss, apart, U, off)
+    error, lost = sum_samples(each * rows.lengths.given[:, :, None]), sum_samples(each)
     if free and apart:  # moving b to the best one changes the slopes by |gb| in total
-        error = error + (np.abs(sums.gb) + sums.lost) * sums.longest
+        error = error + (np.abs(gb) + lost) * _longest(rows)
     factor = objective.penalty.bias_factor[:, None] * objective.bias
-    error = error + np.divide(sums.lost, factor, out=np.zeros((B, 1)) * error, where=factor > 0.0)
+    error = error + np.divide(lost, factor, out=np.zeros(error.shape), where=factor > 0.0)
     grow = 1.0 + 4.0 * rounding_of(data.n_samples)
-    none = np.zeros_like(error)
-    return Slope(moved, sums.V, sums.gb, none, error * grow, sums.lost * grow, apart)
+    return Slope(moved, V, gb, np.zeros_like(error), error * grow, lost * grow, apart)
 
 
-class _Sums:
-    """The sums over the rows that make a slope."""
+def _pull_of_block(
+    block: Block, origin: Array, model: Model, loss: Loss, scale: Array
+) -> tuple[Array]:
+    """Return (X - o)^T (s o U) / S, (d, B, K), for the gradient U of the loss."""
+    s = per_model(block.weights)[:, :, None]
+    scores = np.where(s > 0.0, scores_of(block.X, origin, model.W) + model.b, 0.0)
+    U = np.ascontiguousarray(score_gradient(loss, block.y, scores) * (s * scale[:, None]))
+    V = np.zeros(model.W.shape)
+    for rows in centred_rows(block.X, origin):
+        V += rows.transpose_times(U[rows.lines])
+    return (V,)
 
-    def __init__(self, objective: Objective, model: Model, apart: bool) -> None:
-        B, K = model.b.shape
-        self.objective, self.model, self.apart = objective, model, apart
-        self.V, self.gb = np.zeros(model.W.shape), np.zeros(model.b.shape)
-        self.error = np.zeros((B, K if apart else 1))  # of V, as a length
-        self.lost = np.zeros_like(self.error)  # of gb
-        self.longest = np.zeros((B, 1))
 
-    def add(self, block: Block, origin: Array, z: Array, length: RowLengths) -> None:
-        loss, scale = self.objective.loss, self.objective.scale(self.model.n_models)
-        s = per_model(block.weights)[:, :, None]
-        scores = np.where(s > 0.0, z + self.model.b, 0.0)
-        U = np.where(s > 0.0, score_gradient(loss, block.y, scores.copy()), 0.0)
-        weighted = np.ascontiguousarray(U * (s * scale[:, None]))
-        for rows in centred_rows(block.X, origin):
-            self.V += rows.transpose_times(weighted[rows.lines])
-        self.gb += sum_samples(weighted)
-        off = score_rounding(self.model, self.objective.penalty.factors, length, scores)
-        lost = self._error_of_duals(U, off) * (s * scale[:, None])
-        self.error += sum_samples(lost * length.given[:, :, None])
-        self.lost += sum_samples(lost)
-        seen = np.where(s[:, :, 0] > 0.0, length.centred, 0.0)
-        self.longest = np.maximum(self.longest, seen.max(axis=0)[:, None])
+def _longest(rows: TrainingRows) -> Array:
+    """Return the largest length (1 or B, 1) of a row with weight."""
+    seen = np.where(rows.s > 0.0, rows.lengths.centred, 0.0)
+    return np.asarray(seen.max(axis=0)[:, None])
 
-    def _error_of_duals(self, U: Array, off: Array) -> Array:
-        """Bound the errors of U (n, B, K or 1) at scores with errors `off`, and of its sums."""
-        curvature = self.objective.loss.curvature_of(U.shape[2])
-        assert curvature is not None
-        share = LOSS_GRADIENT + rounding_of(2 * self.objective.data.n_samples)
-        if self.apart:
-            return curvature * off + share * np.abs(U) + SMALLEST
-        return (curvature * upper_norm(off, 2) + share * upper_norm(U, 2))[:, :, None] + SMALLEST
+
+def error_of_duals(loss: Loss, apart: bool, U: Array, off: Array) -> Array:
+    """Bound the errors of U (n, B, K) at scores with errors `off`, and of sums of them.
+
+    They are (n, B, K), or the lengths (n, B, 1) unless the outputs are independent (`apart`).
+    """
+    curvature = loss.curvature_of(U.shape[2])
+    assert curvature is not None
+    share = LOSS_GRADIENT + rounding_of(2 * len(U))
+    if apart:
+        return curvature * off + share * np.abs(U) + SMALLEST
+    return (curvature * upper_norm(off, 2) + share * upper_norm(U, 2))[:, :, None] + SMALLEST
 
 
 def has_free_bias(objective: Objective, n_models: int) -> bool:
@@ -138,11 +140,6 @@ def has_free_bias(objective: Objective, n_models: int) -> bool:
     if free.any() != free.all():
         raise ValueError("Models with a free and with a penalised bias need separate regions.")
     return bool(free.all())
-
-
-def scores_of(X: Matrix, origin: Array, W: Array) -> Array:
-    """Return (X - o) W, (n, B, K), of all rows."""
-    return np.concatenate([rows.scores(W) for rows in centred_rows(X, origin)])
 
 
 def score_rounding(model: Model, factors: Array | None, length: RowLengths, Z: Array) -> Array:

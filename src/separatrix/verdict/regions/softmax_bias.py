@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.data import Block
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.losses.shapes import softmax
 from separatrix.matrix import Array, Matrix, per_model, sum_samples
 from separatrix.verdict.regions.rounding import LOSS_GRADIENT, SMALLEST, UNIT, rounding_of
+from separatrix.verdict.regions.rows import TrainingRows
 
 WORST_CONDITION = 1e-7  # smallest eigenvalue of the Hessian, relative to its trace
 NEWTON_STEPS = 8
@@ -44,52 +44,35 @@ class BiasMovement:
 
 
 def bias_movement(
-    blocks: list[Block],
-    scale: Array,
-    scores: list[Array],
-    rounding: list[Array],
-    centred: list[Array],
-    radius: Array,
+    rows: TrainingRows, scale: Array, scores: Array, rounding: Array, radius: Array
 ) -> BiasMovement:
     """Return the bounds for all weights in balls of B models.
 
     Parameters
     ----------
-    blocks, scale : the rows, and 1 / S of each model (B,)
-    scores : scores of the centres, biases included, for all C classes (n, B, C), of every block
+    rows, scale : the training rows, and 1 / S of each model (B,)
+    scores : scores of the centres, biases included, for all C classes (n, B, C)
     rounding : bounds on their rounding errors (n, B, C)
-    centred : lengths |(x - o) / f| of the rows (n, 1 or B)
     radius : radius of each ball (B,)
     """
-    B, C = scores[0].shape[1:]
-    H, energy = np.zeros((B, C, C)), np.zeros(B)
-    slope, lost = np.zeros((B, C)), np.zeros(B)
-    n = sum(len(z) for z in scores)
+    n, B, C = scores.shape
+    s, far, off = rows.s * scale, rows.lengths.centred, 2.0 * rounding.max(axis=2)
+    H = np.empty((B, C, C))
     with np.errstate(over="ignore", invalid="ignore"):
-        for block, z, off, far in zip(blocks, scores, rounding, centred):
-            s = per_model(block.weights) * scale
-            P = softmax(z)[0]
-            moved = np.sqrt(2.0) * radius * far + 2.0 * off.max(axis=2)
-            own = per_model(block.y)[:, :, None] == np.arange(C)
-            wrong = np.where(own, 0.0, P)
-            U = np.where(own, -wrong.sum(axis=2, keepdims=True), wrong)
-            slope += sum_samples(s[:, :, None] * U)
-            lost += sum_samples(
-                s
-                * (
-                    (LOSS_GRADIENT + rounding_of(2 * n)) * np.abs(U).sum(axis=2)
-                    + 2.0 * off.max(axis=2)
-                )
-            )
-            largest = (2.0 * P * (1.0 - P)).max(axis=2)
-            energy += sum_samples(s * np.exp(moved) * largest * np.square(radius * far))
-            h = s * np.exp(-moved)
-            for m in range(B):
-                H[m] += _hessian(np.ascontiguousarray(P[:, m]), np.ascontiguousarray(h[:, m]))
-        found = [
-            _bounds(H[m], np.sqrt(energy[m]), slope[m], lost[m], rounding_of(4 * n))
-            for m in range(B)
-        ]
+        P = softmax(scores)[0]
+        moved = np.sqrt(2.0) * radius * far + off
+        own = per_model(rows.y)[:, :, None] == np.arange(C)
+        wrong = np.where(own, 0.0, P)
+        U = np.where(own, -wrong.sum(axis=2, keepdims=True), wrong)
+        slope = sum_samples(s[:, :, None] * U)
+        share = LOSS_GRADIENT + rounding_of(2 * n)
+        lost = sum_samples(s * (share * np.abs(U).sum(axis=2) + off))
+        largest = (2.0 * P * (1.0 - P)).max(axis=2)
+        energy = np.sqrt(sum_samples(s * np.exp(moved) * largest * np.square(radius * far)))
+        h = s * np.exp(-moved)
+        for m in range(B):
+            H[m] = _hessian(np.ascontiguousarray(P[:, m]), np.ascontiguousarray(h[:, m]))
+        found = [_bounds(H[m], energy[m], slope[m], lost[m], rounding_of(4 * n)) for m in range(B)]
     return BiasMovement(
         np.array([pairs for pairs, _ in found]), np.array([most for _, most in found])
     )
@@ -102,7 +85,8 @@ def profile_biases(loss: Loss, y: Array, s: Array, Z: Array, b: Array) -> Array:
     """
     out = b.copy()
     for m in range(len(b)):
-        labels, weights = y[:, m], s[:, m]
+        labels = y if y.ndim == 1 else np.ascontiguousarray(y[:, m])
+        weights = np.ascontiguousarray(s[:, m if s.shape[1] > 1 else 0])
         total, own = max(float(weights.sum()), SMALLEST), Z[:, m : m + 1]
         best = _bias_gradient(loss, labels, weights / total, own, b[m])
         for _ in range(NEWTON_STEPS):

@@ -11,12 +11,13 @@ export const MEASURE_WORDS = {
 };
 export const KIND_WORDS = {
   best: "best",
+  tie: "tied with the best",
   same: "not significantly different from the best",
   worse: "",
   diverged: "diverged",
   waiting: "not finished",
 };
-const MARKS = { best: "●", same: "○", worse: "·", diverged: "×", waiting: "…" };
+const MARKS = { best: "●", tie: "●", same: "○", worse: "·", diverged: "×", waiting: "…" };
 
 /** Decode the dictionary of `study_page.py`. */
 export function readStudy(page) {
@@ -42,13 +43,44 @@ export function readStudy(page) {
     });
   }
   const validated = page.measures.includes("val_loss");
+  const mainLoss = validated ? "val_loss" : "train_loss";
   return {
     page, runs, byNumber, validated,
     best: byNumber.get(page.best) || null,
-    mainLoss: validated ? "val_loss" : "train_loss",
+    thing: "configuration", head: "run", example: "momentum = 0.9",
+    merit: run => run.measure(mainLoss) ?? Infinity,
     columns: columnsOf(page, validated),
+    exported: exportedColumns(page),
   };
 }
+
+/** Return the columns of the exported table: `name` and `get(run)`, with all digits. */
+function exportedColumns(page) {
+  const column = (name, get) => ({ name, get });
+  return [
+    ...page.parameters.map((one, k) => column(one.name, run => run.values[k])),
+    ...page.measures.map(name => column(name, run => run.measure(name))),
+    ...(page.rows.some(row => row.log_loss !== null) ? [column("val_log_loss", run => run.log_loss)] : []),
+    column("best_epoch", run => run.best_epoch),
+    ...page.measures.map(name => column(`best_${name}`, run => run.atBest(name))),
+    ...["epochs", "stopped"].map(name => column(name, run => run[name])),
+    column("mark", run => run.kind),
+    column("observations", run => run.observations.join(" ")),
+  ];
+}
+
+/** Return the name of a measure in words; a score of a search has its own name. */
+export function measureWords(name) {
+  return MEASURE_WORDS[name] ?? name;
+}
+
+/** Whether a higher value of a measure is better: losses are lower, accuracies and scores are not. */
+export function isHigherBetter(name) {
+  return !name.endsWith("loss") || !Object.hasOwn(MEASURE_WORDS, name);
+}
+
+/** Said of losses of different kinds instead of which one is the lowest. */
+export const UNLIKE_LOSSES = "The loss functions differ: compare their values with themselves only.";
 
 /** Format a measure: accuracies in per cent. */
 export function measureText(name, value) {
@@ -79,6 +111,7 @@ function columnsOf(page, validated) {
     part: name.startsWith("val") ? "validation" : "training",
     numeric: true,
     accuracy: name.endsWith("accuracy"),
+    higher: name.endsWith("accuracy"),
     get: run => (extra ? run.atBest(name) : run.measure(name)),
     text: run => measureText(name, extra ? run.atBest(name) : run.measure(name)),
     names,
@@ -101,10 +134,16 @@ function columnsOf(page, validated) {
       measure("val_loss", "loss at best epoch", ["loss at best"], true),
       measure("val_accuracy", "accuracy at best epoch", ["accuracy at best"], true)]
     : [];
+  const logLoss = {
+    key: "log_loss", label: "validation log-loss", numeric: true,
+    names: ["validation log-loss", "log-loss"],
+    get: run => run.log_loss, text: run => measureText("val_loss", run.log_loss),
+  };
   const varied = page.parameters.some(parameter => parameter.name === "epochs");
   return [
     ...parameters,
     ...measures,
+    ...(page.rows.some(row => row.log_loss !== null) ? [logLoss] : []),
     ...extras,
     ...(varied ? [] : [integer("epochs", "epochs", true)]),
     {
@@ -114,6 +153,10 @@ function columnsOf(page, validated) {
     {
       key: "seconds", label: "seconds", numeric: true, extra: true, names: ["seconds"],
       get: run => run.seconds, text: run => short(run.seconds),
+    },
+    {
+      key: "converged", label: "converged", numeric: false, extra: true, names: ["converged"],
+      get: run => run.converged, text: run => run.converged,
     },
     {
       key: "stopped", label: "stopped because", numeric: false, names: ["stopped because", "stopped"],
@@ -173,7 +216,7 @@ export function markOf(run) {
 
 /** Return the lowest or highest known value of a measure, and its configuration. */
 export function bestBy(runs, name) {
-  const sign = name.endsWith("accuracy") ? -1 : 1;
+  const sign = isHigherBetter(name) ? -1 : 1;
   const known = runs.filter(run => run.kind !== "diverged" && run.measure(name) !== null);
   return known.sort((a, b) => sign * (a.measure(name) - b.measure(name)))[0] || null;
 }

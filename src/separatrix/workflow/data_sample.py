@@ -1,20 +1,53 @@
-"""Draw a sample of the rows of a study, for the scatter plots of its report."""
+"""A sample of the rows, for the scatter plots of a report."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.matrix import Array
-from separatrix.study.results.pictures import DataSample
 
 ROWS = 300  # rows of the sample
 FEATURES = 4  # features of the sample
 WHOLE_ROWS = 20  # rows that are kept with all features ...
 WHOLE_FEATURES = 4096  # ... if there are at most this many
+
+
+@dataclass(frozen=True, eq=False)
+class DataSample:
+    """A few rows of the data, and the number of rows of every class.
+
+    Attributes
+    ----------
+    columns : (f,), the numbers of the features that separate the classes best
+    rows, labels : (m, f) and (m,), training rows with these features, and their class numbers
+    held_out, held_out_labels : the same for validation rows, if there are only two features
+    whole, whole_labels : (w, d) and (w,), a few training rows with all features, such as images
+    class_rows : (C,), the number of training rows of every class
+    """
+
+    columns: Array
+    rows: Array
+    labels: Array
+    held_out: Array
+    held_out_labels: Array
+    whole: Array
+    whole_labels: Array
+    class_rows: Array
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return plain values and arrays for the store."""
+        return {}, vars(self)
+
+    @classmethod
+    def from_parts(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> DataSample:
+        """Restore what `to_parts` returned."""
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
 
 def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:
@@ -37,9 +70,7 @@ def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:
         rows, held_out_labels = _some_rows(validation, ROWS)
         held_out = _dense(rows, columns)
     few = _few_of_each(y, C) if d <= WHOLE_FEATURES else y[:0]
-    class_rows = np.zeros(C, np.int64)
-    for block in training.blocks():
-        class_rows += np.bincount(block.y, minlength=C)
+    (class_rows,) = training.sum_over_blocks(_count_classes, C)
     return DataSample(
         columns=columns,
         rows=_dense(X, columns),
@@ -53,11 +84,27 @@ def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:
 
 
 def _some_rows(data: Dataset, most: int) -> tuple[Any, Array]:
-    """Return at most `most` rows of the first block, in their order, and their classes."""
-    block = next(data.blocks())
-    n = block.X.shape[0]
-    chosen = np.sort(np.random.default_rng(0).permutation(n)[:most])
-    return block.X.rows()[chosen], block.y[chosen]
+    """Return at most `most` rows, in their order, and their classes."""
+    chosen = np.sort(np.random.default_rng(0).permutation(data.n_samples)[:most])
+    ends = np.cumsum(data.facts.lengths)
+    parts: list[tuple[Any, Array]] = data.fold_over_blocks(_pick_rows, [], chosen, ends)
+    X, y = zip(*parts)
+    if len(parts) == 1:
+        return X[0], y[0]
+    return (sp.vstack(X) if sp.issparse(X[0]) else np.concatenate(X)), np.concatenate(y)
+
+
+def _pick_rows(
+    block: Block, number: int, parts: list[tuple[Any, Array]], chosen: Array, ends: Array
+) -> list[tuple[Any, Array]]:
+    """Add some of the rows (numbers in all blocks) that are in this block."""
+    first = ends[number] - len(block.y)
+    own = chosen[(chosen >= first) & (chosen < ends[number])] - first
+    return [*parts, (block.X.rows()[own], block.y[own])]
+
+
+def _count_classes(block: Block, n_classes: int) -> tuple[Array]:
+    return (np.bincount(block.y, minlength=n_classes),)
 
 
 def _dense(X: Any, columns: Array) -> Array:
