@@ -46,8 +46,10 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         Solver. "auto" chooses one, and `solver_reason_` gives the reason. scikit-learn's names
         "newton-cg", "newton-cholesky", "sag" and "saga" are the same as "auto". "liblinear" is too,
         but the bias is penalised, and several classes are fitted one against the rest.
-    tol : float, default=1e-4
-        Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
+    tol : float, "predictions" or {"predictions": band}, default=1e-4
+        Stop as soon as the relative duality gap is at most `tol`. "predictions" stops as soon as
+        all predictions for `X_val` are certainly those of the optimum, and {"predictions": 0.01}
+        excepts rows whose two highest probabilities are within 0.01 of their mean. Without a penalty there is no
         gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
     max_iter : int, default=1000
         Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`. 0 returns
@@ -65,8 +67,8 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight is the bias if solver="liblinear".
     certified : bool, default=False
-        Whether the fit stores a region that contains the optimum, for `certify`. It takes two more
-        passes over X.
+        Whether the fit stores a region that contains the optimum, for `certify`. It takes up to
+        five more passes over X.
     multi_class : str, default=None
         scikit-learn's name of `multiclass`; "multinomial" is "softmax".
     dual, verbose, n_jobs

@@ -24,7 +24,7 @@ def are_predictions_certain(
 ) -> Array:
     """Return which models' predictions for the validation rows are certain (B,).
 
-    It takes three passes over X, so it is done only after 1 to 8, 12, 16, 24, ... epochs.
+    It takes several passes over X, so it is done only after 1 to 8, 12, 16, 24, ... epochs.
 
     Parameters
     ----------
