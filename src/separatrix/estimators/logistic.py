@@ -47,10 +47,11 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         "newton-cg", "newton-cholesky", "sag" and "saga" are the same as "auto". "liblinear" is too,
         but the bias is penalised, and several classes are fitted one against the rest.
     tol : float, "predictions" or {"predictions": band}, default=1e-4
-        Stop as soon as the relative duality gap is at most `tol`. "predictions" stops as soon as
-        all predictions for `X_val` are certainly those of the optimum, and {"predictions": 0.01}
-        excepts rows whose two highest probabilities are within 0.01 of their mean. Without a penalty there is no
+        Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
         gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
+        "predictions" stops as soon as all predictions for `X_val` are certainly those of the
+        optimum, and {"predictions": 0.01} excepts rows whose two highest probabilities are
+        certainly within 0.01 of their mean.
     max_iter : int, default=1000
         Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`. 0 returns
         weights of 0.
