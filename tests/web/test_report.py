@@ -49,6 +49,20 @@ def test_the_dictionary_has_verdict_table_and_code(facts):
     assert "study.run('iris', standardise=False)" in data["reproduce"][-1]["text"]
 
 
+def test_the_numbers_of_the_page_are_those_of_the_sentences(facts):
+    best = facts.rows[facts.verdict.best]
+    n = facts.data.rows["validation"]
+    shown = {one["label"]: one["value"] for one in study_page(facts)["numbers"]}
+    limit = shown["learning rate that is stable at all weights"]
+    assert float(limit) <= 2.0 / best.smoothness
+    assert study_page(facts)["rows"][best.number]["stable_rate"] == float(limit)
+    assert any(label.endswith(f" of {n})") for label in shown)
+    weighted = {"val_accuracy": 0.817, "val_loss": 0.5}
+    rows = [replace(row, last=weighted, best=weighted) for row in facts.rows]
+    numbers = study_page(replace(facts, rows=rows))["numbers"]
+    assert {"value": "81.7 %", "label": "validation accuracy"} in numbers
+
+
 def test_the_dictionary_is_the_page_even_if_numbers_are_not_finite(facts):
     rows = [replace(facts.rows[0], last=dict.fromkeys(MEASURES, math.inf)), *facts.rows[1:]]
     found = replace(facts, rows=rows)

@@ -59,6 +59,10 @@ class Solver(ABC):
     def step(self, objective: Objective, state: State) -> State:
         """Return the state after one more epoch of every model."""
 
+    def lower_rates(self, state: State, waited: Array) -> Array:
+        """Lower the rates of models that have waited (B,) in vain; return which continue so."""
+        return np.zeros(len(waited), bool)
+
     @abstractmethod
     def shared_key(self) -> Hashable:
         """Return the settings that all models of a batch must share."""

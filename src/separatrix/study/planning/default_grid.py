@@ -69,7 +69,7 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
     notes: list[str] = []
     grid: dict[str, Callable[[], list[Any]]] = {
         "learning_rate": lambda: _rates(task, data.training, notes),
-        "momentum": lambda: MOMENTA,
+        "momentum": lambda: MOMENTA if _takes_momentum(given, estimator) else [0.0],
         "l2": lambda: _penalties(task, data.training, notes),
         "epochs": lambda: _epochs(task, data, notes),
     }
@@ -130,6 +130,12 @@ def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
             "should take a few minutes at most. Use --epochs to train longer."
         )
     return epochs
+
+
+def _takes_momentum(given: dict[str, Any], estimator: LinearClassifier) -> bool:
+    """Whether any of the update rules has momentum."""
+    rules = given.get("rule") or [estimator.get_params(deep=False)["rule"]]
+    return any(rule in ("momentum", "nesterov") for rule in (rules if _listed(rules) else [rules]))
 
 
 def _listed(values: Any) -> bool:
