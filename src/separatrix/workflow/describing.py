@@ -44,11 +44,14 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
         "threshold": getattr(model, "threshold_", 0.0),
         "verdict": verdict_facts(model),
         "metrics": metrics,
-        "weights": _weights(model.classes_.tolist(), coef, model.intercept_, _names(bundle), top),
+        "weights": _weights(
+            model.classes_.tolist(), coef, model.intercept_, feature_names(bundle), top
+        ),
     }
 
 
-def _names(bundle: Bundle) -> list[str]:
+def feature_names(bundle: Bundle) -> list[str]:
+    """Return the names of the features that the weights of a model belong to."""
     if bundle.estimator._feature_map_key() is not None:
         return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
     prepared = getattr(bundle.preparation, "feature_names_out", None)
