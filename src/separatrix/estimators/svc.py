@@ -60,7 +60,8 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         Number of folds for calibrating probabilities by Platt scaling: a sigmoid is fitted to
         the decision values of held-out rows. With several classes there is one sigmoid per class
         against the rest, and the probabilities are divided by their sum.
-    l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state
+    l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state,
+    certified
         See LogisticRegression.
     dual : bool or "auto", default="auto"
         True or False refuses the combinations of `loss` and `penalty` that LIBLINEAR does not have.
@@ -104,6 +105,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         dual: bool | str = "auto",
         multi_class: str | None = None,
         verbose: int = 0,
+        certified: bool = False,
     ) -> None:
         if is_number(penalty):  # the first parameter can be C
             penalty, C = "auto", penalty
@@ -124,6 +126,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         self.dual = dual
         self.multi_class = multi_class
         self.verbose = verbose
+        self.certified = certified
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

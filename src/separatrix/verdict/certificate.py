@@ -157,7 +157,7 @@ def dual_values(
     # At U = 0 the conjugate depends on the class only.
     classes = np.arange(data.highest_label + 1)
     of_class = loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
-    source, sums = _duals_of(objective, model, duals, pull is None), not free.all()
+    source, sums = duals_of(objective, model, duals, pull is None), not free.all()
     shrink, found = np.ones(B), None
     if pull is None:
         if source.known is not None:
@@ -182,8 +182,11 @@ def dual_values(
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 
-def _duals_of(
-    objective: Objective, model: Model, duals: Sequence[Array] | None, balance: bool
+def duals_of(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    balance: bool = True,
 ) -> DualSource:
     """Return the duals: of the only block if it is in memory, otherwise how they are computed."""
     loss, data = objective.loss, objective.data
