@@ -22,7 +22,7 @@ from separatrix.lab.study_watch import EventStream, StudyWatch
 from separatrix.study import Store, read_facts
 from separatrix.web.study_page import study_page
 
-LONG = {"learning_rate": "0.001, 0.01", "momentum": "0", "l2": "0", "epochs": "40000"}
+LONG = {"learning_rate": "0.001, 0.01", "momentum": "0", "l2": "0", "epochs": "15000"}
 
 
 def stored_page(lab, name):
@@ -139,7 +139,7 @@ def test_a_client_that_falls_asleep_is_dropped_and_keeps_nothing_waiting(lab, mo
 
 @pytest.mark.slow
 def test_a_study_is_started_killed_stopped_and_resumed_to_its_end(lab):
-    form = {"source": {"name": "wine"}, "name": "long", "values": LONG}
+    form = {"source": {"name": "digits"}, "name": "long", "values": LONG}
     assert lab.json("/api/new", form) == (200, {"name": "long"})
     until = time.monotonic() + 120
     while lab.json("/api/studies/long")[1]["progress"]["share"] < 0.02:
