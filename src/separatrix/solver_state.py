@@ -35,6 +35,15 @@ class State:
     memory: dict[str, Array] = field(default_factory=dict)
     pull: Array | None = None
 
+    def on_host(self) -> State:
+        """Return the state as numpy arrays: a copy of models that are on a device."""
+        return replace(
+            self,
+            model=self.model.on_host(),
+            slots=tuple(slot.on_host() for slot in self.slots),
+            found=self.found.on_host(),
+        )
+
     def select(self, models: Array) -> State:
         """Return the state of some of the models."""
         return replace(

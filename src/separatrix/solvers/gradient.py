@@ -27,6 +27,8 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block
+from separatrix.device import DeviceObjective, DeviceRule
+from separatrix.device.formulas import DEVICE_RULES
 from separatrix.errors import ParameterError
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -45,7 +47,7 @@ LEAST_RATE = 1e-6
 OFF = {"shift": 0.0, "power": 0.0, "average_from": -1, "plateau_epochs": -1, "plateau_tol": 0.0}
 PER_MODEL = ("learning_rate", "momentum", "decay", *OFF)
 
-_Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64
+_Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64 | DeviceRule
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class Gradient(Solver):
                 "(batch_size=None) or another solver, or set bias_factor to 0.",
                 parameter="batch_size",
             )
-        model = model.copy()
+        if isinstance(objective, DeviceObjective):
+            self._require_device_rule()
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)
@@ -130,6 +133,8 @@ class Gradient(Solver):
             slots = (_zeros_like(model), _zeros_like(model))
         if self._averages():
             slots = (*slots, model.copy())  # the weights that the steps change
+        model = objective.place(model.copy())
+        slots = tuple(objective.place(slot) for slot in slots)
         memory = {}
         if (self.plateau_epochs >= 0).any():
             memory = {
@@ -160,6 +165,9 @@ class Gradient(Solver):
         found = objective.evaluate(state.model)
         state = replace(state, found=found, epoch=state.epoch + 1, steps=steps)
         return self._note_plateau(state) if state.memory else state
+
+    def place(self, objective: Objective, model: Model) -> Model:
+        return objective.place(model)
 
     def select(self, models: Array) -> Self:
         return self._with_parameters(lambda name: getattr(self, name)[models])
@@ -209,6 +217,16 @@ class Gradient(Solver):
         parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}
         return replace(self, **parameters)
 
+    def _require_device_rule(self) -> None:
+        """Raise unless the steps can run on a device."""
+        if self.rule not in DEVICE_RULES or self._averages():
+            given = "averaged weights" if self._averages() else f"rule='{self.rule}'"
+            raise ParameterError(
+                f"A device trains with the rules {', '.join(DEVICE_RULES)}, without averages. Got "
+                f"{given}. Choose one of these rules, or omit device.",
+                parameter="rule",
+            )
+
     def _averages(self) -> bool:
         return bool((self.average_from >= 0).any())
 
@@ -233,6 +251,19 @@ class Gradient(Solver):
             model, slots, mean = slots[-1], slots[:-1], state.model
         first, second = (*slots, None, None)[:2]
         rate = self.rate(state.epoch + 1) / state.memory.get("divisor", 1.0)
+        if isinstance(objective, DeviceObjective):
+            return DeviceRule(
+                self.rule,
+                objective,
+                model,
+                slots,
+                np.ascontiguousarray(rate),
+                self.momentum,
+                betas=self.betas,
+                epsilon=EPSILON,
+                shift=self.shift,
+                power=self.power,
+            )
         l1, l2 = objective.strengths(model.n_models)
         kind = _core.GradientRuleF32 if model.W.dtype == np.float32 else _core.GradientRuleF64
         return kind(
@@ -272,6 +303,12 @@ class Gradient(Solver):
         share = objective.data.n_samples / len(order)
         scale = objective.scale(model.n_models) * share
         loss = objective.loss
+        if isinstance(rules, DeviceRule):
+            for first in range(0, len(order), batch):
+                rows = order[first : first + batch]
+                steps += 1
+                rules.step_on_rows(block, rows, scale * len(order) / len(rows), steps)
+            return steps
         if loss.compiled:
             return rules.epoch(
                 block.X.by_sample(),

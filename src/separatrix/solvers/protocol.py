@@ -55,6 +55,10 @@ class Solver(ABC):
     def step(self, objective: Objective, state: State) -> State:
         """Return the state after one more epoch of every model."""
 
+    def place(self, objective: Objective, model: Model) -> Model:
+        """Return a model of a state where the steps keep it: here on the host, on no device."""
+        return model
+
     @abstractmethod
     def shared_key(self) -> Hashable:
         """Return the settings that all models of a batch must share."""

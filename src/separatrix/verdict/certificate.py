@@ -20,6 +20,8 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block
+from separatrix.device import DeviceObjective
+from separatrix.device.duals import DeviceDuals
 from separatrix.matrix import Array, per_model, pick_models, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -113,7 +115,10 @@ def certify(
     l1, l2 = objective.strengths(model.n_models)
     bounded = (l1 > 0.0) | (l2 > 0.0)
     dual = np.full(model.n_models, -np.inf)
-    if objective.loss.convex:
+    if objective.loss.convex and isinstance(objective, DeviceObjective) and bounded.any():
+        # All models share the passes.
+        dual = np.where(bounded, dual_values_on_device(objective, model), dual)
+    elif objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
             if len(some) == model.n_models:
                 dual = dual_values(objective, model, duals, pull)
@@ -141,7 +146,6 @@ def dual_values(
     blocks = list(objective.data.blocks())
     if duals is None:
         duals = [objective.loss_gradient(block, model) for block in blocks]
-    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
     scale = objective.scale(model.n_models)
     U, shrink = list(duals), np.ones(model.n_models)
     if pull is None:
@@ -149,21 +153,39 @@ def dual_values(
         V = objective.data.transpose_times(U, scale)
         shrink = objective.penalty.dual_scale(V)
         pull = objective.penalty.conjugate(_shrunk(V, shrink))
-    # At U = 0 the conjugate depends on the class only.
-    classes = np.arange(objective.data.highest_label + 1)
-    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
-    cost, cost_of_zero = np.zeros(model.n_models), np.zeros(model.n_models)
-    sizes = np.zeros(model.b.shape)
+    cost, sizes = np.zeros(model.n_models), np.zeros(model.b.shape)
     for block, u in zip(blocks, U):
         sizes += block.weighted_sum(u, sizes=True) * scale[:, None]
         each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
         cost += block.weighted_sum(each[:, :, None])[:, 0] * scale
-        if of_class.any():
-            s = per_model(block.weights)
-            cost_of_zero += sum_samples(s * per_model(of_class[block.y])) * scale
+    sums = objective.data.weighted_sums(U) * scale[:, None]
+    return _bound(objective, model, cost, pull, sizes, sums, shrink)
+
+
+def _bound(
+    objective: Objective,
+    model: Model,
+    cost: Array,
+    pull: Array,
+    sizes: Array,
+    sums: Array,
+    shrink: Array,
+) -> Array:
+    """Return the larger of D(U) and D(0) (B,) from the sums over the rows.
+
+    They are the conjugates (B,), |U| and U (B, K), the latter before it was shrunk.
+    """
+    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+    # At U = 0 the conjugate depends on the class only.
+    classes = np.arange(objective.data.highest_label + 1)
+    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
+    cost_of_zero = np.zeros(model.n_models)
+    if of_class.any():
+        for block in objective.data.blocks():
+            each = sum_samples(per_model(block.weights) * per_model(of_class[block.y]))
+            cost_of_zero += each * objective.scale(model.n_models)
     dual = -cost - pull
     if not free.all():  # a fixed or penalised bias needs no balanced duals, but adds a term
-        sums = objective.data.weighted_sums(U) * scale[:, None]
         fixed = (model.b * sums).sum(axis=1) * shrink
         penalised = -objective.penalty.bias_conjugate(sums)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
@@ -172,6 +194,20 @@ def dual_values(
         parts = sizes * (objective.recentring(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def dual_values_on_device(objective: DeviceObjective, model: Model) -> Array:
+    """Return the larger of D(U) and D(0) for each model (B,), with the gradient of the loss as U."""
+    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+    scale, duals = objective.scale(model.n_models), DeviceDuals(objective, model, free)
+    found = duals.sums()
+    V = found.V * scale[:, None]
+    shrink = objective.penalty.dual_scale(V)
+    if (shrink < 1.0).any():
+        found = found._replace(cost=duals.sums(shrink).cost)
+    pull = objective.penalty.conjugate(_shrunk(V, shrink))
+    sizes, sums = (a * scale[:, None] for a in (found.sizes, found.sums))
+    return _bound(objective, model, found.cost * scale, pull, sizes, sums, shrink)
 
 
 def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
