@@ -2,7 +2,13 @@
 
 from separatrix.device.objective import DeviceObjective
 from separatrix.device.rules import DeviceRule
-from separatrix.device.torch_device import PRECISIONS, TorchDevice, open_device, to_host
+from separatrix.device.torch_device import (
+    PRECISIONS,
+    TorchDevice,
+    check_device,
+    open_device,
+    to_host,
+)
 from separatrix.device.weights import DeviceModel
 
 __all__ = [
@@ -11,6 +17,7 @@ __all__ = [
     "DeviceObjective",
     "DeviceRule",
     "TorchDevice",
+    "check_device",
     "open_device",
     "to_host",
 ]

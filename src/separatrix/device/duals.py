@@ -55,8 +55,8 @@ class DeviceDuals:
         self._torch = self.objective.device.torch
         self._here = DeviceModel.of(self.model.astype(np.float64), self.objective.device)
         self._loss: Loss = self.objective.loss
-        self._shift: Tensor | None = None
-        self._factors: Tensor | None = None
+        self._shift: Tensor = None
+        self._factors: Tensor = None
         if self.free.any():
             self._balance()
 
@@ -71,12 +71,12 @@ class DeviceDuals:
             cost = self._loss.conjugate(piece.y, U * factor, xp=self._torch)
             cost = self._torch.where(s > 0.0, s * cost, 0.0).sum(axis=0)
             weighed = s[:, :, None] * U
-            parts = (cost, weighed.abs().sum(axis=0), weighed.sum(axis=0))
-            parts = (*parts, piece.X.transpose_times(weighed))
+            sizes, sums = weighed.abs().sum(axis=0), weighed.sum(axis=0)
+            parts = (cost, sizes, sums, piece.X.transpose_times(weighed))
             total = [a + b for a, b in zip(total, parts)]
         d = len(self.model.W)
-        cost, sizes, sums, V = total
-        return DualSums(as_array(cost), as_array(sizes), as_array(sums), as_array(V[:d]))
+        total[3] = total[3][:d]
+        return DualSums(*(as_array(each) for each in total))
 
     def _balance(self) -> None:
         """Find the shifts and the factors that balance the duals of all rows."""
@@ -146,8 +146,8 @@ class DeviceDuals:
         if isinstance(loss, OneVsRest):
             (y, U, _), loss = _binary(loss, y, U, U[:, :, 0], torch), loss.base
         lifted = _lift(torch, loss, U)
-        own = factors.permute(1, 0, 2)[y] if y.ndim == 1 else factors[torch.arange(
-            len(factors), device=y.device), y]
+        models = torch.arange(len(factors), device=y.device)
+        own = factors.permute(1, 0, 2)[y] if y.ndim == 1 else factors[models, y]
         flows = fill_true_class(lifted * own, true_class(y, lifted, torch), torch)
         return flows[:, :, lifted.shape[2] - U.shape[2] :].reshape(shape)
 
@@ -166,7 +166,7 @@ def _class_pair_sums(
     own = true_class(y, lifted, torch)
     flows = s[:, :, None] * torch.where(own, 0.0, lifted)
     n, B, C = flows.shape
-    classes = own.to(flows.dtype)
+    classes: Tensor = torch.where(own, torch.ones_like(flows[:1, :1]), 0.0)
     if own.shape[1] == 1:  # one product for all models
         sums = (classes[:, 0].T @ flows.reshape(n, B * C)).reshape(C, B, C).permute(1, 0, 2)
     else:

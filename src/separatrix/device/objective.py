@@ -48,7 +48,9 @@ class DeviceObjective(Objective):
 
     def place(self, model: Model) -> Model:
         """Return a copy of a model on the device."""
-        return model.copy() if isinstance(model, DeviceModel) else DeviceModel.of(model, self.device)
+        return (
+            model.copy() if isinstance(model, DeviceModel) else DeviceModel.of(model, self.device)
+        )
 
     def select(self, models: Array) -> Objective:
         return DeviceObjective(
@@ -63,8 +65,8 @@ class DeviceObjective(Objective):
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """Return the mean loss and the weighted accuracy, (B,) each."""
         self._require(model)
-        here, (loss, hits) = self._here(model), as_array(self.rows.attempt(self._sums, model))
-        return loss * self.scale(here.n_models), hits * self.scale(here.n_models)
+        loss, hits = as_array(self.rows.attempt(self._loss_and_hits, model))
+        return loss * self.scale(model.n_models), hits * self.scale(model.n_models)
 
     def evaluate(self, model: Model, gradient: bool = True, scores: bool = False) -> Evaluation:
         """Compute loss, accuracy, penalty and gradient of every model in one pass.
@@ -78,9 +80,7 @@ class DeviceObjective(Objective):
         GW, gb = G[:d], self._gradient_of_bias(G[d], here)
         l1, l2 = (self.device.tensor(a) for a in self.strengths(here.n_models))
         rest = self._run(penalty_and_slope, here.W, here.W, GW, self.factor_tensor(here), l1, l2)
-        of_bias = torch.stack(
-            [torch.sum(b * b, axis=1, dtype=torch.float64) for b in (gb, here.b)]
-        )
+        of_bias = torch.stack([torch.sum(b * b, axis=1, dtype=torch.float64) for b in (gb, here.b)])
         each = as_array(torch.cat([sums, rest, of_bias]))
         loss, hits, penalty, slope, slope_of_bias, square_of_bias = each
         curvature = self.bias_curvature(here.n_models)
@@ -118,7 +118,7 @@ class DeviceObjective(Objective):
                 Z = piece.X.times(model.P)
             yield piece, Z
 
-    def _sums(self, model: Model) -> Tensor:
+    def _loss_and_hits(self, model: Model) -> Tensor:
         total: Any = 0.0
         for piece, Z in self.pieces(self._here(model)):
             total = total + self._run(sums_of_rows, Z, self.loss, piece.y, Z, piece.s)
@@ -132,9 +132,7 @@ class DeviceObjective(Objective):
             sums, G = sums + more, part if G is None else G.add_(part)
         return sums, G
 
-    def _of_piece(
-        self, piece: Piece, model: DeviceModel, scale: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _of_piece(self, piece: Piece, model: DeviceModel, scale: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sums of some rows, and their gradient (rows of P, B, K) times the scale."""
         with self.device.products():
             Z = piece.X.times(model.P)

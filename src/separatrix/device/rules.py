@@ -56,9 +56,7 @@ class DeviceRule:
             self._rate = self._each(self.rate / (self.shift + count) ** self.power)
         corrections = 1.0 / (1.0 - np.array(self.betas) ** count)
         own = (self.betas, self._each(corrections)[:, 0], self.epsilon)
-        weights = RuleParameters(
-            self.rule, self._rate, self._momentum, self._l1, self._l2, *own
-        )
+        weights = RuleParameters(self.rule, self._rate, self._momentum, self._l1, self._l2, *own)
         self._move("W", GW, self._factors, weights)
         if self.objective.bias:
             # The gradient of the bias contains the penalty on it.
@@ -69,7 +67,14 @@ class DeviceRule:
         device = self.objective.device
         tensors = [getattr(model, part) for model in (self.model, *self.slots)]
         moved = device.run(
-            take_step, device.torch, parameters, tensors[0], tensors[1:], G, f, size=tensors[0].numel()
+            take_step,
+            device.torch,
+            parameters,
+            tensors[0],
+            tensors[1:],
+            G,
+            f,
+            size=tensors[0].numel(),
         )
         for tensor, new in zip(tensors, moved):
             tensor.copy_(new)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -104,7 +104,7 @@ class TorchDevice:
 _UNCOMPILED: set[str] = set()  # devices on which the compiler has failed
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(formula: Callable[..., Any]) -> Callable[..., Any]:
     return import_torch().compile(formula)
 
@@ -165,6 +165,29 @@ def open_device(name: Any, precision: str | None = None) -> TorchDevice:
             )
         ) from None
     return TorchDevice(name, tf32=precision == "tf32")
+
+
+def check_device(name: Any, precision: Any = None) -> None:
+    """Raise unless a device and its precision can be used on this machine; None is no device."""
+    if precision is not None and precision not in PRECISIONS:
+        raise ParameterError(
+            Message(
+                "{precision:subject} must be one of {allowed} or None. Got {given!r} instead.",
+                precision=Parameter("precision"),
+                allowed=", ".join(map(repr, PRECISIONS)),
+                given=precision,
+            )
+        )
+    if name is not None:
+        open_device(name)
+    elif precision is not None:
+        raise ParameterError(
+            Message(
+                "{precision} needs {device}: without a device, weights have the type of X.",
+                precision=Parameter("precision", precision),
+                device=Parameter("device"),
+            )
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

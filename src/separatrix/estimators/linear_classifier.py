@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.data import Dataset
+from separatrix.device import to_host
 from separatrix.display import fit_card
 from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.validation import (
@@ -184,6 +185,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         known = self.__dict__.get("_known_scores")
         if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
+        X = to_host(X)
         if not self._is_plain(X):
             check_is_fitted(self)
             require_numbers("X", X)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.data import Dataset
+from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
@@ -40,7 +41,7 @@ from separatrix.training import OnEpoch, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.rewriting import constant_model
-from separatrix.training.solver_choice import SolverChoice, choose_solver
+from separatrix.training.solver_choice import SolverChoice, choose_device_solver, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
@@ -61,6 +62,7 @@ class OptimumClassifier(LinearClassifier):
     class_weight: Any
     warm_start: bool
     random_state: Any
+    device: str | None = None
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
     def fit(
@@ -220,6 +222,7 @@ class OptimumClassifier(LinearClassifier):
         require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
+        check_device(self.device)
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         """Return the training task; `factors` (d,) are the penalty factors of the features."""
@@ -228,7 +231,9 @@ class OptimumClassifier(LinearClassifier):
         l1, l2 = self._strengths(data)
         if self._has_free_bias():
             data = data.without_constants()
-        if self._solver_name() == "auto":
+        if self.device is not None:
+            choice = choose_device_solver(self.device, self._solver_name(), loss, l1, l2)
+        elif self._solver_name() == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
@@ -256,6 +261,7 @@ class OptimumClassifier(LinearClassifier):
             start=start,
             why=choice.why,
             fallback=choice.fallback,
+            device=self.device,
         )
 
     def _seed(self) -> int:

@@ -33,8 +33,8 @@ class ClassDifferences:
     of the flows.
 
     A subclass without a kernel defines `_value`, `_flows`, `_hessian_times` (if it is smooth),
-    `_extent`, `_conjugate` and `curvature_of`. They are pure functions of arrays of the namespace `xp`, numpy
-    or torch. With a `native_code`, kernels replace them where they are faster.
+    `_extent`, `_conjugate` and `curvature_of`. They are pure functions of arrays of the namespace
+    `xp`, numpy or torch. With a `native_code`, kernels replace them where they are faster.
     """
 
     name: str

@@ -55,9 +55,7 @@ class ModifiedHuber(ClassDifferences):
     def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
         terms = self._terms(Z, own, xp)
         curved = (terms >= 0.0) & (2.0 * terms <= LARGEST_FLOW)
-        return fill_true_class(
-            xp.where(curved, 2.0 * (V - at_true(V, own, xp)), 0.0), own, xp
-        )
+        return fill_true_class(xp.where(curved, 2.0 * (V - at_true(V, own, xp)), 0.0), own, xp)
 
     def _extent(self, flows: Array, xp: ModuleType) -> Array:
         return xp.amax(flows, axis=2) / LARGEST_FLOW

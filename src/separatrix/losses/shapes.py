@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.matrix import Array, per_model, working_type
+from separatrix.matrix import Array, working_type
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 

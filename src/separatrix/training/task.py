@@ -26,9 +26,9 @@ class Task:
     `solver` and `stop` are for a single model. `why` is a sentence on how the solver was chosen,
     and `fallback` names the solver that takes over if it stalls. `factors` (d,) and `bias_factor`
     belong to the penalty. `start` is None for zero weights; `state` continues from an earlier run
-    instead. `device` is a device of PyTorch; None is the processor without PyTorch. Weights have the
-    type of X, or that of `precision`, or float64 if `precise`: the solver needs it for a small
-    duality gap. If it `rounds`, the weights found are rounded to the type of X and certified again.
+    instead. `device` is a device of PyTorch, or None. Weights have the type of X, or that of
+    `precision`, or float64 if `precise`: the solver needs it for a small duality gap. If it
+    `rounds`, the weights found are rounded to the type of X and certified again.
     """
 
     loss: Loss

@@ -197,7 +197,7 @@ def _bound(
 
 
 def dual_values_on_device(objective: DeviceObjective, model: Model) -> Array:
-    """Return the larger of D(U) and D(0) for each model (B,), with the gradient of the loss as U."""
+    """Return the larger of D(U) and D(0) (B,), with the gradient of the loss as U."""
     free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
     scale, duals = objective.scale(model.n_models), DeviceDuals(objective, model, free)
     found = duals.sums()
