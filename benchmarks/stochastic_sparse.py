@@ -60,7 +60,7 @@ def steps_of(
     solver = Gradient(rates, decay=np.zeros(models), batch_size=1, **options)
     objective = Objective(Dataset.of(X, y), LOSSES[loss], ElasticNet(l1, l2))
     state = solver.start(objective, Model.zeros(X.shape[1], models, 1))
-    (block,) = objective.data.blocks()
+    block = objective.data.only_block()
     order = epoch_order(0, 1, 0, len(y))
     rules = solver._rules(objective, state)
     return lambda: solver._mini_batches(objective, state.model, block, order, 1, rules, 0)

@@ -106,14 +106,11 @@ def test_evaluate_agrees_with_the_formulas_in_one_pass(form: Form, factors: str)
 def test_requested_scores_are_the_scores_of_the_model(form: Form, kind: str, dtype: type) -> None:
     X, y, s = rows(form, n=700)
     model = random_model(form, dtype=dtype)
-    halves = (slice(400), slice(400, None))
-    parts = [Block.of(KINDS[kind](X[half]), y[half], s[half]) for half in halves]
-    objective = Objective(Dataset(parts, np.arange(form.classes)), form.loss, ElasticNet(0.0, 0.1))
+    data = Dataset.of(KINDS[kind](X), y, s, classes=np.arange(form.classes))
+    objective = Objective(data, form.loss, ElasticNet(0.0, 0.1))
     found = objective.evaluate(model, scores=True)
-    assert not objective.evaluate(model).scores
-    assert len(found.scores) == 2
-    for part, Z in zip(parts, found.scores, strict=True):
-        assert Z.tobytes() == model.scores(part.X).tobytes()
+    assert objective.evaluate(model).scores is None
+    assert found.scores.tobytes() == model.scores(data.only_block().X).tobytes()
     assert found.GW.tobytes() == objective.evaluate(model).GW.tobytes()
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from separatrix.lazy import lazily
 
 if TYPE_CHECKING:
+    from separatrix.data import rows_per_block
     from separatrix.estimators import (
         GradientDescentClassifier,
         LinearSVC,
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 
 # The module of each name. A module is imported when one of its names is first used.
 _PLACES = {
+    "separatrix.data": ("rows_per_block",),
     "separatrix.estimators": (
         "GradientDescentClassifier",
         "LinearSVC",
@@ -118,6 +120,7 @@ __all__ = [
     "patch",
     "register_onnx",
     "regularization_path",
+    "rows_per_block",
     "save",
     "set_threads",
     "to_onnx",

@@ -9,7 +9,7 @@ the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
@@ -35,7 +35,8 @@ NUMBERS_AT_ONCE = 1 << 24  # of weights and Hessians in memory; models are taken
 class HessianOperator:
     """The Hessian of P for each model of a batch, at its weights.
 
-    The scores at the weights are kept, so a product costs one pass over X and one over X^T.
+    If all rows are in one block in memory, the scores at the weights are kept. Otherwise every
+    product computes them again.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class HessianOperator:
     scale : (B,), 1 / S
     bias_curvature : (B,), the second derivative of the penalty on the bias; None for a fixed bias
     recentring : the recentring of the features, and so of the directions
-    scores : (n, B, K) of every block, if they are known
+    scores : (n, B, K), if they are known
 
     >>> from separatrix.losses import LOSSES
     >>> data = Dataset.of([[1.0], [-1.0]], [1, 0])
@@ -64,7 +65,7 @@ class HessianOperator:
         scale: Array,
         bias_curvature: Array | None,
         recentring: Recentring,
-        scores: tuple[Array, ...] = (),
+        scores: Array | None = None,
     ) -> None:
         if not loss.smooth:
             raise ValueError(
@@ -74,7 +75,10 @@ class HessianOperator:
         self.data, self.loss, self.penalty = data, loss, penalty
         self.shape: tuple[int, int, int] = model.W.shape
         self.scale, self.bias_curvature, self.recentring = scale, bias_curvature, recentring
-        self._scores = list(scores) or [model.scores(block.X) for block in data.blocks()]
+        self.model = model
+        if scores is None and data.in_one_block:
+            scores = model.scores(data.only_block().X)
+        self._scores = scores
 
     @property
     def n_blocks(self) -> int:
@@ -89,7 +93,8 @@ class HessianOperator:
         part.scale, part.recentring = self.scale[models], self.recentring.select(models)
         if self.bias_curvature is not None:
             part.bias_curvature = self.bias_curvature[models]
-        part._scores = [pick_models(Z, models) for Z in self._scores]
+        part.model = self.model.select(models)
+        part._scores = None if self._scores is None else pick_models(self._scores, models)
         part.shape = (self.shape[0], len(part.scale), self.shape[2])
         return part
 
@@ -100,8 +105,9 @@ class HessianOperator:
                 f"The direction must have the shapes of the model, W {self.shape} and b "
                 f"{self.shape[1:]}. Got {V.W.shape} and {V.b.shape} instead."
             )
-        scores, way = iter(self._scores), self.recentring.undo(V)
-        sums = self.data.sum_over_blocks(lambda block: self._product(block, next(scores), way))
+        sums = self.data.sum_over_blocks(
+            _product, *self._at(), self._scores, self.recentring.undo(V)
+        )
         product = self.recentring.apply_to_gradient(Model(*sums))
         HW, hb = product.W + self.penalty.gradient(V.W), product.b
         if self.bias_curvature is None:
@@ -113,20 +119,9 @@ class HessianOperator:
     def diagonal(self) -> Model:
         """Return the diagonal of H; 1 for a fixed bias."""
         d, B, K = self.shape
-        scores = iter(self._scores)
-
-        def part(block: Block) -> tuple[Array, Array]:
-            Z = next(scores)
-            h = np.empty(Z.shape)
-            for k in range(K):
-                h[:, :, k] = self._second(block, Z, k)[:, :, k]
-            squares = np.empty((d, B, K))
-            for some, origin in self.recentring.groups():
-                theirs = weighted_squares(block.X, _flat(h[:, some]), origin)
-                squares[:, some] = theirs.reshape(d, len(some), K)
-            return squares, sum_samples(h)
-
-        W, b = self.data.sum_over_blocks(part)
+        W, b = self.data.sum_over_blocks(
+            _diagonal, *self._at(), self._scores, list(self.recentring.groups())
+        )
         W += self.penalty.gradient(np.ones((d, B, 1)))
         b = np.ones((B, K)) if self.bias_curvature is None else b + self.bias_curvature[:, None]
         return Model(W, b)
@@ -137,9 +132,13 @@ class HessianOperator:
         `least` is as in `of_rows`.
         """
 
-        def weights(models: Array) -> Iterator[Array]:
+        def grams(models: Array, origin: Array) -> Array:
             part = self if len(models) == self.shape[1] else self.select(models)
-            return part.of_rows(None if least is None else least[models])
+            own = None if least is None else least[models]
+            (G,) = part.data.sum_over_blocks(
+                _grams, *part._at(), part._scores, self.n_blocks, own, origin
+            )
+            return np.asarray(G)
 
         return write_hessian(
             self.data,
@@ -148,77 +147,20 @@ class HessianOperator:
             self.recentring,
             self.shape,
             self.n_blocks,
-            weights,
+            grams,
         )
 
-    def of_rows(self, least: Array | None = None) -> Iterator[Array]:
-        """Yield s d2loss / S of the rows, (n, B, pairs) of every block, for `output_pairs`.
+    def of_rows(self, least: Array | None = None) -> Array:
+        """Return s d2loss / S of the rows, (n, B, pairs), for `output_pairs`; for one block only.
 
         `least` (B,) is added to the second derivative of every row along each output.
         """
-        pairs = output_pairs(self.shape[2], self.n_blocks)
-        for block, Z in zip(self.data.blocks(), self._scores):
-            h = self._weights(block, Z, pairs)
-            if least is not None:
-                more = per_model(block.weights) * (least * self.scale)
-                for number, (k, j) in enumerate(pairs):
-                    if k == j:
-                        h[:, :, number] += more
-            yield h
+        block = self.data.only_block("The second derivative of every row")
+        return _of_rows(block, *self._at(), self._scores, self.n_blocks, least)
 
-    def _weights(self, block: Block, Z: Array, pairs: list[tuple[int, int]]) -> Array:
-        """Return s d2loss / S of each row for some pairs of outputs, (n, B, pairs), in float64."""
-        if self.n_blocks == Z.shape[2]:
-            return self._apply_loss_hessian(block, Z).astype(np.float64, copy=False)
-        h = np.empty((*Z.shape[:2], len(pairs)))
-        for j in range(Z.shape[2]):
-            second = self._second(block, Z, j)
-            for number, (k, column) in enumerate(pairs):
-                if column == j:
-                    h[:, :, number] = second[:, :, k]
-        return h
-
-    def _second(self, block: Block, Z: Array, output: int) -> Array:
-        """Return the column of s d2loss / S for one output, (n, B, K)."""
-        V = np.zeros_like(Z)
-        V[:, :, output] = 1.0
-        return self._apply_loss_hessian(block, Z, V)
-
-    def _apply_loss_hessian(self, block: Block, Z: Array, V: Array | None = None) -> Array:
-        """Return s d2loss(Z) V / S of each row, (n, B, K); a given V is overwritten, else ones."""
-        if self.loss.compiled:
-            code, margin, of_ones = self.loss.native_code, self.loss.margin, V is None
-            out = np.empty_like(Z) if V is None else V
-            _core.apply_loss_hessian(
-                code, margin, block.y, block.s, self.scale, Z, out, block.weight_column, of_ones
-            )
-            return out
-        V = np.ones_like(Z) if V is None else V
-        s = per_model(block.weights)
-        U = self.loss.hessian_times(block.y, zero_unweighted(Z, s), zero_unweighted(V, s))
-        return (U * (s * self.scale)[:, :, None]).astype(Z.dtype, copy=False)
-
-    def _product(self, block: Block, Z: Array, V: Model) -> tuple[Array, Array]:
-        """Return X^T and the sum of s d2loss(Z) (X V + c) / S."""
-        if not self.loss.compiled:
-            U = self._apply_loss_hessian(block, Z, V.scores(block.X))
-            return block.X.transpose_times(U), sum_samples(U)
-        GW, gb = np.zeros_like(V.W), np.zeros(V.b.shape)
-        _core.hessian_times(
-            block.X.for_transpose(V.b.size),
-            block.y,
-            block.s,
-            self.scale,
-            self.loss.native_code,
-            self.loss.margin,
-            Z,
-            V.W,
-            V.b,
-            GW,
-            gb,
-            block.weight_column,
-        )
-        return GW, gb
+    def _at(self) -> tuple[Loss, Model, Array]:
+        """Return what block functions need: the loss, the weights and 1 / S."""
+        return self.loss, self.model, self.scale
 
 
 def output_pairs(n_outputs: int, n_blocks: int) -> list[tuple[int, int]]:
@@ -234,18 +176,19 @@ def write_hessian(
     recentring: Recentring,
     shape: tuple[int, int, int],
     n_blocks: int,
-    weights: Callable[[Array], Iterator[Array]],
+    grams: Callable[[Array, Array], Array],
 ) -> Array:
     """Compute H of all models from the second derivatives of the rows: (B, n_blocks, m, m).
 
     m = (d + 1) K / n_blocks, and the bias comes last. Only the lower triangle is valid. A fixed
-    bias (`bias_curvature` is None) has a 1 on the diagonal. `weights` returns, for some models, h
-    (n, models, pairs) of every block of the data, with the pairs of `output_pairs`.
+    bias (`bias_curvature` is None) has a 1 on the diagonal. `grams` returns, for some models and an
+    origin (d,), the sums of h [x; 1] [x; 1]^T, (models * pairs, d + 1, d + 1), with the pairs of
+    `output_pairs`.
     """
     d, B, K = shape
     D, apart = d + 1, n_blocks == K
     pairs = output_pairs(K, n_blocks)
-    rows = max((len(block.y) for block in data.blocks()), default=0)
+    rows = max(data.facts.lengths)
     group = max(1, NUMBERS_AT_ONCE // (len(pairs) * max(rows, D**2)))
     parts = [
         (models[first : first + group], origin)
@@ -256,7 +199,7 @@ def write_hessian(
     m = D * K // n_blocks
     out = np.empty((0 if at_once else B, n_blocks, m, m))
     for some, origin in parts:
-        G = _sum_of_grams(data, weights(some), origin).reshape(len(some), len(pairs), D, D)
+        G = grams(some, origin).reshape(len(some), len(pairs), D, D)
         if bias_curvature is None:
             G[:, :, d], G[:, :, :, d] = 0.0, 0.0
         of_bias = np.ones(len(some)) if bias_curvature is None else bias_curvature[some]
@@ -277,10 +220,136 @@ def write_hessian(
     return out
 
 
-def _sum_of_grams(data: Dataset, h: Iterator[Array], origin: Array) -> Array:
-    (G,) = data.sum_over_blocks(lambda block: (block.X.gram(_flat(next(h)), origin),))
-    return G
+def gram_of(block: Block, h: Array, origin: Array) -> Array:
+    """Return the sums of h [x; 1] [x; 1]^T of a block, for h (n, B, pairs)."""
+    return block.X.gram(h.reshape(len(h), -1), origin)
 
 
-def _flat(h: Array) -> Array:
-    return h.reshape(len(h), -1)
+def _grams(
+    block: Block,
+    loss: Loss,
+    model: Model,
+    scale: Array,
+    scores: Array | None,
+    n_blocks: int,
+    least: Array | None,
+    origin: Array,
+) -> tuple[Array]:
+    h = _of_rows(block, loss, model, scale, scores, n_blocks, least)
+    return (gram_of(block, h, origin),)
+
+
+def _of_rows(
+    block: Block,
+    loss: Loss,
+    model: Model,
+    scale: Array,
+    scores: Array | None,
+    n_blocks: int,
+    least: Array | None,
+) -> Array:
+    """Return s d2loss / S of each row for the pairs of outputs, (n, B, pairs), in float64."""
+    Z = _scores_of(block, model, scores)
+    pairs = output_pairs(Z.shape[2], n_blocks)
+    h = _second_of_pairs(block, loss, scale, Z, pairs, n_blocks)
+    if least is not None:
+        more = per_model(block.weights) * (least * scale)
+        for number, (k, j) in enumerate(pairs):
+            if k == j:
+                h[:, :, number] += more
+    return h
+
+
+def _second_of_pairs(
+    block: Block, loss: Loss, scale: Array, Z: Array, pairs: list[tuple[int, int]], n_blocks: int
+) -> Array:
+    if n_blocks == Z.shape[2]:
+        return _apply_loss_hessian(block, loss, scale, Z).astype(np.float64, copy=False)
+    h = np.empty((*Z.shape[:2], len(pairs)))
+    for j in range(Z.shape[2]):
+        second = _second(block, loss, scale, Z, j)
+        for number, (k, column) in enumerate(pairs):
+            if column == j:
+                h[:, :, number] = second[:, :, k]
+    return h
+
+
+def _diagonal(
+    block: Block,
+    loss: Loss,
+    model: Model,
+    scale: Array,
+    scores: Array | None,
+    groups: list[tuple[Array, Array]],
+) -> tuple[Array, Array]:
+    Z = _scores_of(block, model, scores)
+    h = np.empty(Z.shape)
+    for k in range(Z.shape[2]):
+        h[:, :, k] = _second(block, loss, scale, Z, k)[:, :, k]
+    squares = np.empty(model.W.shape)
+    for some, origin in groups:
+        own = h[:, some].reshape(len(h), -1)
+        theirs = weighted_squares(block.X, own, origin)
+        squares[:, some] = theirs.reshape(len(squares), len(some), Z.shape[2])
+    return squares, sum_samples(h)
+
+
+def _product(
+    block: Block, loss: Loss, model: Model, scale: Array, scores: Array | None, V: Model
+) -> tuple[Array, Array]:
+    """Return X^T and the sum of s d2loss(Z) (X V + c) / S."""
+    Z = _scores_of(block, model, scores)
+    if not loss.compiled:
+        U = _apply_loss_hessian(block, loss, scale, Z, V.scores(block.X))
+        return block.X.transpose_times(U), sum_samples(U)
+    GW, gb = np.zeros_like(V.W), np.zeros(V.b.shape)
+    _core.hessian_times(
+        block.X.for_transpose(V.b.size),
+        block.y,
+        block.s,
+        scale,
+        loss.native_code,
+        loss.margin,
+        Z,
+        V.W,
+        V.b,
+        GW,
+        gb,
+        block.weight_column,
+    )
+    return GW, gb
+
+
+def _scores_of(block: Block, model: Model, scores: Array | None) -> Array:
+    return model.scores(block.X) if scores is None else scores
+
+
+def _second(block: Block, loss: Loss, scale: Array, Z: Array, output: int) -> Array:
+    """Return the column of s d2loss / S for one output, (n, B, K)."""
+    V = np.zeros_like(Z)
+    V[:, :, output] = 1.0
+    return _apply_loss_hessian(block, loss, scale, Z, V)
+
+
+def _apply_loss_hessian(
+    block: Block, loss: Loss, scale: Array, Z: Array, V: Array | None = None
+) -> Array:
+    """Return s d2loss(Z) V / S of each row, (n, B, K); a given V is overwritten, else ones."""
+    if loss.compiled:
+        out = np.empty_like(Z) if V is None else V
+        _core.apply_loss_hessian(
+            loss.native_code,
+            loss.margin,
+            block.y,
+            block.s,
+            scale,
+            Z,
+            out,
+            block.weight_column,
+            V is None,
+        )
+        return out
+    V = np.ones_like(Z) if V is None else V
+    s = per_model(block.weights)
+    U = loss.hessian_times(block.y, zero_unweighted(Z, s), zero_unweighted(V, s))
+    return (U * (s * scale)[:, :, None]).astype(Z.dtype, copy=False)

@@ -12,18 +12,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.data import Block, Dataset
+from separatrix.data import Dataset
 from separatrix.hessian import HessianOperator
+from separatrix.loss_sums import loss_and_gradient, loss_and_hits, sum_of_class_values
 from separatrix.losses import Loss
-from separatrix.matrix import (
-    Array,
-    models_first,
-    per_model,
-    pick_models,
-    sum_samples,
-    zero_unweighted,
-    zeros,
-)
+from separatrix.matrix import Array, pick_models
 from separatrix.model import Model
 from separatrix.penalty import ElasticNet
 from separatrix.recentring import Recentring
@@ -35,8 +28,8 @@ class Evaluation:
 
     `gradient_norm` is the norm of the smallest subgradient of P, including the bias; with l1 = 0
     this is the norm of the gradient. `GW` (d, B, K) is the gradient of the loss term only, `gb`
-    (B, K) the gradient of the loss and the penalty on the bias. `scores` (n, B, K) of every block
-    are included on request.
+    (B, K) the gradient of the loss and the penalty on the bias. `scores` (n, B, K) are included on
+    request, if all rows are in one block in memory.
     """
 
     loss: Array
@@ -45,7 +38,7 @@ class Evaluation:
     gradient_norm: Array
     GW: Array
     gb: Array
-    scores: tuple[Array, ...] = ()
+    scores: Array | None = None
 
     @property
     def value(self) -> Array:
@@ -117,7 +110,6 @@ class Objective:
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0)
         self._scale = np.atleast_1d(np.asarray(scale, np.float64))
         self._recentring: Recentring | None = None
-        self._extremes: tuple[Array, Array] | None = None  # of the weights, once computed
 
     def scale(self, n_models: int) -> Array:
         """Return 1 / S of each model (B,), or the given scale; 0 for a model without weight."""
@@ -155,39 +147,35 @@ class Objective:
         """Return P (B,) of models with zero weights and biases, without reading X."""
         classes = np.arange(self.data.highest_label + 1)
         each = self.loss.value(classes, np.zeros((len(classes), 1, n_outputs)))[:, 0]
-        (total,) = self.data.sum_over_blocks(
-            lambda block: (sum_samples(per_model(block.weights) * per_model(each[block.y])),)
-        )
+        (total,) = self.data.sum_over_blocks(sum_of_class_values, each)
         return np.broadcast_to(total, n_models) * self.scale(n_models)
 
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """Return the mean loss and the weighted accuracy, (B,) each."""
-        self._require(model)
+        self.require(model)
         scale = self.scale(model.n_models)
-        loss, hits = self.data.sum_over_blocks(lambda block: self._sums(block, model, False)[:2])
+        loss, hits = self.data.sum_over_blocks(loss_and_hits, self.loss, model, scale)
         return loss * scale, hits * scale
 
     def evaluate(self, model: Model, gradient: bool = True, scores: bool = False) -> Evaluation:
         """Compute loss, accuracy, penalty and gradient of every model in one pass over the data.
 
         Without the gradient (NaN then) it takes half the time, and even less at zero weights. With
-        `scores`, the scores are kept too if the loss has a kernel.
+        `scores`, the scores are kept too if the loss has a kernel and all rows are in one block.
         """
-        self._require(model)
+        self.require(model)
         if not gradient:
             loss, accuracy = self.loss_and_accuracy(model)
             penalty = self.penalty.value(model.W) + self._bias_penalty(model)
             GW, gb = (np.broadcast_to(np.nan, a.shape) for a in (model.W, model.b))
             return Evaluation(loss, accuracy, penalty, np.full_like(loss, np.nan), GW, gb)
-        seen: list[Array] = []
-        if scores and self.loss.compiled:
-            shape, dtype = model.b.shape, model.W.dtype
-            seen = [np.empty((len(block.y), *shape), dtype) for block in self.data.blocks()]
-        room = iter(seen)
-        loss, hits, GW, gb = self.data.sum_over_blocks(
-            lambda block: self._sums(block, model, True, next(room, None))
-        )
+        seen = None
+        if scores and self.loss.compiled and self.data.in_one_block:
+            seen = np.empty((self.data.n_samples, *model.b.shape), model.W.dtype)
         scale = self.scale(model.n_models)
+        loss, hits, GW, gb = self.data.sum_over_blocks(
+            loss_and_gradient, self.loss, model, scale, seen
+        )
         gb = (gb + self._bias_gradient(model.b)).astype(model.b.dtype, copy=False)
         if not self.bias:
             gb[:] = 0
@@ -198,28 +186,12 @@ class Objective:
         )  # fmt: skip
         penalty += self._bias_penalty(model)
         norm = np.sqrt(squares)
-        return Evaluation(loss * scale, hits * scale, penalty, norm, GW, gb, tuple(seen))
+        return Evaluation(loss * scale, hits * scale, penalty, norm, GW, gb, seen)
 
     def gradient(self, model: Model) -> tuple[Array, Array]:
         """Return the gradient of the loss and the l2 term for W (d, B, K) and b (B, K)."""
         found = self.evaluate(model)
         return found.GW + self.penalty.gradient(model.W), found.gb
-
-    def loss_gradient(self, block: Block, model: Model) -> Array:
-        """Return the gradient of each row's loss with respect to its scores, (n, B, K)."""
-        self._require(model, Dataset([block], self.data.classes))
-        return self.score_gradient(block, model.scores(block.X))
-
-    def score_gradient(self, block: Block, Z: Array) -> Array:
-        """Return the same from the scores (n, B, K), which may be overwritten."""
-        if not self.loss.compiled:
-            return self.loss.gradient(block.y, Z)
-        value, hits = np.empty(Z.shape[:2]), np.empty(Z.shape[:2])
-        ones = np.ones(Z.shape[1])
-        _core.loss_values(
-            self.loss.native_code, self.loss.margin, block.y, None, ones, Z, value, hits
-        )
-        return Z
 
     def recentring(self, n_models: int) -> Recentring:
         """Return the recentring of the features: to their origin for unpenalised biases."""
@@ -229,14 +201,14 @@ class Objective:
         return self._recentring
 
     def hessian_operator(
-        self, model: Model, recentring: Recentring | None = None, scores: tuple[Array, ...] = ()
+        self, model: Model, recentring: Recentring | None = None, scores: Array | None = None
     ) -> HessianOperator:
         """Return the Hessian of the loss and the l2 terms, for features as given or recentred.
 
         The model is for the features as given. Its scores are computed unless an evaluation has
         them.
         """
-        self._require(model)
+        self.require(model)
         B = model.n_models
         bias = self.bias_curvature(B) if self.bias else None
         if recentring is None:
@@ -279,21 +251,13 @@ class Objective:
 
     def _is_weighted(self, b: int) -> bool:
         """Return whether the rows of model b have different weights; a mean ignores equal ones."""
-        if all(block.s is None for block in self.data.blocks()):
-            return False
-        if self._extremes is None:
-            parts = [block.different_weights() for block in self.data.blocks()]
-            columns = [(models_first(s), place) for s, place in parts]
-            least = np.min([s.min(axis=1)[place] for s, place in columns], axis=0)
-            most = np.max([s.max(axis=1)[place] for s, place in columns], axis=0)
-            self._extremes = least, most
-        least, most = self._extremes
-        return bool((least < most)[b if len(most) > 1 else 0])
+        vary = self.data.weights_vary()
+        return bool(vary[b if len(vary) > 1 else 0])
 
-    def _require(self, model: Model, data: Dataset | None = None) -> None:
+    def require(self, model: Model) -> None:
         """Raise unless a model fits the data, the loss and the penalty: kernels check nothing."""
-        data = self.data if data is None else data
-        W, b, d = model.W, model.b, data.n_features
+        data, (W, b) = self.data, (model.W, model.b)
+        d = data.n_features
         if W.ndim != 3 or W.shape[0] != d or b.shape != W.shape[1:] or not b.size:
             raise ValueError(
                 f"The data has {d} features: a model must have W of shape ({d}, B, K) and b of "
@@ -313,13 +277,12 @@ class Objective:
                 f"classes. The data has the class number {data.highest_label}. "
                 "Give the model an output for every class."
             )
-        for block in data.blocks():
-            for name, given in block.own().items():
-                if given != model.n_models:
-                    raise ValueError(
-                        f"The {name} of the data must have one column for all models, or one for "
-                        f"each of {model.n_models}. Got {given} instead."
-                    )
+        for name, given in data.facts.own.items():
+            if given != model.n_models:
+                raise ValueError(
+                    f"The {name} of the data must have one column for all models, or one for "
+                    f"each of {model.n_models}. Got {given} instead."
+                )
         f = self.penalty.factors
         if f is not None and (len(f) != d or f[0].size not in (1, model.n_models)):
             raise ValueError(
@@ -335,48 +298,6 @@ class Objective:
             return 0.0
         curvature = self.bias_curvature(len(b))[:, None]
         return np.where(curvature > 0.0, curvature * b, 0.0)  # 0 if unpenalised, even for b = inf
-
-    def _sums(
-        self, block: Block, model: Model, gradient: bool, seen: Array | None = None
-    ) -> tuple[Array, ...]:
-        """Return sums over a block: s loss (B,), s correct (B,), and the mean loss's gradient.
-
-        The scores are written to `seen`, if given.
-        """
-        B, scale = model.n_models, self.scale(model.n_models)
-        if not self.loss.compiled:
-            return self._reference_sums(block, model, gradient)
-        loss, hits, gb = np.zeros(B), np.zeros(B), np.zeros(model.b.shape)
-        GW = zeros(model.W.shape, model.W.dtype) if gradient else None
-        _core.value_gradient(
-            block.X.for_transpose(model.b.size) if gradient else block.X.for_scores(model.b.size),
-            block.y,
-            block.s,
-            scale,
-            self.loss.native_code,
-            self.loss.margin,
-            model.W,
-            model.b,
-            loss,
-            hits,
-            GW,
-            gb,
-            block.weight_column,
-            seen,
-        )
-        return (loss, hits) if GW is None else (loss, hits, GW, gb)
-
-    def _reference_sums(self, block: Block, model: Model, gradient: bool) -> tuple[Array, ...]:
-        """Return the same sums in numpy, for a loss that has no kernel."""
-        s, y = per_model(block.weights), per_model(block.y)
-        Z = zero_unweighted(model.scores(block.X), s)
-        loss = sum_samples(s * self.loss.value(block.y, Z))
-        hits = sum_samples(s * (self.loss.predict(Z) == y))
-        if not gradient:
-            return loss, hits
-        U = self.loss.gradient(block.y, Z) * (s * self.scale(model.n_models))[:, :, None]
-        U = U.astype(model.W.dtype, copy=False)
-        return loss, hits, block.X.transpose_times(U), sum_samples(U)
 
 
 def _n_classes(loss: Loss, n_outputs: int) -> int:

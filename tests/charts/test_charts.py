@@ -252,9 +252,9 @@ def test_the_limit_is_drawn_after_the_last_stable_rate(facts):
             c["at"]
             for c in corners
             if abs(c["height"] - line) == 0.5
-            and c["rate"] == pytest.approx(row.stable_rate, rel=1e-5)
+            and c["rate"] == pytest.approx(row.safe_rate, rel=1e-5)
         }
-        assert places == {sum(rate <= row.stable_rate for rate in rates) - 0.5}
+        assert places == {sum(rate <= row.safe_rate for rate in rates) - 0.5}
 
 
 @pytest.mark.slow

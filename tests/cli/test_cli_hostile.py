@@ -93,7 +93,7 @@ def test_every_command_is_tested():
     tried = {
         " ".join(words[:2]) if words[0] in ("studies", "data") else words[0] for words in COMMANDS
     }
-    assert tried == verbs()
+    assert tried == verbs() - {"lab"}  # which tests/lab tries: it runs until it is stopped
 
 
 def test_the_model_has_hostile_names(folder):

@@ -117,11 +117,14 @@ def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):
     assert facts("predict", "m.sx", "breast-cancer")["metrics"]["accuracy"] > 0.9
 
 
-def test_diagnoses_name_options():
+def test_diagnoses_name_options(tmp_path):
     printed = call("fit", "wine", "--solver", "gradient", "--epochs", "3", code=3).stdout
     assert "Raise --epochs" in printed
-    words = ("--learning-rate", "3", "--epochs", "50")
-    printed = " ".join(call("fit", "wine", "--solver", "gradient", *words, code=3).stdout.split())
+    noise = np.random.default_rng(0).normal(size=(80, 30))
+    rows = [",".join([*map(str, x), "ab"[k % 2]]) for k, x in enumerate(noise)]
+    (tmp_path / "noise.csv").write_text("\n".join([",".join(f"x{k}" for k in range(31)), *rows]))
+    words = ("fit", tmp_path / "noise.csv", "--solver", "gradient", "--C", "1e4")
+    printed = " ".join(call(*words, "--epochs", "300", code=3).stdout.split())
     assert "Stop there (--patience, or --epochs" in printed
     assert "lower --C" in printed
 

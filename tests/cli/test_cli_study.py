@@ -17,6 +17,7 @@ from separatrix.cli.grid_options import GridOptions
 from separatrix.study import Between, Store
 from support.command import call, facts
 from support.course_tables import BINARY, BINARY_FILES, IRIS, IRIS_FILES
+from support.pages import data_of
 from support.studies import without_seconds
 from support.terminal import CONTROL, run
 
@@ -71,6 +72,41 @@ def test_a_study_prints_table_verdict_and_observations_in_80_columns(folder):
         assert max(map(len, call("study", *words).stdout.splitlines())) <= 80
     for verb in ("list", "show", "table"):
         assert max(map(len, call("studies", verb).stdout.splitlines())) <= 80
+
+
+def test_the_table_shows_the_numbers_by_which_the_best_was_chosen_in_80_columns(folder):
+    """With early stopping those of the best epoch, for unlike losses the log-loss."""
+    text = call("study", "wine", "--patience", "2", "--learning-rate", "0.5,0.2", "--no-report",
+                "--epochs", "500,1000", "--momentum", "0.9").stdout  # fmt: skip
+    value = float(re.search(r"^Validation accuracy .* loss ([.\d]+)\.", text, re.M)[1])
+    (line,) = (line for line in text.splitlines() if line.startswith("●"))
+    assert f"{value:.4f}" in line
+    assert "The weights of the best epoch were kept; their measures decide." in text
+    text = call("study", "wine", "--loss", "softmax,logistic", *QUICK).stdout
+    value = float(re.search(r", log-loss ([.\d]+)\.", text)[1])
+    (line,) = (line for line in text.splitlines() if line.startswith("●"))
+    assert f"{value:.4f}" in line
+    assert "log-: log-loss on the validation rows" in text
+    assert "the columns 'stop reason'" in text or "the column 'stop reason'" in text
+
+
+def test_compare_says_in_its_caption_whether_features_were_standardised(folder):
+    for option, words in (("--as-is", "were not standardised"), ("--standardise", "standardised")):
+        text = call("compare", "wine", "--model", "naive-bayes", option).stdout
+        assert words in text.partition("Best:")[2]
+
+
+def test_the_verdict_of_weighted_models_has_the_numbers_of_their_table(folder):
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((300, 2)), rng.integers(1, 9, 300)
+    kinds = np.where(X[:, 0] + rng.standard_normal(300) > 0, "u", "v")
+    rows = ["a,b,s,kind", *(f"{a},{b},{w},{k}" for (a, b), w, k in zip(X, s, kinds))]
+    (folder / "a.csv").write_text("\n".join(rows) + "\n")
+    found = facts("compare", "a.csv", "--label", "kind", "--weight", "s", "--model", "logistic")
+    best = next(row for row in found["models"] if row["model"] == found["best"])
+    accuracy, loss = (best["metrics"]["validation"][name] for name in ("accuracy", "log_loss"))
+    assert f"weighted accuracy {100 * accuracy:.1f} % on 30 " in found["comparison"][0]
+    assert f"log-loss {loss:.4g}." in found["comparison"][0]
 
 
 def test_equal_studies_have_equal_tables_except_for_times(folder):
@@ -432,9 +468,9 @@ def test_the_table_says_which_runs_converged_and_agrees_with_the_verdict(folder)
     at = [cell.strip() for cell in table[0].split("|")].index("converged")
     shown = [line.split("|")[at].strip(" *") for line in table[2:6]]
     assert shown == ["no", "yes", "–", "–"]
-    page = (folder / "reports" / "wine.html").read_text()
-    assert '<th scope="col">converged</th>' in page
-    assert page.count("<td>yes</td>") == page.count("<td>no</td>") == 1
+    rows = data_of((folder / "reports" / "wine.html").read_text())["rows"]
+    assert [row["converged"] for row in rows] == ["no", "yes", "–", "–"]
+    assert [row["problem"] for row in rows][:2] == ["still changing", ""]
 
 
 def test_seeds_that_diverge_at_different_epochs_are_told_with_their_range(folder):
@@ -454,6 +490,7 @@ def test_columns_of_a_table_have_different_headers(folder):
         ("train", "acc%"),
         ("valid.", "loss"),
         ("valid.", "acc%"),
+        ("log-", "loss"),
         ("best", "epoch"),
         ("best", "loss"),
         ("best", "acc%"),
@@ -529,7 +566,8 @@ def test_the_table_says_whether_the_features_were_standardised(folder, options, 
     )
     words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
     assert caption in call("study", "a.csv", *words, *options).stdout
-    assert f"<caption>{caption}" in (folder / "reports" / "a.html").read_text()
+    page = data_of((folder / "reports" / "a.html").read_text())
+    assert page["caption"].startswith(caption)
 
 
 def test_a_folder_is_standardised_where_the_same_data_by_name_is_not(folder):
@@ -546,7 +584,8 @@ def test_a_folder_is_standardised_where_the_same_data_by_name_is_not(folder):
         ("iris", "The features were not standardised."),
     ):
         assert caption in call("study", source, *words).stdout
-        assert f"<caption>{caption}<" in (folder / "reports" / f"{source}.html").read_text()
+        page = data_of((folder / "reports" / f"{source}.html").read_text())
+        assert page["caption"] == caption
 
 
 def test_a_study_without_validation_rows_has_no_empty_columns(folder):

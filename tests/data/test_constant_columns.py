@@ -109,5 +109,5 @@ def test_gradient_descent_trains_on_the_columns_it_is_given():
 def test_a_column_that_varies_in_one_row_is_not_constant():
     A = np.c_[X, np.ones(len(X))]
     A[-1, 4] = 2.0
-    assert np.isnan(Dataset.of(A, Y).without_constants()._blocks[0].X.constants()).all()
+    assert np.isnan(Dataset.of(A, Y).without_constants().only_block().X.constants()).all()
     assert LogisticRegression().fit(A, Y).coef_[0, 4] != 0.0

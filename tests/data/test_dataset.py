@@ -18,7 +18,7 @@ from support.objectives import B, random_model, refused, rows
 def test_ordinary_weights_are_not_changed() -> None:
     X, y, _ = rows(BINARY[0])
     for s in (np.linspace(0.0, 1e19, 50), np.linspace(0.0, 1e-19, 50)):
-        (block,) = Dataset.of(X, y, s).blocks()
+        block = Dataset.of(X, y, s).only_block()
         np.testing.assert_array_equal(block.s, s)
 
 
@@ -39,11 +39,11 @@ def test_taken_rows_keep_their_weights_and_a_given_scale_is_used() -> None:
     X, y, s = rows(form, each=True)
     s[:10] = 1e-300
     whole = Dataset.of(X, y, s)
-    (block,) = whole.blocks()
+    block = whole.only_block()
     few = np.array([9, 2, 5])
-    part = whole.take(block, few)
+    taken = block.take(few)
+    part = Dataset([taken], whole.classes)
     assert part.n_samples == 3
-    (taken,) = part.blocks()
     np.testing.assert_array_equal(taken.s, s[few])
     np.testing.assert_array_equal(taken.X.X, X[few])
     scale = np.array([1.0, 2.0, 3.0])
@@ -73,7 +73,7 @@ def test_labels_that_are_not_class_numbers_are_refused(wrong: float) -> None:
 
 @pytest.mark.parametrize("kind", [float, np.uint8, np.int64, bool])
 def test_labels_of_any_type_are_accepted_if_they_are_integers(kind: type) -> None:
-    (block,) = Dataset.of(np.ones((3, 2)), np.array([1, 0, 1], kind)).blocks()
+    block = Dataset.of(np.ones((3, 2)), np.array([1, 0, 1], kind)).only_block()
     assert block.y.dtype == np.int32
     np.testing.assert_array_equal(block.y, [1, 0, 1])
 

@@ -138,7 +138,7 @@ def test_separate_labels_can_be_combined_with_any_weights(weights: str) -> None:
     s = None if weights == "none" else rng.exponential(1.0, (N, 3))
     given = s[:, 0] if weights == "one" and s is not None else s
     data = Dataset.of(X, y, given, weight_column=[2, 0, 2] if weights == "shared" else None)
-    (block,) = data.blocks()
+    block = data.only_block()
     own = np.broadcast_to(block.weights.reshape(N, -1), (N, 3))
     sums, shares = data.class_shares()
     for m in range(3):
@@ -189,7 +189,7 @@ def test_class_weights_are_computed_from_each_models_own_rows() -> None:
         for part, rows in (
             (data, slice(None)),
             (data.every(2), slice(None, None, 2)),
-            (data.take(next(data.blocks()), np.arange(5)), slice(5)),
+            (Dataset([data.only_block().take(np.arange(5))], data.classes), slice(5)),
         ):
             own = part.select(np.array([model]))
             counted = s[rows, column] > 0.0

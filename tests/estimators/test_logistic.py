@@ -542,7 +542,7 @@ def test_the_choice_depends_on_shape_penalty_and_loss(shape, loss, outputs, l1, 
     rng = np.random.default_rng(0)
     data = Dataset.of(rng.standard_normal(shape), np.arange(shape[0]) % max(outputs, 2))
     assert choose_solver(LOSSES[loss], outputs, l1, l2, data)[0] == solver
-    sparse = Dataset.of(sp.csr_array(data._blocks[0].X.X), data._blocks[0].y)
+    sparse = Dataset.of(sp.csr_array(data.only_block().X.X), data.only_block().y)
     assert choose_solver(LOSSES[loss], outputs, l1, l2, sparse)[0] == solver
 
 

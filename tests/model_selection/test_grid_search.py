@@ -24,7 +24,8 @@ from separatrix import (
     LogisticRegression,
     LogisticRegressionCV,
 )
-from separatrix.matrix import Matrix, rows_read
+from separatrix.data import Dataset
+from separatrix.matrix import rows_read
 from separatrix.model_selection.scaling_as_penalty import scales
 from support.scikit_learn import BEFORE_1_7
 from support.searches import SCORES, assert_same_search, ours, plain_logistic
@@ -146,8 +147,8 @@ def test_scales_are_accurate_for_features_far_from_zero():
     X[:20, 2] = 7.0
     counts = rng.integers(0, 3, (60, 2)).astype(float)
     counts[20:, 1] = 0.0  # the third feature is constant in the second fold
-    for form in (Matrix, lambda X: Matrix(sp.csr_array(X)), lambda X: Matrix(sp.csc_array(X))):
-        found = scales(form(X), counts)
+    for form in (np.asarray, sp.csr_array, sp.csc_array):
+        found = scales(Dataset.of(form(X), np.zeros(60, int), counts))
         for k, column in enumerate(counts.T.astype(int)):
             scale = StandardScaler().fit(X.repeat(column, axis=0)).scale_
             np.testing.assert_allclose(found[:, k], scale, rtol=1e-9)

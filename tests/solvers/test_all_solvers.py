@@ -101,7 +101,7 @@ def _smooth(objective: Objective, form: Form) -> float:
 
 def _programme(objective: Objective, form: Form) -> float:
     """A hinge as a quadratic programme in W, b and one slack for every term."""
-    block = next(objective.data.blocks())
+    block = objective.data.only_block()
     X, y = np.asarray(block.X.X), block.y
     s = block.weights.reshape(-1) / block.weights.sum()
     K, l2 = form.outputs, float(objective.penalty.l2[0])

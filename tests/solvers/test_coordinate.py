@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 
-from separatrix.data import Block, Dataset
+from separatrix.data import Dataset
 from separatrix.losses import LOSSES
 from separatrix.matrix import set_threads
 from separatrix.model import Model
@@ -125,7 +125,7 @@ def violation(objective: Objective, model: Model) -> float:
 @every_penalty
 def test_every_loss_and_penalty_reaches_the_optimum(form: Form, penalty: str) -> None:
     objective = problem(form, ElasticNet(*PENALTIES[penalty]))
-    block = next(objective.data.blocks())
+    block = objective.data.only_block()
     expected = lowest(objective, form.outputs)
     for case in product(HOLDERS, ["C order", "CSR"]):
         holder, layout = case
@@ -430,11 +430,11 @@ def test_losses_with_kinks_and_custom_losses_are_refused() -> None:
         refuse_illegal("coordinate", LOSSES["sigmoid_mse"], 0.1, 0.0)
 
 
-def test_rows_in_several_blocks_are_refused() -> None:
-    X, y = rows(LOGISTIC)
-    blocks = [Block.of(X[:30], y[:30]), Block.of(X[30:], y[30:])]
-    objective = Objective(Dataset(blocks, np.arange(2)), LOGISTIC.loss, ElasticNet(0.1, 0.0))
-    with pytest.raises(ValueError, match=r"needs all rows in one block\. Got 2 blocks"):
+def test_large_hessians_of_rows_in_several_blocks_are_refused() -> None:
+    data = Dataset.of(sp.csr_array((40, 2000)), np.arange(40) % 2, rows_per_block=30)
+    objective = Objective(data, LOGISTIC.loss, ElasticNet(0.1, 0.0))
+    words = r"more than 2,000 unknowns\. The data has 2 blocks, and the Hessian 2,001 unknowns"
+    with pytest.raises(ValueError, match=words):
         solve(objective, 1)
 
 

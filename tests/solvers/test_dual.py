@@ -78,7 +78,7 @@ def test_every_loss_is_solved_to_a_proven_gap(form: Form, bias: str) -> None:
 def test_liblinear_finds_the_same_model(loss: str, bias: str) -> None:
     form = form_of(loss, 1)
     data = make_data(form)
-    block = next(data.blocks())
+    block = data.only_block()
     factor = {"fixed": None, "penalised": 1.0}[bias]
     penalty = ElasticNet(0.0, L2) if factor is None else ElasticNet(0.0, L2, bias_factor=factor)
     results = solve(Objective(data, form.loss, penalty, bias=bias != "fixed"), 1)
@@ -95,7 +95,7 @@ def test_liblinear_finds_the_same_model(loss: str, bias: str) -> None:
 def test_libsvm_finds_the_same_free_bias() -> None:
     form = form_of("hinge", 1)
     data = make_data(form)
-    block = next(data.blocks())
+    block = data.only_block()
     for m, result in enumerate(solve(Objective(data, form.loss, ElasticNet(0.0, L2)), 1)):
         s = block.weights[:, m].copy()
         theirs = SVC(kernel="linear", C=1.0 / (L2[m] * s.sum()), tol=1e-10)
@@ -212,7 +212,7 @@ def test_duals_stay_in_their_domain_and_bound_the_optimum_at_every_step(
 ) -> None:
     data = make_data(form, n=30, seed=seed)
     if folds:
-        block = next(data.blocks())
+        block = data.only_block()
         s = (np.arange(30)[:, None] % 3 != np.arange(3)).astype(float)
         data = Dataset([Block(block.X, block.y, s)], data.classes)
     objective = make_objective(form, data)
@@ -221,7 +221,7 @@ def test_duals_stay_in_their_domain_and_bound_the_optimum_at_every_step(
     best = np.array([r.certificate.primal for r in results])
     solver = Dual(seed=seed, goal=goal, epochs=2)
     state = solver.start(objective, Model.zeros(4, 3, form.outputs))
-    block = next(data.blocks())
+    block = data.only_block()
     for _ in range(4):
         state = solver.step(objective, state)
         assert np.isfinite(form.loss.conjugate(block.y, state.duals[0])).all()
@@ -254,7 +254,7 @@ def test_a_fold_is_the_fit_on_its_rows(form: Form) -> None:
 def test_factors_are_scales_of_the_features(name: str, bias: str, per_model: bool) -> None:
     form = form_of(name, 1 if name in ("logistic", "hinge") else 3)
     data = make_data(form, dense=False, d=9)
-    block = next(data.blocks())
+    block = data.only_block()
     f = np.geomspace(0.3, 4.0, 9)
     options = {k: v for k, v in BIASES[bias].items() if k != "bias"}
     factors = np.stack([f, f, f], axis=1) if per_model else f
@@ -272,7 +272,7 @@ def test_factors_are_scales_of_the_features(name: str, bias: str, per_model: boo
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_dense_and_sparse_data_have_the_same_optimum(form: Form) -> None:
     data = make_data(form, n=40, d=12)
-    block = next(data.blocks())
+    block = data.only_block()
     dense = solve(make_objective(form, data), form.outputs)
     for kind in (sp.csr_array, sp.csc_array):
         sparse = Dataset.of(kind(block.X.X), block.y, block.s)
@@ -300,7 +300,7 @@ def test_csc_is_read_like_csr_without_another_copy(dtype: type, single: bool) ->
         for _ in range(12):
             state = solver.step(objective, state)
         found.append(state.model.W)
-        native = next(data.blocks()).X.native
+        native = data.only_block().X.native
         assert native.has_samples != native.has_features
     assert found[0].tobytes() == found[1].tobytes()
     np.testing.assert_allclose(found[2], found[0], atol=1e-4)
@@ -327,7 +327,7 @@ def test_single_precision_still_proves_a_small_gap(form: Form) -> None:
     objective = make_objective(form)
     tol = 1e-9 if form.loss.smooth else 1e-5
     assert_solved(solve(objective, form.outputs, tol, Dual(single=True)), tol)
-    block = next(objective.data.blocks())
+    block = objective.data.only_block()
     floats = Dataset.of(block.X.X.astype(np.float32), block.y, block.s)
     start = Model.zeros(4, 3, form.outputs, np.float32)
     results = solve(make_objective(form, floats), form.outputs, tol=1e-5, start=start)
@@ -340,7 +340,7 @@ def test_single_precision_still_proves_a_small_gap(form: Form) -> None:
 @pytest.mark.parametrize("form", DUAL, ids=str)
 def test_rows_and_columns_of_zeros_are_harmless(form: Form, bias: str) -> None:
     data = make_data(form)
-    block = next(data.blocks())
+    block = data.only_block()
     X = np.array(block.X.X)
     X[::5] = 0.0
     X[:, 2] = 0.0
@@ -444,15 +444,15 @@ def test_the_bound_after_a_float32_step_equals_the_bound_of_its_duals(
     form: Form, bias: str
 ) -> None:
     objective = make_objective(form, bias=bias)
-    solver = Dual(single=True, epochs=2)
+    solver, block = Dual(single=True, epochs=2), objective.data.only_block()
     state = solver.start(objective, Model.zeros(4, 3, form.outputs))
     for _ in range(3):
         state = solver.step(objective, state)
         assert state.pull is not None
         if bias == "free":
-            sums = objective.data.weighted_sums(state.duals) * objective.scale(3)[:, None]
+            sums = block.weighted_sum(state.duals[0]) * objective.scale(3)[:, None]
             assert np.abs(sums).max() < 1e-15
-        V = objective.data.transpose_times(state.duals, objective.scale(3))
+        V = block.transpose_times(state.duals[0], objective.scale(3))
         np.testing.assert_allclose(state.pull, objective.penalty.conjugate(V), rtol=1e-14)
         np.testing.assert_allclose(
             dual_values(objective, state.model, state.duals, state.pull),
@@ -491,12 +491,12 @@ def test_a_fit_that_cannot_converge_reports_its_gap() -> None:
 @pytest.mark.parametrize("form", ENTROPIES, ids=str)
 def test_a_class_without_weight_leaves_nothing_to_balance(form: Form) -> None:
     data = make_data(form)
-    block = next(data.blocks())
+    block = data.only_block()
     s = block.s * (block.y == 1)[:, None]
     objective = make_objective(form, Dataset([Block(block.X, block.y, s)], data.classes))
     solver = Dual(single=True)
     state = solver.step(objective, solver.start(objective, Model.zeros(4, 3, form.outputs)))
-    assert np.abs(objective.data.weighted_sums(state.duals)).max() == 0.0
+    assert np.abs(objective.data.only_block().weighted_sum(state.duals[0])).max() == 0.0
     assert (dual_values(objective, state.model, state.duals, state.pull) >= 0.0).all()
 
 
@@ -511,21 +511,6 @@ def test_orthogonal_rows_are_optimal_after_two_visits() -> None:
         # w maximises log sigma(w) - w^2 / (2 C).
         w = brentq(lambda w: strength / (1.0 + np.exp(w)) - w, 0.0, 50.0)  # noqa: B023
         np.testing.assert_allclose(np.abs(state.model.W[:, b]), w, rtol=2e-3)
-
-
-@pytest.mark.parametrize("bias", BIASES)
-def test_blocks_of_rows_are_one_data_set(bias: str) -> None:
-    form = form_of("softmax", 3)
-    data = make_data(form)
-    block = next(data.blocks())
-    parts = [
-        Block.of(block.X.X[rows], block.y[rows], block.s[rows])
-        for rows in (slice(0, 7), slice(7, 41), slice(41, 60))
-    ]
-    whole = solve(make_objective(form, data, bias), form.outputs)
-    split = solve(make_objective(form, Dataset(parts, data.classes), bias), form.outputs)
-    for a, b in zip(whole, split):
-        np.testing.assert_allclose(a.model.W, b.model.W, rtol=1e-9, atol=1e-12)
 
 
 def test_a_fixed_bias_stays_where_it_was() -> None:
@@ -560,17 +545,13 @@ def test_problems_that_dual_cannot_solve_are_refused_with_the_solvers_that_can()
         refuse_illegal("dual", LOSSES["squared"], 0.0, 0.1)
 
 
-@pytest.mark.parametrize("blocks", [1, 3])
-def test_a_free_bias_has_converged_after_a_step(blocks: int) -> None:
+def test_a_free_bias_has_converged_after_a_step() -> None:
     rng = np.random.default_rng(6)
     X = random_csr(9_000, 60, 0.1, rng)
     X.data[:] = rng.standard_normal(X.nnz)
     y = (X @ rng.standard_normal(60) + rng.standard_normal(9_000) > 0.5).astype(int)
     s = rng.exponential(1.0, (9_000, 2))
-    parts = [Block.of(X[k::blocks], y[k::blocks], s[k::blocks]) for k in range(blocks)]
-    objective = Objective(
-        Dataset(parts, np.arange(2)), LOSSES["logistic"], ElasticNet(0.0, [0.1, 1e-3])
-    )
+    objective = Objective(Dataset.of(X, y, s), LOSSES["logistic"], ElasticNet(0.0, [0.1, 1e-3]))
     solver = Dual(goal=1e-3)
     state = solver.step(objective, solver.start(objective, Model.zeros(60, 2, 1)))
     curvature = objective.hessian_operator(state.model).diagonal().b

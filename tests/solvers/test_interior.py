@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 from separatrix import LinearSVC
-from separatrix.data import Block, Dataset
+from separatrix.data import Dataset
 from separatrix.losses import LOSSES, make_loss
 from separatrix.matrix import get_threads, set_threads
 from separatrix.model import Model
@@ -122,15 +122,12 @@ def test_a_fold_is_the_fit_on_its_rows(form: Form) -> None:
 
 
 @pytest.mark.parametrize("form", HINGES, ids=str)
-def test_sparse_data_and_blocks_of_rows_are_the_same_problem(form: Form) -> None:
-    data = make_data(form, dense=False)
-    block = next(data.blocks())
-    parts = [
-        Block.of(sp.csr_array(block.X.X[rows]), block.y[rows], block.s[rows])
-        for rows in (slice(0, 7), slice(7, 41), slice(41, 60))
-    ]
+def test_sparse_data_is_the_same_problem(form: Form) -> None:
+    data = make_data(form)
+    block = data.only_block()
+    sparse = Dataset.of(sp.csr_array(block.X.X), block.y, block.s)
     whole = solve(make_objective(form, data), form)
-    split = solve(make_objective(form, Dataset(parts, data.classes)), form)
+    split = solve(make_objective(form, sparse), form)
     for a, b in zip(whole, split, strict=True):
         assert a.certificate.primal == pytest.approx(b.certificate.primal, rel=2e-9)
 
@@ -138,7 +135,7 @@ def test_sparse_data_and_blocks_of_rows_are_the_same_problem(form: Form) -> None
 @pytest.mark.parametrize("form", HINGES, ids=str)
 def test_factors_are_scales_of_the_features(form: Form) -> None:
     data, f = make_data(form), np.array([1.0, 3.0, 0.1, 1.0])
-    block = next(data.blocks())
+    block = data.only_block()
     scaled = Dataset.of(block.X.X / f, block.y, block.s)
     with_factors = Objective(data, form.loss, ElasticNet(0.0, L2, f))
     for a, b in zip(solve(with_factors, form), solve(make_objective(form, scaled), form)):

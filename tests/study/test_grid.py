@@ -110,3 +110,13 @@ def test_the_default_grid_depends_on_the_data():
     )
     hinge = choose_grid(GradientDescentClassifier("hinge"), StudyData.from_arrays(X, y), {})
     assert hinge.grid["l2"] == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "momenta"), [("adam", [0.0]), ("plain", [0.0]), ("nesterov", [0.0, 0.9])]
+)
+def test_momentum_is_varied_only_for_rules_that_have_it(rule, momenta):
+    data = StudyData.from_arrays(*two_classes()[:2])
+    assert choose_grid(GradientDescentClassifier(rule=rule), data, {}).grid["momentum"] == momenta
+    chosen = choose_grid(GradientDescentClassifier(), data, {"rule": [rule]}).grid
+    assert chosen["momentum"] == momenta

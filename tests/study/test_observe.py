@@ -9,7 +9,9 @@ from separatrix import (
     GradientDescentClassifier,
     Study,
 )
-from separatrix.study.results.observations import epochs_needed
+from separatrix.study.results.observations import epochs_needed, find_unconverged
+from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.trace import oscillation_ended
 from support.studies import iris, two_classes
 
 
@@ -115,6 +117,41 @@ def test_damped_oscillations_converge_and_lasting_ones_do_not(small):
     kinked = Study("b", GradientDescentClassifier("hinge"), {"learning_rate": [3.0]})
     verdict = kinked.run(X, y, X_val, y_val).verdict()
     assert "1 of 1 configuration did not converge: oscillating." in verdict.sentences
+
+
+@pytest.mark.parametrize(("swing", "ended"), [(5e-4, True), (5e-3, False)])
+def test_an_oscillation_below_the_tolerance_of_convergence_has_ended(swing, ended):
+    values = 0.4 + 0.3 * 0.5 ** np.arange(100.0)
+    values[1::2] *= 1.0 + swing
+    assert oscillation_ended(values) is ended
+    swings = [Diagnosis("oscillating", "", "")]
+    assert find_unconverged(swings, values) == ("" if ended else "oscillating")
+
+
+def test_momentum_that_overshoots_slightly_near_the_optimum_has_converged(small):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    grid = {"learning_rate": [0.5], "momentum": [0.9], "epochs": [80]}
+    facts = Study("a", GradientDescentClassifier(l2=0.1), grid).run(X, y, X_val, y_val).facts()
+    converged, swung = facts.rows[0].observations
+    assert converged.startswith("Converged")
+    assert swung.startswith("Oscillated: ")
+    assert swung.endswith("In the second half of the epochs, no rise was larger than 0.1 %.")
+    assert not any("did not converge" in sentence for sentence in facts.verdict.sentences)
+
+
+def test_a_run_that_overfits_is_not_told_to_train_longer_or_faster(small):
+    grid = {"learning_rate": [0.5], "epochs": [50]}
+    few = two_classes(noise=1.2, n=40)
+    facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
+    (row,) = facts.rows
+    late = " ".join(row.observations)
+    assert "Overfitting since epoch" in late
+    assert "Not converged: The objective was still falling" in late
+    assert "epochs still needed" not in late
+    assert "more epochs" not in late
+    assert "is stable at all weights" not in late
+    assert row.problem == "overfitting"
+    assert not any("times as many epochs" in s for s in facts.verdict.sentences)
 
 
 def test_observations_of_several_seeds_state_the_number_of_seeds(small):

@@ -22,13 +22,17 @@ NOISE = RNG.normal(0.0, 0.05, N)  # enough to hide a difference of 0.001
 _OF_ROW = ("diverged", "stable_rate", "best_epoch", "smoothness")
 
 
-def made(parameters, *, wrong=0, since=0, loss=0.0, noisy=False, rows=N, name="logistic", **more):
-    """A configuration that misclassifies `wrong` rows from `since` on; its loss is 0.3 + `loss`."""
+def made(parameters, *, wrong=0, since=0, loss=0.0, noisy=0, rows=N, name="logistic", **more):
+    """A configuration that misclassifies `wrong` rows from `since` on; its loss is 0.3 + `loss`.
+
+    `noisy` is the size of the noise of its losses, and `weighted` its accuracy with sample weights.
+    """
     right = np.ones(rows)
     right[since : since + wrong] = 0.0
-    losses = BASE[:rows] + loss + (NOISE[:rows] if noisy else 0.0)
+    losses = BASE[:rows] + loss + noisy * NOISE[:rows]
     row = {key: more.pop(key) for key in _OF_ROW if key in more}
     kept = {"val_accuracy": right.mean(), "val_loss": losses.mean(), "train_loss": losses.mean()}
+    kept["val_accuracy"] = more.pop("weighted", kept["val_accuracy"])
     if row.get("diverged"):
         right, losses = np.zeros(rows), np.full(rows, 1e9)
     more.setdefault("log_losses", losses)
@@ -125,7 +129,7 @@ SITUATIONS = [
               ("is the smallest in the grid: try smaller values",),
               edges={"learning_rate": "low"}),
     Situation("mini-batch noise at the smallest rate", rates(NOISY, {"loss": 0.5, **SLOW}), 0,
-              ("1 still improving, 1 with noisy mini-batches", "try smaller values"),
+              ("1 still changing, 1 with noisy mini-batches", "try smaller values"),
               edges={"learning_rate": "low"}),
     Situation("mini-batch noise at the most epochs", epochs({"loss": 0.5, **SLOW}, NOISY), 1,
               never=("try larger",)),
@@ -153,10 +157,11 @@ SITUATIONS = [
     Situation("seven crisps", rates({"rows": 3}, {"rows": 3, "loss": 0.5}), 0,
               ("3 validation rows cannot show any difference",), ("as good", "try ")),
     Situation("few rows", rates({"rows": 25}, {"rows": 25, "loss": 0.5}), 0,
-              ("at least 6 rows (24 %)",), edges={"learning_rate": "low"}),
+              ("at least 6 rows (24 %)", "So few rows are weak evidence"),
+              edges={"learning_rate": "low"}),
     Situation("unlike losses with probabilities",
               [made({"loss": "softmax"}, name="softmax"), made({"loss": "logistic"}, loss=0.5)],
-              0, ("log-loss", "1 has a higher loss")),
+              0, ("log-loss", "1 has a higher log-loss")),
     Situation("unlike losses without probabilities",
               losses(("hinge", {"wrong": 1}), ("softmax", {"loss": 9.0})), 1,
               ("difference in accuracy.", "the best of each kind by accuracy")),
@@ -228,6 +233,21 @@ SITUATIONS = [
                "2 of 4 configurations did not converge")),
     Situation("least accurate has the lowest loss", rates({"wrong": 20, "loss": -0.1}, {}), 1,
               ("1 is less accurate",), edges={"learning_rate": "high"}),
+    Situation("losses that are equal to four digits", rates({}, {"noisy": 1e-4}), 0,
+              ("The configuration above is the simplest of these, by learning rate.",),
+              ("The lowest loss",)),
+    Situation("rows with weights", rates({"wrong": 8, "weighted": 0.817}), 0,
+              ("Weighted validation accuracy 81.7 % (72 of 80 rows)",)),
+    Situation("a penalty that is set by C overfits",
+              [made({"C": 0.1}, loss=0.5), made({"C": 100.0}, **OVER)], 1,
+              ("overfits: its validation loss was lowest at epoch 102. Lower C.",),
+              ("early stopping", "l2", "try larger")),
+    Situation("the perceptron's rule makes mistakes until the end",
+              [made({"epochs": n}, name="perceptron", log_losses=None, **SLOW) for n in (10, 100)],
+              0, ("2 of 2 configurations did not converge: still changing.",), ("improving",)),
+    Situation("higher losses than the best, and than another one only",
+              epochs({"loss": 0.006, "noisy": 1}, {"loss": 0.006}, {"loss": 0.5}, {}), 0,
+              ("2 have a higher loss than this or another one (paired t-test)",)),
     Situation("choice of a solver, not a number",
               [made({"multiclass": "auto"}, loss=0.5), made({"multiclass": "ovr"})], 1),
 ]  # fmt: skip
@@ -284,11 +304,17 @@ def assert_consistent(done, verdict):
     best = done[verdict.best]
     diverged = [one for one in done if one.row.diverged]
     assert best not in diverged
+    # Numbers of losses tell the best from the lowest, and a percentage is the one of the count.
+    own = re.search(r"ccuracy ([\d.]+) % .*?loss ([-+.e\d]+)\.(?: |$)", text)
+    if lowest := re.search(r"The lowest (?:log-)?loss[^,]*, ([-+.e\d]+),", text):
+        assert lowest[1] != own[2]
+    if count := re.search(r"Validation accuracy ([\d.]+) % \((\d+) of (\d+) rows\)", text):
+        assert float(count[1]) == pytest.approx(100 * int(count[2]) / int(count[3]), abs=0.1)
     # The configurations that are as good, those that are worse and those that diverged are all.
     same = re.search(r"([\d,]+) other configurations? (?:is|are) as good", text)
     count = sum(not c.by for c in verdict.comparisons)
     worse = sum(map(int, re.findall(r"(\d+) (?:is|are) less accurate", text)))
-    worse += sum(map(int, re.findall(r"(\d+) (?:has|have) a higher loss", text)))
+    worse += sum(map(int, re.findall(r"(\d+) (?:has|have) a higher (?:log-)?loss", text)))
     worse += sum(map(int, re.findall(r"(\d+) more (?:is|are) no better than one of these", text)))
     if "cannot show any difference" not in text:
         assert (int(same[1]) if same else 0) == count

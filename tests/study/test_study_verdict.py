@@ -12,6 +12,7 @@ from separatrix import (
 )
 from separatrix.study.results.comparison import FinishedConfiguration, compare_configurations
 from separatrix.study.results.facts import Row
+from separatrix.study.results.table_formats import best_rows, cells
 from separatrix.study.results.verdict import judge
 from support.studies import iris, two_classes
 
@@ -96,7 +97,7 @@ def test_unconverged_configurations_are_counted_by_their_reasons():
     slow, fast, swings = ("not_converged", 3.0), ("", None), ("oscillating", None)
     assert unconverged(fast, fast) == []
     assert unconverged(slow, fast, swings, swings, ("ended_higher", None)) == [
-        "4 of 5 configurations did not converge: 1 still improving (it needs about 3 times as "
+        "4 of 5 configurations did not converge: 1 still changing (it needs about 3 times as "
         "many epochs), 2 oscillating, 1 ended above its start."
     ]
     unknown = ("not_converged", None)
@@ -143,6 +144,40 @@ def test_the_verdict_counts_the_configurations_that_are_as_good(others, same, wo
     assert worse in text
 
 
+def test_equal_training_losses_without_validation_rows_are_ranked_by_simplicity():
+    done = [
+        replace(
+            judged(k, [1.0], [0.0], {"epochs": epochs}),
+            right=None,
+            losses=None,
+            kept={"train_loss": loss, "train_accuracy": 0.8},
+        )
+        for k, (epochs, loss) in enumerate([(100, 0.5), (500, 0.40421), (1000, 0.40420)])
+    ]
+    verdict = judge(done, {"epochs": [100, 500, 1000]}, 1, 0)
+    assert verdict.best == 1
+    assert verdict.sentences[1].startswith("Training loss 0.4042.")
+
+
+def test_a_short_table_has_the_lowest_loss_and_all_its_digits(small):
+    X, y, X_val, y_val = two_classes()
+    grid = {"learning_rate": [0.1, 0.3, 1.0], "epochs": [10, 100, 1000]}
+    facts = Study("a", GradientDescentClassifier(), grid).run(X, y, X_val, y_val).facts()
+    sizes = [2e-5 * (number + 1) for number in range(9)]
+    rows = [
+        replace(
+            row,
+            mark="best" if row.number == 8 else "same",
+            last=row.last | {"val_loss": size, "val_accuracy": 0.9 + size},
+            best=row.best | {"val_loss": size, "val_accuracy": 0.9 + size},
+        )
+        for row, size in zip(facts.rows, sizes)
+    ]
+    shown = best_rows(replace(facts, rows=rows), 3)
+    assert [row.number for row in shown] == [8, 0, 1]
+    assert "2.0e-05" in cells(facts, shown[1])
+
+
 def test_the_only_configuration_is_no_plural(small):
     X, y, X_val, y_val = two_classes()
     study = Study("a", GradientDescentClassifier(l2=1.0), {"learning_rate": [1e5]})
@@ -156,9 +191,12 @@ def test_different_losses_are_compared_by_log_loss_or_by_accuracy(small):
     grid = {"multiclass": ["auto", "ovr"], "learning_rate": [0.01, 0.05]}
     facts = Study("a", GradientDescentClassifier(epochs=200), grid).run(X, y, X_val, y_val).facts()
     assert facts.verdict.score == "val_log_loss"
-    best = facts.rows[facts.verdict.best].parameters
+    row = facts.rows[facts.verdict.best]
+    best = row.parameters
+    assert f"{row.val_log_loss:.4f}" in cells(facts, row)
     model = GradientDescentClassifier(epochs=200, **best).fit(X, y)
     expected = log_loss(y_val, model.predict_proba(X_val))
+    assert row.val_log_loss == pytest.approx(expected)
     (sentence,) = (s for s in facts.verdict.sentences if "log-loss" in s)
     assert f"log-loss {expected:.4g}" in sentence
     grid = {"loss": ["softmax", "hinge"], "learning_rate": [0.01, 0.05]}
@@ -166,6 +204,8 @@ def test_different_losses_are_compared_by_log_loss_or_by_accuracy(small):
     loss_of = [row.parameters["loss"] for row in facts.rows]
     assert facts.verdict.score == "val_log_loss"
     assert loss_of[facts.verdict.best] == "softmax"
+    for row in facts.rows:
+        assert (row.val_log_loss is None) == (row.parameters["loss"] == "hinge")
     for c in facts.verdict.comparisons:
         assert (c.p_loss is None) == (loss_of[c.number] == "hinge")
     assert len(facts.objective_words) == 2

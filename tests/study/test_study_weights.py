@@ -35,7 +35,8 @@ def test_weighted_validation_rows_equal_repeated_rows(tmp_path, monkeypatch, fra
             assert own[measure] == pytest.approx(other[measure], rel=1e-9)
         assert own["val_loss"] != pytest.approx(third["val_loss"], rel=1e-5)
     one, other = (study.facts().verdict.sentences[1] for study in (weighted, repeated))
-    assert one.partition(" (")[0] == other.partition(" (")[0]
+    assert one.startswith("Weighted validation accuracy")
+    assert one.partition(" (")[0] == f"Weighted v{other.partition(' (')[0][1:]}"
     assert one.rpartition("loss")[2] == other.rpartition("loss")[2]
 
 

@@ -174,7 +174,7 @@ def test_the_dual_is_below_the_optimum_of_a_linear_programme(name: str, seed: in
 def test_duals_of_a_solver_are_bounds_too(form: Form, bias: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     objective = draw_objective(form, rng, bias=bias)
-    block = next(objective.data.blocks())
+    block = objective.data.only_block()
     shape = (N, B, form.outputs)
     gradients = [form.loss.gradient(block.y, 4 * rng.standard_normal(shape)) for _ in range(3)]
     U = rng.uniform(0, 1, (N, B, 1)) * np.mean(gradients, axis=0)
@@ -340,10 +340,32 @@ def test_duals_of_several_blocks_equal_those_of_one(form: Form, bias: bool) -> N
     one = Objective(Dataset.of(X, y, s), form.loss, penalty, bias=bias)
     many = Objective(Dataset(parts, np.arange(form.classes)), form.loss, penalty, bias=bias)
     model = draw_model(form, np.random.default_rng(7), bias=bias)
-    U = form.loss.gradient(y, rng.standard_normal((30, B, form.outputs)))
-    for given_one, given_many in ((None, None), ([U], [U[c] for c in cuts])):
-        a, b = dual_values(one, model, given_one), dual_values(many, model, given_many)
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(dual_values(many, model), dual_values(one, model), rtol=1e-12)
+    only_l1 = [
+        Objective(each.data, form.loss, ElasticNet(L1, 0.0), bias=bias) for each in (one, many)
+    ]
+    a, b = (dual_values(each, model) for each in only_l1)  # the duals must shrink
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_duals_of_many_classes_are_tilted_alike_on_several_blocks() -> None:
+    rng = np.random.default_rng(6)
+    C = 40
+    X, y = rng.standard_normal((900, D)), np.minimum(rng.geometric(0.08, 900) - 1, C - 1)
+    model = Model(rng.standard_normal((D, B, C)), np.zeros((B, C)))
+    model.b[0] += 5.0 * rng.standard_normal(C)
+    values = [
+        dual_values(
+            Objective(
+                Dataset.of(X, y, classes=np.arange(C), rows_per_block=rows),
+                LOSSES["softmax"],
+                ElasticNet(0.0, 10.0),
+            ),
+            model,
+        )
+        for rows in (None, 130)
+    ]
+    np.testing.assert_allclose(*values, rtol=1e-11)
 
 
 @convex_form

@@ -249,9 +249,12 @@ def test_an_oscillation_of_momentum_below_the_limit_is_blamed_on_momentum():
     assert "Lower the momentum" in diagnosis.remedy
 
 
-def test_an_oscillation_around_kinks_is_blamed_on_the_loss():
-    model = GradientDescentClassifier("hinge", learning_rate=0.5, l2=0.1, epochs=300).fit(X, Y)
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_an_oscillation_around_kinks_is_blamed_on_the_loss(momentum):
+    settings = {"learning_rate": 0.5, "l2": 0.1, "epochs": 300, "momentum": momentum}
+    model = GradientDescentClassifier("hinge", **settings).fit(X, Y)
     assert "The loss has kinks" in the("oscillating", model).message
+    assert "'inverse'" in the("oscillating", model).remedy
 
 
 def test_not_converged_reports_the_last_fall_and_the_safe_rate():

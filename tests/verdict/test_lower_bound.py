@@ -76,7 +76,7 @@ def test_the_lower_bound_holds_on_any_data_and_for_any_model(
 ) -> None:
     form, penalty, bias = case
     objective = draw(form, penalty, bias, seed)
-    block = next(objective.data.blocks())
+    block = objective.data.only_block()
     data = Dataset.of(block.X.X * 10.0**size, block.y, block.s, classes=objective.data.classes)
     objective = Objective(data, form.loss, objective.penalty, bias=objective.bias)
     best = solve(objective, form, penalty)
@@ -135,7 +135,7 @@ def test_a_class_without_weight_makes_the_lower_bound_void() -> None:
 def test_the_bound_of_a_fixed_bias_does_not_hold_for_a_free_one(form: Form) -> None:
     """At the optimum with a fixed bias the duals prove it, but they are not balanced."""
     fixed = draw(form, "l2", "fixed", seed=6)
-    block = next(fixed.data.blocks())
+    block = fixed.data.only_block()
     y = np.minimum(np.arange(30) // 12, form.classes - 1)  # unequal classes
     data = Dataset.of(block.X.X * 1e-3, y, classes=np.arange(form.classes))
     fixed = Objective(data, form.loss, fixed.penalty, bias=False)

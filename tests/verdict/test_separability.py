@@ -36,7 +36,7 @@ def margins(objective: Objective, direction: Model, m: int) -> list[list[Fractio
     """The margins of the true class over every other along a direction, for rows with weight."""
     out = []
     one_vs_rest = isinstance(objective.loss, OneVsRest)
-    for block in objective.data.blocks():
+    for block in objective.data.map_blocks(lambda block: block):
         n = len(block.y)
         X, y = block.X.X, block.y.reshape(n, -1)[:, 0]
         X = X.toarray() if sp.issparse(X) else X
@@ -279,7 +279,7 @@ def test_a_fitted_model_proves_that_overlapping_classes_are_not_separable(loss: 
 
 def balanced(objective: Objective, n_classes: int, counts: Any = None) -> bool:
     """Whether some u > 0 has A^T u = 0: then, by Stiemke, there is no direction."""
-    (block,) = objective.data.blocks()
+    block = objective.data.only_block()
     X = np.column_stack([block.X.X, np.full(len(block.y), float(objective.bias))])
     pairs = []
     rows = np.arange(len(X)) if counts is None else np.flatnonzero(counts)

@@ -15,16 +15,10 @@ from separatrix.study.results.facts import MEASURES
 from separatrix.web import report_page, write_report
 from separatrix.web.packed_arrays import packed_curves, thin
 from separatrix.web.study_page import study_page
+from support.pages import data_of
 from support.studies import facts_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def data_of(page):
-    """Return the dictionary in a page."""
-    return json.loads(
-        re.search(r'(?s)<script type="application/json"[^>]*>(.*?)</script>', page)[1]
-    )
 
 
 def curves_of(packed, measure):
@@ -53,6 +47,20 @@ def test_the_dictionary_has_verdict_table_and_code(facts):
     assert data["objective"] == facts.objective_words
     assert data["data"]["fingerprint"] == facts.data.fingerprint
     assert "study.run('iris', standardise=False)" in data["reproduce"][-1]["text"]
+
+
+def test_the_numbers_of_the_page_are_those_of_the_sentences(facts):
+    best = facts.rows[facts.verdict.best]
+    n = facts.data.rows["validation"]
+    shown = {one["label"]: one["value"] for one in study_page(facts)["numbers"]}
+    limit = shown["learning rate that is stable at all weights"]
+    assert float(limit) <= 2.0 / best.smoothness
+    assert study_page(facts)["rows"][best.number]["stable_rate"] == float(limit)
+    assert any(label.endswith(f" of {n})") for label in shown)
+    weighted = {"val_accuracy": 0.817, "val_loss": 0.5}
+    rows = [replace(row, last=weighted, best=weighted) for row in facts.rows]
+    numbers = study_page(replace(facts, rows=rows))["numbers"]
+    assert {"value": "81.7 %", "label": "validation accuracy"} in numbers
 
 
 def test_the_dictionary_is_the_page_even_if_numbers_are_not_finite(facts):

@@ -1,6 +1,7 @@
 """A reader can sort, filter, highlight and print the report, tested in a real browser."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -166,6 +167,20 @@ def test_the_map_marks_diverged_cells_the_best_and_the_stable_rates(open_page, p
         assert page.locator(f"{ROWS}.chosen").count() == 1
         page.select_option(".map-figure >> text=across >> select", "epochs")
         assert page.texts(".map thead th")[1:] == ["10", "40", "60"]
+
+
+def test_losses_of_different_kinds_are_not_ranked_in_charts(open_page, facts, tmp_path):
+    kinds = [("softmax", 0.5), ("hinge", None), ("hinge", None)]
+    rows = [
+        replace(row, parameters=row.parameters | {"loss": name}, val_log_loss=value)
+        for row, (name, value) in zip(facts.rows, kinds * len(facts.rows))
+    ]
+    unlike = replace(facts, rows=rows, grid=facts.grid | {"loss": ["softmax", "hinge"]})
+    with open_page(write_report(unlike, tmp_path / "unlike.html")) as page:
+        for caption in page.texts(".curves-figure figcaption, .map-figure figcaption"):
+            assert "The loss functions differ" in caption
+            assert "Lowest" not in caption
+        assert any("validation log-loss" in head for head in page.texts("thead th"))
 
 
 def test_the_most_important_failure_is_explained_with_its_steps(open_page, pages, facts):

@@ -23,6 +23,8 @@ _HANGING: dict[str, Any] = {"initial_indent": "· ", "subsequent_indent": "  "}
 _MARKS = {"best": "●", "same": "○"}
 # Columns to omit if the terminal is narrow, in this order.
 _SPARED = ("best\nacc %", "best\nloss", "best\nepoch", "train\nacc %", "stop\nreason")
+# The same if the weights of the best epoch were kept, whose measures decide.
+_SPARED_KEPT = ("train\nacc %", "stop\nreason", "train\nloss", "valid.\nacc %", "valid.\nloss")
 _MEASURES = [
     "train\nloss",
     "train\nacc %",
@@ -39,6 +41,7 @@ _ABBREVIATIONS = {
     "valid.": "validation",
     "best": "epoch of the lowest validation loss",
     "conv.": "converged",
+    "log-": "log-loss on the validation rows",
 }
 
 
@@ -126,6 +129,8 @@ def _examples(rows: Sequence[Row]) -> list[Row]:
         for row in rows:
             seen = [words for words in row.observations if _observed(words, kind)]
             if seen and row not in found[:1]:
+                if found and found[-1].number == row.number:
+                    seen = [*found.pop().observations, *seen]
                 found.append(replace(row, observations=seen))
                 break
     return [row for row in found if row.observations]
@@ -142,8 +147,9 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
     If there are more than `most` configurations, only the best ones are shown. A legend explains
     the abbreviations and marks.
     """
-    rows = best_rows(facts.rows, most)
-    head = [*map(_two_lines, facts.varied), *_MEASURES]
+    rows = best_rows(facts, most)
+    log_loss = ["log-\nloss"] if facts.has_log_losses else []
+    head = [*map(_two_lines, facts.varied), *_MEASURES[:4], *log_loss, *_MEASURES[4:]]
     shown = [[*cells(facts, row)[:-1], _stop_reason(row)] for row in rows]
     columns = [list(column) for column in zip(head, *shown)]
     # Without validation rows, their columns are empty.
@@ -153,8 +159,12 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         *(f"{_mark(row)} {c}" for row, c in zip(rows, columns[0][1:])),
     ]
     omitted = []
-    for name in _SPARED:
-        if sum(_width(column) + 1 for column in columns) > width + 1:
+    spared: tuple[str, ...] = _SPARED_KEPT if any(map(_kept_earlier, facts.rows)) else _SPARED
+    if len(set(columns[-1][1:])) == 1:
+        spared = ("stop\nreason", *spared)  # the same everywhere
+    for name in spared:
+        too_wide = sum(_width(column) + 1 for column in columns) > width + 1
+        if too_wide and any(column[0] == name for column in columns):
             columns = [column for column in columns if column[0] != name]
             omitted.append(name.replace("\n", " "))
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
@@ -164,7 +174,10 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         style = "red" if row.diverged else "bold green" if row.mark == "best" else ""
         table.add_row(*(Text(cell, style) for cell in line))
     legend = [facts.caption()]
-    legend += _legend(" ".join(column[0] for column in columns), set(map(_mark, rows)))
+    heads = " ".join(column[0] for column in columns)
+    legend += _legend(heads, set(map(_mark, rows)))
+    if any(map(_kept_earlier, rows)):
+        legend.append("The weights of the best epoch were kept; their measures decide.")
     left = len(facts.rows) - len(rows)
     missing = [counted(left, "more row")] if left else []
     if omitted:
@@ -174,6 +187,11 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         export = shell_command("studies", "export", facts.name, "--out", "table.csv")
         legend.append(f"Not shown: {' and '.join(missing)}. For the full table: {export}")
     return tables.spaced(Group(table, *(Text(line, "dim") for line in legend)))
+
+
+def _kept_earlier(row: Row) -> bool:
+    """Whether early stopping kept weights from before the last epoch."""
+    return bool(row.kept_epoch) and row.kept_epoch != row.epochs and not row.diverged
 
 
 def _two_lines(name: str) -> str:

@@ -1,6 +1,19 @@
 """The rows that models are trained on: features, labels and weights."""
 
 from separatrix.data.block import Block
+from separatrix.data.block_source import BlockFacts, BlocksInMemory, BlockSource
+from separatrix.data.block_sums import moments_of_block, pool_moments
+from separatrix.data.cutting import current_rows_per_block, rows_per_block
 from separatrix.data.dataset import Dataset
 
-__all__ = ["Block", "Dataset"]
+__all__ = [
+    "Block",
+    "BlockFacts",
+    "BlockSource",
+    "BlocksInMemory",
+    "Dataset",
+    "current_rows_per_block",
+    "moments_of_block",
+    "pool_moments",
+    "rows_per_block",
+]

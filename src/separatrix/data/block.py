@@ -92,6 +92,15 @@ class Block:
         _core.weighted_sums(U, self.s, sizes, out, self.weight_column)
         return out
 
+    def transpose_times(self, U: Array, factors: Array) -> Array:
+        """Return X^T (s o U) times a factor (B,) per model, (d, B, K).
+
+        >>> block = Block.of([[1.0], [2.0]], [0, 1], [1.0, 3.0])
+        >>> block.transpose_times(np.ones((2, 1, 1)), np.array([0.5])).item()
+        3.5
+        """
+        return self.X.transpose_times(self.weigh(U, factors))
+
     def as_duals(self, U: Array) -> Array:
         """Convert U (n, B, K) for the kernels, which check nothing."""
         U = np.ascontiguousarray(U, np.float64)
@@ -139,6 +148,11 @@ class Block:
                 column = np.arange(self.s.shape[1], dtype=np.int32)
             column = column[models]
         return Block(self.X, y, self.s, column)
+
+    def take(self, rows: Array | slice) -> Block:
+        """Return some rows, in their order, with their weights."""
+        s = None if self.s is None else np.ascontiguousarray(self.s[rows])
+        return Block(self.X.take(rows), np.ascontiguousarray(self.y[rows]), s, self.weight_column)
 
     def every(self, step: int) -> Block:
         """Return every step-th row."""

@@ -27,9 +27,13 @@ def origin_of(parts: Sequence[Matrix]) -> Array:
     >>> origin_of([Matrix(np.array([[1.0, 1e9], [2.0, 1e9 + 2.0]]))])
     array([0.e+00, 1.e+09])
     """
-    bounds = [_bounds(X) for X in parts if X.shape[0]]
+    return middle_of([bounds_of(X) for X in parts if X.shape[0]], parts[0].shape[1])
+
+
+def middle_of(bounds: Sequence[tuple[Array, Array]], n_features: int) -> Array:
+    """Return the origin (d,) from the bounds of the features in every part."""
     if not bounds:
-        return np.zeros(parts[0].shape[1])
+        return np.zeros(n_features)
     low = np.minimum.reduce([low for low, _ in bounds])  # NaN in one part is NaN in all
     high = np.maximum.reduce([high for _, high in bounds])
     with np.errstate(invalid="ignore", over="ignore"):
@@ -37,7 +41,7 @@ def origin_of(parts: Sequence[Matrix]) -> Array:
         return np.where(np.abs(middle) > FAR * (high - low), middle, 0.0)
 
 
-def _bounds(X: Matrix) -> tuple[Array, Array]:
+def bounds_of(X: Matrix) -> tuple[Array, Array]:
     """Return the smallest and largest value of every feature in some rows; NaN if missing."""
     low, high = np.full((2, X.shape[1]), np.nan)
     full = np.flatnonzero(X.full_columns())

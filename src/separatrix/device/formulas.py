@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from separatrix.device.torch_device import Tensor
 from separatrix.losses import Loss
+from separatrix.losses.shapes import at_true, true_class
 
+MANY_CLASSES = 32  # up to here, a compiled formula handles every class in one thread
 DEVICE_RULES = ("plain", "momentum", "nesterov", "adam")
 
 
@@ -35,7 +37,17 @@ def sums_and_duals(
     Z = _weighted_only(xp, Z, s)
     share = scale[None, :] if s is None else (s * scale[None, :]).to(Z.dtype)
     U = loss.gradient(y, Z, xp=xp) * share[:, :, None]
-    return sums_of_rows(xp, loss, y, Z, s), U
+    return sums_of_rows(xp, loss, y, Z, s), classes_first(xp, U)
+
+
+def classes_first(xp: ModuleType, U: Tensor) -> Tensor:
+    """Return U (n, B, K) in the memory order (n, K, B), computed class by class if there are few.
+
+    So a kernel needs no sums across its threads: each thread has all classes of a row and a model.
+    """
+    if U.shape[2] > MANY_CLASSES:
+        return U
+    return xp.stack([U[:, :, k] for k in range(U.shape[2])], axis=1).permute(0, 2, 1)
 
 
 def penalty_and_slope(
@@ -111,5 +123,14 @@ def _weighted_only(xp: ModuleType, Z: Tensor, s: Tensor | None) -> Tensor:
 
 def _is_right(xp: ModuleType, loss: Loss, y: Tensor, Z: Tensor) -> Tensor:
     """Return 1 where the predicted class is the true one, in the type of Z."""
-    labels = y[:, None] if y.ndim == 1 else y
-    return xp.where(loss.predict(Z, xp=xp) == labels, xp.ones_like(Z[:, :, 0]), 0.0)
+    ones = xp.ones_like(Z[:, :, 0])
+    if Z.shape[2] == 1 or loss.coupling(Z.shape[2]) == "full":
+        labels = y[:, None] if y.ndim == 1 else y
+        return xp.where(loss.predict(Z, xp=xp) == labels, ones, 0.0)
+    # Whether no other score comes first: a sum is faster than the place of a maximum.
+    own, labels = true_class(y, Z, xp), y[:, None, None] if y.ndim == 1 else y[:, :, None]
+    before = xp.arange(Z.shape[2], device=Z.device) < labels
+    true = at_true(Z, own, xp)
+    higher = (true < Z) | (before & (true == Z))
+    finite = xp.isfinite(true)[:, :, 0]
+    return xp.where(finite & (xp.where(higher, 1.0, 0.0).sum(axis=2) == 0.0), ones, 0.0)

@@ -41,10 +41,23 @@ class DeviceObjective(Objective):
         super().__init__(data, loss, penalty, bias=bias, scale=scale)
         _require_formulas(loss)
         self.rows = rows
+        self._small: dict[str, tuple[Array, Tensor]] = {}
 
     @property
     def device(self) -> TorchDevice:
         return self.rows.device
+
+    def small(self, name: str, a: Array, dtype: Any) -> Tensor:
+        """Return a small array on the device; it is copied only if it has changed."""
+        key = f"{name} {np.dtype(dtype).name}"
+        known = self._small.get(key)
+        if known is None or not np.array_equal(known[0], a):
+            known = self._small[key] = a.copy(), self.device.tensor(a, dtype)
+        return known[1]
+
+    def pass_size(self, model: Model) -> int:
+        """Return the number of scores of a pass."""
+        return self.data.n_samples * int(np.prod(model.b.shape))
 
     def place(self, model: Model) -> Model:
         """Return a copy of a model on the device."""
@@ -64,7 +77,7 @@ class DeviceObjective(Objective):
 
     def loss_and_accuracy(self, model: Model) -> tuple[Array, Array]:
         """Return the mean loss and the weighted accuracy, (B,) each."""
-        self._require(model)
+        self.require(model)
         loss, hits = as_array(self.rows.attempt(self._loss_and_hits, model))
         return loss * self.scale(model.n_models), hits * self.scale(model.n_models)
 
@@ -73,13 +86,16 @@ class DeviceObjective(Objective):
 
         Scores are never kept.
         """
-        self._require(model)
+        self.require(model)
         torch, here = self.device.torch, self._here(model)
         scale, d = self.scale(here.n_models), len(here.W)
         sums, G = self.rows.attempt(self._sums_and_gradient, here)
         GW, gb = G[:d], self._gradient_of_bias(G[d], here)
-        l1, l2 = (self.device.tensor(a) for a in self.strengths(here.n_models))
-        rest = self._run(penalty_and_slope, here.W, here.W, GW, self.factor_tensor(here), l1, l2)
+        l1, l2 = self.strengths(here.n_models)
+        l1, l2 = self.small("l1 of penalty", l1, float), self.small("l2 of penalty", l2, float)
+        rest = self._run(
+            penalty_and_slope, self.pass_size(here), here.W, GW, self.factor_tensor(here), l1, l2
+        )
         of_bias = torch.stack([torch.sum(b * b, axis=1, dtype=torch.float64) for b in (gb, here.b)])
         each = as_array(torch.cat([sums, rest, of_bias]))
         loss, hits, penalty, slope, slope_of_bias, square_of_bias = each
@@ -109,7 +125,7 @@ class DeviceObjective(Objective):
         if f is None:
             return 1.0
         wide = f[:, None, None] if f.ndim == 1 else f[:, :, None]
-        return self.device.tensor(wide, model.dtype)
+        return self.small("factors", wide, model.dtype)
 
     def pieces(self, model: DeviceModel) -> Iterator[tuple[Piece, Tensor]]:
         """Yield the rows in pieces, with the scores (n, B, K) of the models."""
@@ -121,12 +137,12 @@ class DeviceObjective(Objective):
     def _loss_and_hits(self, model: Model) -> Tensor:
         total: Any = 0.0
         for piece, Z in self.pieces(self._here(model)):
-            total = total + self._run(sums_of_rows, Z, self.loss, piece.y, Z, piece.s)
+            total = total + self._run(sums_of_rows, Z.numel(), self.loss, piece.y, Z, piece.s)
         return total
 
     def _sums_and_gradient(self, model: DeviceModel) -> tuple[Tensor, Tensor]:
         sums: Any = 0.0
-        G, scale = None, self.device.tensor(self.scale(model.n_models), model.dtype)
+        G, scale = None, self.small("scale", self.scale(model.n_models), model.dtype)
         for piece in self.rows.pieces(self.data, tuple(model.W.shape), model.dtype):
             more, part = self._of_piece(piece, model, scale)
             sums, G = sums + more, part if G is None else G.add_(part)
@@ -136,28 +152,28 @@ class DeviceObjective(Objective):
         """Return the sums of some rows, and their gradient (rows of P, B, K) times the scale."""
         with self.device.products():
             Z = piece.X.times(model.P)
-            sums, U = self._run(sums_and_duals, Z, self.loss, piece.y, Z, piece.s, scale)
+            sums, U = self._run(sums_and_duals, Z.numel(), self.loss, piece.y, Z, piece.s, scale)
             return sums, piece.X.transpose_times(U)
 
-    def _run(self, formula: Callable[..., Any], like: Tensor, *arguments: Any) -> Any:
-        """Call a formula; a pass has as many scores as `like` has entries."""
-        return self.device.run(formula, self.device.torch, *arguments, size=like.numel())
+    def _run(self, formula: Callable[..., Any], size: int, *arguments: Any) -> Any:
+        """Call a formula for a pass with `size` scores."""
+        return self.device.run(formula, self.device.torch, *arguments, size=size)
 
     def _gradient_of_bias(self, gb: Tensor, model: DeviceModel) -> Tensor:
         if not self.bias:
             return self.device.torch.zeros_like(gb)
         if not self._penalises_bias:
             return gb
-        curvature = self.device.tensor(self.bias_curvature(model.n_models), model.dtype)[:, None]
+        curvature = self.small("bias", self.bias_curvature(len(gb)), model.dtype)[:, None]
         return gb + self.device.torch.where(curvature > 0.0, curvature * model.b, 0.0)
 
     def _here(self, model: Model) -> DeviceModel:
         """Return the model itself if it is on the device, else a copy of it there."""
         return model if isinstance(model, DeviceModel) else DeviceModel.of(model, self.device)
 
-    def _require(self, model: Model, data: Dataset | None = None) -> None:
+    def require(self, model: Model) -> None:
         if not isinstance(model, DeviceModel):  # which was checked when it was placed
-            super()._require(model, data)
+            super().require(model)
 
 
 def _require_formulas(loss: Loss) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.data import Block, Dataset
+from separatrix.data.block_source import BlocksInMemory
 from separatrix.device.torch_device import Tensor, TorchDevice, is_out_of_memory
 from separatrix.device.weights import padded_rows
 from separatrix.matrix import Array, Matrix
@@ -25,22 +26,22 @@ SHARE_OF_X = 0.75  # share of the memory that X may take, and so stay on the dev
 
 @dataclass(frozen=True)
 class DensePart:
-    """Some rows [X, 1, 0], (n, rows of P)."""
+    """Some rows [X, 1, 0], (n, rows of P), and their transpose."""
 
     X: Tensor
+    transpose: Tensor
 
     def times(self, P: Tensor) -> Tensor:
         """Return the scores (n, B, K)."""
-        rows, B, K = P.shape
-        return (self.X @ P.reshape(rows, B * K)).reshape(len(self.X), B, K)
+        return _product(self.X, P)
 
     def transpose_times(self, U: Tensor) -> Tensor:
         """Return the gradient (rows of P, B, K) of U (n, B, K)."""
-        n, B, K = U.shape
-        return (self.X.T @ U.reshape(n, B * K)).reshape(-1, B, K)
+        return _product(self.transpose, U)
 
     def take(self, rows: Tensor) -> DensePart:
-        return DensePart(self.X[rows])
+        some = self.X[rows]
+        return DensePart(some, some.T)
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,16 @@ class SparsePart:
     transpose: Tensor
 
     def times(self, P: Tensor) -> Tensor:
-        rows, B, K = P.shape
-        return (self.X @ P.reshape(rows, B * K)).reshape(-1, B, K)
+        return _product(self.X, P)
 
     def transpose_times(self, U: Tensor) -> Tensor:
-        n, B, K = U.shape
-        return (self.transpose @ U.reshape(n, B * K)).reshape(-1, B, K)
+        return _product(self.transpose, U)
+
+
+def _product(X: Tensor, A: Tensor) -> Tensor:
+    """Return X A (m, B, K) for A (n, B, K); both are (n, K, B) in memory."""
+    n, B, K = A.shape
+    return (X @ A.permute(0, 2, 1).reshape(n, K * B)).reshape(-1, K, B).permute(0, 2, 1)
 
 
 class Piece(NamedTuple):
@@ -100,7 +105,7 @@ class DeviceRows:
 
     def pieces(self, data: Dataset, shape: tuple[int, ...], dtype: Any) -> Iterator[Piece]:
         """Yield all rows, in pieces for a pass with models of shape (d, B, K)."""
-        for block in data.blocks():
+        for block in self.blocks(data):
             n = block.X.shape[0]
             rows = self._rows_at_once(n, shape, dtype)
             y, s = self._labels(block), self._weights(block)
@@ -108,6 +113,15 @@ class DeviceRows:
                 some = slice(first, min(first + rows, n))
                 part = self._part(block.X, some, rows, dtype)
                 yield Piece(part, y[some], None if s is None else s[some])
+
+    def blocks(self, data: Dataset) -> list[Block]:
+        """Return the blocks, or raise if they are not in memory."""
+        if not isinstance(data.source, BlocksInMemory):
+            raise ValueError(
+                f"device='{self.device.name}' needs the rows in memory. Load them, or omit device "
+                "to train on blocks elsewhere."
+            )
+        return data.map_blocks(_itself)
 
     def take(self, block: Block, rows: Array, dtype: Any) -> Piece:
         """Return some rows of one block, in their order."""
@@ -134,7 +148,7 @@ class DeviceRows:
         key = "stays", id(X), np.dtype(dtype).name
         if key not in self._parts:
             n, d = X.shape
-            entries = 4 * X.n_entries if X.is_sparse else n * padded_rows(d)
+            entries = 4 * X.n_entries if X.is_sparse else 2 * n * padded_rows(d)
             size = entries * np.dtype(dtype).itemsize
             self._parts[key] = X, size <= SHARE_OF_X * self.room()
         return bool(self._parts[key][1])
@@ -150,7 +164,8 @@ class DeviceRows:
         whole = id(X), np.dtype(dtype).name
         if whole not in self._parts:
             self._parts[whole] = X, self._upload(X.rows(), dtype)
-        return DensePart(self._parts[whole][1].X[some])
+        part = self._parts[whole][1]
+        return DensePart(part.X[some], part.transpose[:, some])
 
     def _upload(self, X: Any, dtype: Any) -> DensePart | SparsePart:
         n, d = X.shape
@@ -167,7 +182,7 @@ class DeviceRows:
         rough = X if X.dtype.kind == "f" or X.dtype.itemsize == 1 else X.astype(dtype)
         out[:, :d] = self.device.tensor(rough)
         out[:, d] = 1.0
-        return DensePart(out)
+        return DensePart(out, out.T.contiguous())  # products with a copy are faster
 
     def _csr(self, X: Any) -> Tensor:
         parts = (X.indptr, X.indices, X.data)
@@ -194,6 +209,10 @@ class DeviceRows:
         if id(a) not in self._parts:
             self._parts[id(a)] = a, self.device.tensor(a, dtype)
         return self._parts[id(a)][1]
+
+
+def _itself(block: Block) -> Block:
+    return block
 
 
 def out_of_memory(device: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,53 +15,74 @@ from separatrix.device.weights import DeviceModel
 from separatrix.matrix import Array
 from separatrix.model import Model
 
+EPSILON = 1e-8
+
+
+class Recurrence(Protocol):
+    """The settings of `Gradient` that its steps need."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def momentum(self) -> Array: ...
+    @property
+    def betas(self) -> tuple[float, float]: ...
+    @property
+    def shift(self) -> Array: ...
+    @property
+    def power(self) -> Array: ...
+
 
 class DeviceRule:
     """The rule of one epoch; a step changes the model and its slots in place.
 
-    The recurrences are those of `solvers/gradient.py`, in the scaled variables f W. `rate`,
-    `momentum`, `shift` and `power` (B,) are those of `Gradient`.
+    The recurrences are those of `solvers/gradient.py`, in the scaled variables f W, with rates (B,)
+    for the epoch.
     """
 
     def __init__(
         self,
-        rule: str,
+        solver: Recurrence,
         objective: DeviceObjective,
         model: Model,
         slots: Sequence[Model],
         rate: Array,
-        momentum: Array,
-        *,
-        betas: tuple[float, float],
-        epsilon: float,
-        shift: Array,
-        power: Array,
     ) -> None:
         assert isinstance(model, DeviceModel)
-        self.rule, self.objective, self.model, self.slots = rule, objective, model, slots
-        self.betas, self.epsilon = betas, epsilon
-        self.rate, self.shift, self.power = rate, shift, power
-        self._rate, self._momentum = self._each(rate), self._each(momentum)
-        self._l1, self._l2 = (self._each(a) for a in objective.strengths(len(rate)))
-        self._nothing = self._each(np.zeros(len(rate)))
-        self._factors = objective.factor_tensor(model)
+        self.solver, self.objective, self.model, self.slots = solver, objective, model, slots
+        self.rate = rate
+        self._momentum = objective.small("momentum", solver.momentum, model.dtype)[:, None]
+        l1, l2 = objective.strengths(len(rate))
+        self._l1 = objective.small("l1", l1, model.dtype)[:, None]
+        self._l2 = objective.small("l2", l2, model.dtype)[:, None]
+        self._rate = objective.small("rate", rate, model.dtype)[:, None]
 
     def step_on_rows(self, block: Block, rows: Array, scale: Array, count: int) -> None:
         """Take a step with the gradient of some rows of a block, times a scale (B,)."""
         self.step(*self.objective.gradient_of_rows(block, rows, self.model, scale), count)
 
-    def step(self, GW: Tensor, gb: Tensor, count: int, moving: Array | None = None) -> None:
+    def step(self, GW: Tensor, gb: Tensor, count: int) -> None:
         """Take step number `count`, from 1, with the gradient of the loss; all features move."""
-        if self.power.any():
-            self._rate = self._each(self.rate / (self.shift + count) ** self.power)
-        corrections = 1.0 / (1.0 - np.array(self.betas) ** count)
-        own = (self.betas, self._each(corrections)[:, 0], self.epsilon)
-        weights = RuleParameters(self.rule, self._rate, self._momentum, self._l1, self._l2, *own)
-        self._move("W", GW, self._factors, weights)
+        solver, small, dtype = self.solver, self.objective.small, self.model.dtype
+        if solver.power.any():
+            rate = self.rate / (solver.shift + count) ** solver.power
+            self._rate = small("rate", rate, dtype)[:, None]
+        corrections = 1.0 / (1.0 - np.array(solver.betas) ** count)
+        weights = RuleParameters(
+            solver.rule,
+            self._rate,
+            self._momentum,
+            self._l1,
+            self._l2,
+            solver.betas,
+            small("corrections", corrections, dtype) if solver.rule == "adam" else self._rate,
+            EPSILON,
+        )
+        self._move("W", GW, self.objective.factor_tensor(self.model), weights)
         if self.objective.bias:
             # The gradient of the bias contains the penalty on it.
-            bias = weights._replace(l1=self._nothing, l2=self._nothing)
-            self._move("b", gb, 1.0, bias)
+            nothing = small("nothing", np.zeros(len(self.rate)), dtype)[:, None]
+            self._move("b", gb, 1.0, weights._replace(l1=nothing, l2=nothing))
 
     def _move(self, part: str, G: Tensor, f: Any, parameters: RuleParameters) -> None:
         device = self.objective.device
@@ -74,11 +95,7 @@ class DeviceRule:
             tensors[1:],
             G,
             f,
-            size=tensors[0].numel(),
+            size=self.objective.pass_size(self.model),
         )
         for tensor, new in zip(tensors, moved):
             tensor.copy_(new)
-
-    def _each(self, a: Array) -> Tensor:
-        """Return one number per model (B, 1), in the type of the weights."""
-        return self.objective.device.tensor(a, self.model.dtype)[:, None]

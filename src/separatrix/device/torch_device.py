@@ -22,6 +22,9 @@ PRECISIONS = ("tf32", "float32", "float64")
 COMPILE_FROM = 1 << 24  # scores in a pass from which compiling the formulas pays
 RECOMPILATIONS = 256  # a process may fit many losses, types and numbers of models
 HOST_BYTES = 1 << 30  # memory for the arrays of a pass if the device does not tell what it has
+# Sums over the classes become plain code in a thread, for up to 32 of them.
+COMPILER_OPTIONS = {"unroll_reductions_threshold": 33}
+SMALL = 1 << 20  # bytes of an array that is copied to a GPU while the GPU computes
 FREE_SHARE = 0.4  # share of the free memory of a GPU that the arrays of a pass may take
 
 
@@ -46,7 +49,10 @@ class TorchDevice:
         host = np.ascontiguousarray(a, dtype)
         if not host.flags.writeable:  # torch warns about memory that it must not write to
             host = host.copy()
-        return self.torch.from_numpy(host).to(self.name)
+        tensor = self.torch.from_numpy(host)
+        if self.name.startswith("cuda") and host.nbytes < SMALL:  # so that nothing waits for it
+            return tensor.pin_memory().to(self.name, non_blocking=True)
+        return tensor.to(self.name)
 
     def room(self) -> int:
         """Return the number of bytes that the arrays of a pass may take."""
@@ -106,7 +112,7 @@ _UNCOMPILED: set[str] = set()  # devices on which the compiler has failed
 
 @cache
 def _compiled(formula: Callable[..., Any]) -> Callable[..., Any]:
-    return import_torch().compile(formula)
+    return import_torch().compile(formula, options=COMPILER_OPTIONS)
 
 
 def import_torch(device: str = "cuda") -> Any:

@@ -237,7 +237,7 @@ class OptimumClassifier(LinearClassifier):
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
-            refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS)
+            refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS, in_one_block=data.in_one_block)
         kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
         start = self._previous_weights(n_outputs, data) if self.warm_start else None
         present = np.flatnonzero(data.class_weight() > 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from separatrix._sklearn_compat import count_rows, safe_indexing
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.epoch_classifier import DIVERGED, EpochClassifier
 from separatrix.estimators.fit_many import fit_many
@@ -333,16 +333,17 @@ class StochasticClassifier(EpochClassifier):
 
 def _largest_square(data: Dataset, bias: bool) -> float:
     """Return the largest s |x|^2 of a row x with weight s, where a bias counts as a feature."""
-    most = 0.0
-    for block in data.blocks():
-        X, s = block.X.X, block.weights.reshape(block.X.shape[0])
-        with np.errstate(over="ignore"):
-            if block.X.is_sparse:
-                squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
-            else:
-                squares = np.einsum("ij,ij->i", X, X, dtype=np.float64, casting="same_kind")
-        most = max(most, float((s * (squares + bias)).max()))
-    return most
+    return max(data.map_blocks(_largest_square_of_block, bias))
+
+
+def _largest_square_of_block(block: Block, bias: bool) -> float:
+    X, s = block.X.X, block.weights.reshape(block.X.shape[0])
+    with np.errstate(over="ignore"):
+        if block.X.is_sparse:
+            squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+        else:
+            squares = np.einsum("ij,ij->i", X, X, dtype=np.float64, casting="same_kind")
+    return float((s * (squares + bias)).max(initial=0.0))
 
 
 def _shaped(name: str, given: Any, shape: tuple[int, ...], columns: int) -> Array:

@@ -229,9 +229,7 @@ def _require_folds(probability: Any) -> None:
 
 def _require_rows_for_folds(data: Dataset, folds: int) -> None:
     """Raise if a class has fewer rows with positive weight than there are folds."""
-    (block,) = data.blocks()
-    y, s = (a.reshape(len(a)) for a in (block.y, block.weights))
-    counts = np.bincount(y[s > 0.0], minlength=len(data.classes))
+    counts = data.class_counts()
     if counts.min() < folds:
         raise ParameterError(
             Message(

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
-from separatrix.data import Dataset
+from separatrix.data import Dataset, current_rows_per_block
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
 from separatrix.estimators.validation import (
@@ -69,7 +69,7 @@ def make_dataset(
     weights = as_weights(sample_weight, X, len(class_weights))
     weights = with_class_weights(weights, numbers, classes, class_weights)
     X = estimator._fit_feature_map(X) if first else estimator._apply_feature_map(X)
-    return Dataset.of(X, numbers, weights, classes=classes)
+    return Dataset.of(X, numbers, weights, classes=classes, rows_per_block=current_rows_per_block())
 
 
 def _is_plain_column(y: Any) -> bool:
@@ -115,7 +115,13 @@ def make_validation_set(
     require_known_classes(labels, data.classes, validation=True)
     checked = estimator._apply_feature_map(checked)
     numbers = np.searchsorted(data.classes, labels)
-    return Dataset.of(checked, numbers, as_weights(weights, checked, 1), classes=data.classes)
+    return Dataset.of(
+        checked,
+        numbers,
+        as_weights(weights, checked, 1),
+        classes=data.classes,
+        rows_per_block=current_rows_per_block(),
+    )
 
 
 def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:

@@ -72,7 +72,7 @@ def fit_replicates(
 
     Every replicate starts from the weights of the fit, with the same solver and the same `tol`.
     """
-    weights, refused = draw.weights(fit.rows.y, fit.s)
+    weights, refused = draw.weights(fit.y, fit.s)
     each = clone(fit.estimator).set_params(solver=fit.estimator.solver_)
     d, _, K = fit.model.W.shape
     at_once = max(1, ENTRIES_AT_ONCE // max(len(weights), REMEMBERED * d * K))

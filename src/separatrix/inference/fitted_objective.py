@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data import Block, Dataset
+from separatrix.data import Dataset
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.training_data import as_weights, make_dataset
@@ -29,12 +29,14 @@ class FittedObjective:
     Attributes
     ----------
     rows : X and y, without weights
+    y : (n,), the class numbers
     s : (n,), the sample weights, without class weights
     task, objective, model : the training task, the objective that was minimised and its solution
     """
 
     estimator: OptimumClassifier
-    rows: Block
+    rows: Dataset
+    y: Array
     s: Array
     task: Task
     objective: Objective
@@ -53,11 +55,10 @@ class FittedObjective:
                 f"y has the classes {list_classes(data.classes)}, but the fit had "
                 f"{list_classes(estimator.classes_)}. Pass the y of the fit."
             )
-        (block,) = data.blocks()
-        given = as_weights(sample_weight, X, 1)
-        s = np.ones(len(block.y)) if given is None else given.reshape(len(block.y))
-        rows = Block(block.X, block.y)
-        data = _weighted(rows, s, estimator)
+        y, given = data.labels(), as_weights(sample_weight, X, 1)
+        s = np.ones(len(y)) if given is None else given.reshape(len(y))
+        rows = data.with_weights(None)
+        data = _weighted(rows, y, s, estimator)
         task = estimator._make_task(data)
         objective = Objective(
             data,
@@ -67,11 +68,11 @@ class FittedObjective:
         )
         model = estimator._model().astype(np.float64)
         _require_same_value(estimator, objective, model)
-        return cls(estimator, rows, s, task, objective, model)
+        return cls(estimator, rows, y, s, task, objective, model)
 
     def weighted(self, s: Array) -> Dataset:
         """Return the data with other weights (n,) or (n, B), times the class weights."""
-        return _weighted(self.rows, s, self.estimator)
+        return _weighted(self.rows, self.y, s, self.estimator)
 
     def coefficients(self, model: Model) -> Array:
         """Return coefficients (B, K, p): the intercept, if there is one, before the weights."""
@@ -79,11 +80,10 @@ class FittedObjective:
         return np.concatenate([model.b[:, :, None], W], axis=2) if self.task.bias else W.copy()
 
 
-def _weighted(rows: Block, s: Array, estimator: OptimumClassifier) -> Dataset:
-    classes = estimator.classes_
+def _weighted(rows: Dataset, y: Array, s: Array, estimator: OptimumClassifier) -> Dataset:
     n_models = 1 if s.ndim == 1 else s.shape[1]
-    weights = with_class_weights(s, rows.y, classes, [estimator.class_weight] * n_models)
-    return Dataset.of(rows.X, rows.y, weights, classes=classes)
+    given = [estimator.class_weight] * n_models
+    return rows.with_weights(with_class_weights(s, y, estimator.classes_, given))
 
 
 def _require_same_columns(estimator: OptimumClassifier, checked: OptimumClassifier) -> None:

@@ -50,13 +50,7 @@ class NullModel:
             U = loss.balance(classes, U, weight)
         shares = weight / weight.sum()
         value = -float(shares @ loss.conjugate(classes, U)[:, 0])
-        total = data.total_weight()[0]
-
-        def part(block: Block) -> tuple[Array]:
-            s = block.weights.reshape(len(block.y))
-            return (block.X.transpose_times(U[block.y] * (s / total)[:, None, None]),)
-
-        (slope,) = data.sum_over_blocks(part)
+        (slope,) = data.sum_over_blocks(_slope, U, data.total_weight()[0])
         return cls(b, value, slope[:, 0])
 
     def largest_l1(self, factors: Array | None = None) -> float:
@@ -71,6 +65,12 @@ class NullModel:
         """
         squares = np.square(self.slope / _column(factors)).sum()
         return float(squares / (2.0 * GAIN * self.value))
+
+
+def _slope(block: Block, U: Array, total: float) -> tuple[Array]:
+    """Return X^T (s o U) / S, with the duals U (C, 1, K) of the classes."""
+    s = block.weights.reshape(len(block.y))
+    return (block.X.transpose_times(U[block.y] * (s / total)[:, None, None]),)
 
 
 def _biases(loss: Loss, n_outputs: int, rows: Dataset) -> Array:

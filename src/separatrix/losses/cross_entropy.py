@@ -12,11 +12,12 @@ import separatrix._core as _core
 from separatrix.losses.balance import tilts
 from separatrix.losses.differences import ClassDifferences
 from separatrix.losses.shapes import at_true, class_probabilities, fill_true_class, softmax
-from separatrix.matrix import Array
+from separatrix.matrix import Array, per_model, pick_models
 
 # Number of classes from which duals are tilted, largest number of tilts, and the imbalance, as a
 # fraction of all flows, at which tilting stops.
 MANY_CLASSES, MOST_TILTS, BALANCED = 32, 4, 1e-5
+LEAST_TILT = 0.5  # fraction to which a tilt must reduce the imbalance to be kept
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,17 @@ class CrossEntropy(ClassDifferences):
     def probabilities(self, Z: Array) -> Array | None:
         return class_probabilities(Z, self._is_lifted(Z))
 
+    def tilts(self, n_outputs: int) -> bool:
+        """Return whether duals are tilted before they are balanced: with many classes."""
+        return n_outputs >= MANY_CLASSES and self.outputs != "all but the first"
+
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
         """Return the duals of shifted scores, p_j exp(x_j) / sum, which stay in the simplex.
 
         Little is left to balance by shrinking. Shrinking alone reduces all classes to the level of
         the most unbalanced one, which is costly with a thousand classes.
         """
-        if self._is_lifted(U) or U.shape[2] < MANY_CLASSES:
+        if not self.tilts(U.shape[2]):
             return U, A
         parts = [_tilt(*_of_model(b, y, s, U), A[b : b + 1]) for b in range(U.shape[1])]
         if len(parts) == 1:
@@ -53,8 +58,14 @@ class CrossEntropy(ClassDifferences):
         return np.concatenate([u for u, _ in parts], axis=1), np.concatenate([a for _, a in parts])
 
     def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
-        _, rest = softmax(Z, xp)
-        return xp.log1p(rest) + (xp.amax(Z, axis=2) - at_true(Z, own, xp)[:, :, 0])
+        top, true, rest, _ = _exponentials(Z, own, xp)
+        # log1p keeps the digits of a loss far below 1.
+        far = xp.log(rest + xp.exp(true - top)) + (top - true)
+        return xp.where(true == top, xp.log1p(rest), far)[:, :, 0]
+
+    def _gradient(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        top, true, rest, E = _exponentials(Z, own, xp)
+        return xp.where(own, -rest, E) / (rest + xp.exp(true - top))
 
     def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         return softmax(Z, xp)[0]
@@ -118,26 +129,53 @@ class SigmoidSquared(ClassDifferences):
 @np.errstate(all="ignore")
 def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
     """Return more balanced duals and their flows, of one model: y (n,), s (n,), U (n, 1, C)."""
-    at = np.arange(len(y)), 0, y
-    off = _imbalance(A)
+    off = imbalance(A)[0]
     for _ in range(MOST_TILTS):
         if off <= BALANCED:
             break
-        x = tilts(A)
-        moved, flows = np.empty(U.shape), np.zeros(A.shape)
-        _core.scale_class_pairs(False, y, U, np.exp(x[:, None, :] - x[:, :, None]), moved)
-        moved /= (1.0 + U[at] - moved[at])[:, None, None]
+        moved, flows = tilt(y, U, tilts(A)), np.zeros(A.shape)
         _core.class_pair_sums(False, y, s, moved, flows)
-        before, off = off, _imbalance(flows)
-        if not off < 0.5 * before:
+        before, off = off, imbalance(flows)[0]
+        if not off < LEAST_TILT * before:
             break
         U, A = moved, flows
     return U, A
 
 
+def _exponentials(Z: Array, own: Array, xp: ModuleType) -> tuple[Array, Array, Array, Array]:
+    """Return the highest score and that of the true class, and the exponentials E of Z - highest.
+
+    Each is (n, B, 1). Before E (n, B, C) comes its sum over the wrong classes.
+    """
+    top, true = xp.amax(Z, axis=2)[:, :, None], at_true(Z, own, xp)
+    E = xp.exp(Z - top)
+    return top, true, xp.where(own, 0.0, E).sum(axis=2, keepdims=True), E
+
+
 def _entropy(p: Array, xp: ModuleType) -> Array:
     """Return p log p, which is 0 at 0."""
     return p * xp.log(xp.where(p > 0.0, p, 1.0))
+
+
+@np.errstate(all="ignore")
+def tilt(y: Array, U: Array, x: Array) -> Array:
+    """Return the duals U (n, B, C) of a softmax whose scores are shifted by x (B, C).
+
+    A model whose shifts are all 0 keeps its duals.
+    """
+    some = np.flatnonzero(x.any(axis=1))
+    if len(some) < len(x):
+        out = U.copy()
+        if len(some):
+            own = y if y.ndim == 1 else pick_models(y, some)
+            out[:, some] = tilt(own, pick_models(U, some), x[some])
+        return out
+    moved = np.empty(U.shape)
+    y = np.ascontiguousarray(y, np.int32)
+    _core.scale_class_pairs(False, y, U, np.exp(x[:, None, :] - x[:, :, None]), moved)
+    at = np.arange(len(y))[:, None], np.arange(U.shape[1]), per_model(y)
+    moved /= (1.0 + U[at] - moved[at])[:, :, None]
+    return moved
 
 
 def _of_model(b: int, y: Array, s: Array, U: Array) -> tuple[Array, Array, Array]:
@@ -146,7 +184,11 @@ def _of_model(b: int, y: Array, s: Array, U: Array) -> tuple[Array, Array, Array
     return y, s, np.ascontiguousarray(U[:, b : b + 1])
 
 
+def imbalance(A: Array) -> Array:
+    """Return the flow (B,) that classes receive in excess or lack, as a fraction of all flows."""
+    return np.array([_imbalance(each) for each in A])
+
+
 def _imbalance(A: Array) -> float:
-    """Return the flow that classes receive in excess or lack, as a fraction of all flows."""
-    off, total = np.abs(A.sum(axis=1) - A.sum(axis=2)).sum(), A.sum()
+    off, total = np.abs(A.sum(axis=0) - A.sum(axis=1)).sum(), A.sum()
     return float(off / total) if total > 0.0 else 0.0

@@ -18,7 +18,7 @@ from separatrix.losses.shapes import (
     quiet,
     true_class,
 )
-from separatrix.matrix import Array
+from separatrix.matrix import Array, per_model, sum_samples
 
 # Duals are sums of some hundred rounded terms, so they may leave a domain by this many eps.
 DOMAIN_TOLERANCE = 512
@@ -76,7 +76,7 @@ class ClassDifferences:
     def gradient(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
         scores = self._lift(Z, xp)
         own = true_class(y, scores, xp)
-        return self._drop(fill_true_class(self._flows(scores, own, xp), own, xp), Z)
+        return self._drop(self._gradient(scores, own, xp), Z)
 
     @quiet
     def hessian_times(self, y: Array, Z: Array, V: Array, *, xp: ModuleType = np) -> Array:
@@ -116,16 +116,47 @@ class ClassDifferences:
         return xp.where(inside, cost, math.inf)
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
-        weights = np.ascontiguousarray(s, np.float64)
+        weights, duals = (np.ascontiguousarray(a, np.float64) for a in (s, U))
+        labels = np.ascontiguousarray(y, np.int32)
+        A = self._flow_shares(labels, duals, weights)
+        duals, A = self._tilted(labels, weights, duals, A)
+        return self.apply_balance(y, duals, self.balancing(A)).astype(U.dtype, copy=False)
+
+    def flows(self, y: Array, U: Array, s: Array) -> tuple[Array]:
+        """Return the weighted sums (B, C, C) of the flows from class c to class j."""
+        A = self._flow_shares(y, U, s)
+        lifted = prepend(-U.sum(axis=2, keepdims=True), U) if self._is_lifted(U) else U
+        total = sum_samples(per_model(s) * np.maximum(lifted, 0.0).sum(axis=2))
+        shares = A.sum(axis=2).sum(axis=1)
+        known = (shares > 0.0) & (total > 0.0) & np.isfinite(total)
+        ratio = np.divide(total, shares, out=np.ones_like(total), where=known)
+        return (np.ldexp(A, np.rint(np.log2(ratio)).astype(int)[:, None, None]),)
+
+    def _flow_shares(self, y: Array, U: Array, s: Array) -> Array:
+        """Return the same sums of each model divided by a power of two, so that none overflows."""
         lifted = self._is_lifted(U)
         C = U.shape[2] + lifted
-        labels, duals = _whole(y, C), np.ascontiguousarray(U, np.float64)
         A = np.zeros((U.shape[1], C, C))
-        _core.class_pair_sums(lifted, labels, weights, duals, A)
-        duals, A = self._tilted(labels, weights, duals, A)
+        _core.class_pair_sums(
+            lifted,
+            _whole(y, C),
+            np.ascontiguousarray(s, np.float64),
+            np.ascontiguousarray(U, np.float64),
+            A,
+        )
+        return A
+
+    def balancing(self, *flows: Array) -> Array:
+        """Return the factors (B, C, C) by which the flows must shrink."""
+        return balancing(*flows)
+
+    def apply_balance(self, y: Array, U: Array, how: Array) -> Array:
+        """Return the duals with their flows shrunk by the factors."""
+        lifted = self._is_lifted(U)
+        duals = np.ascontiguousarray(U, np.float64)
         balanced = np.empty_like(duals)
-        _core.scale_class_pairs(lifted, labels, duals, balancing(A), balanced)
-        return balanced.astype(U.dtype, copy=False)
+        _core.scale_class_pairs(lifted, _whole(y, U.shape[2] + lifted), duals, how, balanced)
+        return balanced
 
     def _tilted(self, y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
         """Return duals closer to balance, if the loss can compute them, and their flows A."""
@@ -148,6 +179,10 @@ class ClassDifferences:
 
     def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         raise NotImplementedError
+
+    def _gradient(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        """Return the flows, and minus their sum at the true class."""
+        return fill_true_class(self._flows(Z, own, xp), own, xp)
 
     def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         """Return the gradient on the wrong classes; the entry of the true class is ignored."""

@@ -97,8 +97,17 @@ class OneVsRest:
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         binary, duals = self.split(y, U)
-        weights = np.broadcast_to(per_model(s), U.shape[:2]).repeat(U.shape[2], axis=1)
-        return self.base.balance(binary, duals, weights).reshape(U.shape)
+        return self.base.balance(binary, duals, _of_outputs(s, U)).reshape(U.shape)
+
+    def flows(self, y: Array, U: Array, s: Array) -> tuple[Array, ...]:
+        """Return the sums of the base loss for B K binary models."""
+        return self.base.flows(*self.split(y, U), _of_outputs(s, U))
+
+    def balancing(self, *flows: Array) -> Array:
+        return self.base.balancing(*flows)
+
+    def apply_balance(self, y: Array, U: Array, how: Array) -> Array:
+        return self.base.apply_balance(*self.split(y, U), how).reshape(U.shape)
 
     def probabilities(self, Z: Array) -> Array | None:
         """Return the probability of each class against the rest, divided by the sum of all."""
@@ -112,3 +121,8 @@ class OneVsRest:
 
     def predict(self, Z: Array, *, xp: ModuleType = np) -> Array:
         return predict_class(Z, xp)
+
+
+def _of_outputs(s: Array, U: Array) -> Array:
+    """Return the weights (n, B K) of B K binary models."""
+    return np.broadcast_to(per_model(s), U.shape[:2]).repeat(U.shape[2], axis=1)

@@ -54,10 +54,21 @@ class Squared:
 
     @np.errstate(all="ignore")
     def balance(self, y: Array, U: Array, s: Array) -> Array:
+        return self.apply_balance(y, U, self.balancing(*self.flows(y, U, s)))
+
+    def flows(self, y: Array, U: Array, s: Array) -> tuple[Array, ...]:
+        """Return the sums of the weights (B, 1) and of s U (B, K)."""
         weights = per_model(s).astype(np.float64, copy=False)[:, :, None]
-        total = sum_samples(weights)
-        mean = sum_samples(weights * U) / np.where(total > 0.0, total, 1.0)
-        return (U - mean).astype(U.dtype, copy=False)
+        return sum_samples(weights), sum_samples(weights * U)
+
+    def balancing(self, *flows: Array) -> Array:
+        """Return the weighted mean of the duals (B, K)."""
+        total, sums = flows
+        return sums / np.where(total > 0.0, total, 1.0)
+
+    def apply_balance(self, y: Array, U: Array, how: Array) -> Array:
+        """Return the duals minus their mean."""
+        return (U - how).astype(U.dtype, copy=False)
 
     def probabilities(self, Z: Array) -> Array | None:
         return None

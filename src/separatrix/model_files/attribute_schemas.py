@@ -159,7 +159,9 @@ DIAGNOSES = list_of(
             "message": MESSAGE,
             "remedy": MESSAGE,
             "direction": optional(validated("a pair of weights and biases", _is_direction)),
+            "complete": TRUTH,
         },
+        added=["complete"],
     )
 )
 

@@ -212,16 +212,18 @@ class CrossValidation:
             fit.finished = not self.callback.interrupted
         return self.callback.interrupted
 
-    def _fit(self, fits: list[FoldFit], X: Any, y: Any, s: Array | None, folds: Folds) -> Matrix:
-        """Train all models on their folds of X in as few batches as possible; return the matrix."""
+    def _fit(self, fits: list[FoldFit], X: Any, y: Any, s: Array | None, folds: Folds) -> Dataset:
+        """Train all models on their folds of X in as few batches as possible; return the rows."""
         checked = copy(fits[0].model)
         data = make_dataset(checked, X, y, None)
-        (block,) = data.blocks()
         counts = folds.weights()
+        factors: Array = np.empty(0)
+        if any(self._standardises(fit) for fit in fits):
+            factors = np.ascontiguousarray(scales(data.with_weights(counts)).T)
         counts = counts if s is None else counts * s[:, None]
         weights, columns = self._weights(fits, data, counts)
-        data = Dataset.of(block.X, block.y, weights, weight_column=columns, classes=data.classes)
-        tasks = self._make_tasks(fits, data, folds)
+        data = data.with_weights(weights, np.array(columns))
+        tasks = self._make_tasks(fits, data, factors)
         require_validation(list(tasks.values()), None)
         numbers = list(tasks)
         results = train_warm_started(
@@ -235,11 +237,11 @@ class CrossValidation:
         for (number, task), result in zip(tasks.items(), results):
             fits[number].finished = result.stop_reason != "interrupted"
             fits[number].model._set_fitted(result, task.loss, data.classes)
-        return block.X
+        return data
 
     def _weights(self, fits: Sequence[FoldFit], data: Dataset, s: Array) -> tuple[Array, list[int]]:
         """Return fold weights times class weights (n, G), and the column of each fit."""
-        (block,) = data.blocks()
+        y = data.labels()
         columns: list[Array] = []
         places: dict[tuple[int, str], int] = {}
         column_of_fit = []
@@ -249,7 +251,7 @@ class CrossValidation:
             if key not in places:
                 own: Array | None = np.ascontiguousarray(s[:, fit.fold])
                 try:
-                    own = with_class_weights(own, block.y, data.classes, [given])
+                    own = with_class_weights(own, y, data.classes, [given])
                     places[key] = len(columns)
                 except ValueError:
                     self._record_error(fit)
@@ -258,12 +260,13 @@ class CrossValidation:
             column_of_fit.append(places.get(key, len(columns) - 1))
         return np.stack(columns, axis=1), column_of_fit
 
-    def _make_tasks(self, fits: Sequence[FoldFit], data: Dataset, folds: Folds) -> dict[int, Task]:
-        """Return the tasks of the fits without errors, by their positions in the list."""
-        (block,) = data.blocks()
-        factors: Array = np.empty(0)
-        if any(self._standardises(fit) for fit in fits):
-            factors = np.ascontiguousarray(scales(block.X, folds.weights()).T)
+    def _make_tasks(
+        self, fits: Sequence[FoldFit], data: Dataset, factors: Array
+    ) -> dict[int, Task]:
+        """Return the tasks of the fits without errors, by their positions in the list.
+
+        `factors` (F, d) are the penalty factors of standardised features in every fold.
+        """
         tasks = {}
         first = data.first_alike(len(fits)).tolist()
         rows = {number: data.select(np.array([number])) for number in set(first)}
@@ -288,7 +291,9 @@ class CrossValidation:
             raise
         fit.error = format_exc()
 
-    def _score(self, fits: Sequence[FoldFit], X: Matrix, parts: Mapping[str, Part]) -> None:
+    def _score(
+        self, fits: Sequence[FoldFit], X: Matrix | Dataset, parts: Mapping[str, Part]
+    ) -> None:
         """Score all models on parts of the rows, with one product with X."""
         good = [fit for fit in fits if fit.error is None and fit.finished]
         for number, Z in scores_of_models([fit.model for fit in good], X):

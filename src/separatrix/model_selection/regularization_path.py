@@ -214,8 +214,7 @@ def regularization_path(
     checked = copy(prototype)
     data = make_dataset(checked, X, y, sample_weight, [prototype.class_weight])
     _require_every_class(data)
-    (block,) = data.blocks()
-    factors = scales(block.X, block.weights[:, None])[:, 0] if standardize else None
+    factors = scales(data)[:, 0] if standardize else None
     task = prototype._make_task(data)
     # With a penalised bias, the scores tend to 0 as the penalty grows.
     null = NullModel.of(task.loss, task.n_outputs, data, bias=task.bias and not task.bias_factor)

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
+from separatrix.data import Dataset, moments_of_block, pool_moments
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.matrix import Array, Matrix, moments_of_models
+from separatrix.matrix import Array
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -32,16 +33,18 @@ def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
     return not scaler.with_mean or (classifier._has_free_bias() and not sp.issparse(X))
 
 
-def scales(X: Matrix, counts: Array) -> Array:
+def scales(data: Dataset) -> Array:
     """Return the standard deviations (d, F) of X in every fold, with 1 for constant columns.
 
-    `counts` (n, F) holds how often each row occurs in each fold.
+    The weights of the data hold how often each row occurs in each fold.
 
-    >>> scales(Matrix([[1.0, 5.0], [5.0, 5.0], [9.0, 6.0]]), np.array([[1.0], [1.0], [0.0]]))
+    >>> X, counts = [[1.0, 5.0], [5.0, 5.0], [9.0, 6.0]], np.array([[1.0], [1.0], [0.0]])
+    >>> scales(Dataset.of(X, [0, 1, 0], counts))
     array([[2.],
            [1.]])
     """
-    mean, spread = moments_of_models(X, counts)
-    total = counts.sum(axis=0)
+    parts = data.map_blocks(moments_of_block)
+    mean, spread = parts[0][1:] if len(parts) == 1 else pool_moments(parts)
+    total = data.total_weight()
     # scikit-learn's criterion for rounding errors, so that both find the same constant columns.
     return np.where(spread > total * EPS * np.abs(mean), spread, 1.0)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from separatrix._sklearn_compat import (
     check_method_params,
     is_accuracy,
@@ -13,6 +15,7 @@ from separatrix._sklearn_compat import (
     safe_indexing,
     score_estimator,
 )
+from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
@@ -80,16 +83,30 @@ class FoldScorer:
         return score_estimator(scored, rows.X, rows.y, self.scorer, rows.params, self.error_score)
 
 
-def scores_of_models(models: Sequence[LinearClassifier], X: Matrix) -> Iterator[tuple[int, Array]]:
+def scores_of_models(
+    models: Sequence[LinearClassifier], X: Matrix | Dataset
+) -> Iterator[tuple[int, Array]]:
     """Yield the number and the scores Z (n, 1, K) of every model.
 
     One product with X computes the scores of as many models as `SCORES_AT_ONCE` allows.
     """
+    n = X.n_samples if isinstance(X, Dataset) else X.shape[0]
     shapes = [model.coef_.shape[0] for model in models]
     for K in sorted(set(shapes)):
         same = [k for k, own in enumerate(shapes) if own == K]
-        step = max(SCORES_AT_ONCE // max(X.shape[0] * K, 1), 1)
+        step = max(SCORES_AT_ONCE // max(n * K, 1), 1)
         for first in range(0, len(same), step):
             group = same[first : first + step]
-            Z = Model.stack([models[k]._model() for k in group]).scores(X)
+            Z = _scores(Model.stack([models[k]._model() for k in group]), X)
             yield from ((k, Z[:, i : i + 1]) for i, k in enumerate(group))
+
+
+def _scores(model: Model, X: Matrix | Dataset) -> Array:
+    if isinstance(X, Matrix):
+        return model.scores(X)
+    parts = X.map_blocks(_scores_of_block, model)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _scores_of_block(block: Block, model: Model) -> Array:
+    return model.scores(block.X)

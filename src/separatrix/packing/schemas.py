@@ -17,7 +17,7 @@ A file may contain anything. So `unpack` of a schema either restores the object 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,11 +161,14 @@ def record(
     make: Callable[..., Any],
     parts: Mapping[str, Schema],
     take: Callable[[Any], Mapping[str, Any]] | None = None,
+    *,
+    added: Sequence[str] = (),
 ) -> Schema:
     """Return the schema of an object with named parts, stored as a dict with exactly these keys.
 
     `take` returns the parts of an object; the default is its attributes. `make` makes the object
-    from the parts, given as keyword arguments.
+    from the parts, given as keyword arguments. Older files may lack the parts that are named in
+    `added`, for which `make` has a default.
     """
 
     def pack(value: Any) -> dict[str, Any]:
@@ -173,11 +176,13 @@ def record(
         return {name: part.pack(found[name]) for name, part in parts.items()}
 
     def unpack(value: Any, where: str) -> Any:
-        found = fields_of(value, where, *parts)
+        missing = {name for name in added if isinstance(value, dict) and name not in value}
+        stored = {name: part for name, part in parts.items() if name not in missing}
+        found = fields_of(value, where, *stored)
         return make(
             **{
                 name: part.unpack(each, f"{where}.{name}")
-                for (name, part), each in zip(parts.items(), found)
+                for (name, part), each in zip(stored.items(), found)
             }
         )
 

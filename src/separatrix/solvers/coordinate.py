@@ -9,6 +9,8 @@ by coordinate descent over the weights that are not 0 and those whose slope exce
 is slow, linear systems over the weights that are not 0 are solved instead. Then w = w + t p, with t
 as in lbfgs. Every model of a batch has its own quadratic, solved on one thread; the passes over X
 are shared. The features are recentred.
+
+With several blocks of rows, H is always computed explicitly, by one pass per step.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.data import Block
+from separatrix.errors import ParameterError
+from separatrix.loss_sums import loss_gradient
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -28,6 +31,7 @@ from separatrix.solvers.line_search import gradient_at, remove_common_shift, sea
 from separatrix.solvers.optimiser import Optimiser
 from separatrix.solvers.protocol import COMPILED, CONVEX, SMOOTH
 
+LARGEST_HESSIAN = 2000  # unknowns of an explicit Hessian if the rows are in several blocks
 NUMBERS_AT_ONCE = 1 << 24  # of scores and Hessians in memory; models are solved in groups
 # Smallest second derivative of a row: without it, a model far from the optimum would step to
 # infinity. It is relative to an objective below 1, whose rows may all have tiny derivatives.
@@ -56,8 +60,8 @@ class Coordinate(Optimiser):
 
     def start(self, objective: Objective, model: Model) -> State:
         """Return the first state. The solver has no memory; the weights are float64."""
-        _only_block(objective)
         model = model.astype(np.float64)
+        self._require_small_hessian(objective, model)
         return State(model, (), objective.evaluate(model), np.zeros(model.n_models, bool))
 
     def step(self, objective: Objective, state: State) -> State:
@@ -79,9 +83,8 @@ class Coordinate(Optimiser):
     def _direction(self, objective: Objective, state: State) -> tuple[Model, Array]:
         """Return the direction to each quadratic's minimum, and the fall of P along it (B,)."""
         d, B, K = state.model.W.shape
-        n_blocks = K if objective.loss.coupling(K) == "none" else 1
-        order = (d + 1) * K // n_blocks
-        written_out = order <= self.order
+        n_blocks, order = _hessian_blocks(objective, state.model)
+        written_out = order <= self.order or not objective.data.in_one_block
         size = n_blocks * order**2 if written_out else objective.data.n_samples * K
         group = max(1, NUMBERS_AT_ONCE // max(size, 1))
         if group >= B:
@@ -93,19 +96,28 @@ class Coordinate(Optimiser):
             direction.put(some, part)
         return direction, fall
 
+    def _require_small_hessian(self, objective: Objective, model: Model) -> None:
+        _, order = _hessian_blocks(objective, model)
+        if objective.data.in_one_block or order <= max(self.order, LARGEST_HESSIAN):
+            return
+        lengths = objective.data.facts.lengths
+        raise ParameterError(
+            f"Solver 'coordinate' needs all rows in one block in memory for Hessians of more than "
+            f"{LARGEST_HESSIAN:,} unknowns. The data has {len(lengths):,} blocks, and the Hessian "
+            f"{order:,} unknowns. Use fewer features, no L1 penalty (then lbfgs and newton find "
+            "the optimum), or the solver gradient.",
+            parameter="solver",
+        )
+
     def shared_key(self) -> Hashable:
         return (self.name, self.order)
 
 
-def _only_block(objective: Objective) -> Block:
-    blocks = list(objective.data.blocks())
-    if len(blocks) != 1:
-        raise ValueError(
-            "Solver 'coordinate' reads X by columns and needs all rows in one block. "
-            f"Got {len(blocks)} blocks. Join the blocks, or use another solver: lbfgs needs "
-            "l1 = 0, gradient accepts everything."
-        )
-    return blocks[0]
+def _hessian_blocks(objective: Objective, model: Model) -> tuple[int, int]:
+    """Return the number of blocks of each model's Hessian, and the unknowns of each."""
+    d, _, K = model.W.shape
+    n_blocks = K if objective.loss.coupling(K) == "none" else 1
+    return n_blocks, (d + 1) * K // n_blocks
 
 
 def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model, Array]:
@@ -134,11 +146,11 @@ def _solve(objective: Objective, state: State, written_out: bool) -> tuple[Model
     if written_out:
         at.by_hessian(objective.hessian_operator(state.model, recentring).matrix(least))
     else:
-        block, scale = _only_block(objective), objective.scale(model.n_models)
+        block, scale = objective.data.only_block(), objective.scale(model.n_models)
         if objective.loss.coupling(model.n_outputs) == "none":
-            (rows,) = objective.hessian_operator(state.model).of_rows(least)
+            rows = objective.hessian_operator(state.model).of_rows(least)
         else:
-            rows = objective.loss_gradient(block, state.model)
+            rows = loss_gradient(block, objective.loss, state.model)
         at.by_columns(
             block.X.by_both(),
             block.y,

@@ -15,7 +15,7 @@ minimization, JMLR 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
+from separatrix.loss_sums import loss_gradient
 from separatrix.losses import Loss
 from separatrix.losses.cross_entropy import MANY_CLASSES
 from separatrix.matrix import Array, Matrix, per_model
@@ -32,7 +33,7 @@ from separatrix.recentring import Recentring
 from separatrix.solver_state import State
 from separatrix.solvers.dual_hardness import hardness, mean_square
 from separatrix.solvers.optimiser import PATIENCE, Optimiser
-from separatrix.solvers.protocol import NO_L1, SOME_L2, Need, epoch_order
+from separatrix.solvers.protocol import NO_L1, ROWS_IN_MEMORY, SOME_L2, Need, epoch_order
 from separatrix.verdict.certificate import balanced
 
 STEP_REDUCTION = 0.1  # a step ends when the estimated gap has fallen to this fraction
@@ -65,7 +66,9 @@ def has_dual_form(loss: Loss) -> bool:
     return loss.compiled and any(_core.dual_form(loss.native_code, outputs) for outputs in (1, 2))
 
 
-DUAL_FORM = Need("a compiled loss with a dual form", lambda loss, l1, l2: has_dual_form(loss))
+DUAL_FORM = Need(
+    "a compiled loss with a dual form", lambda loss, l1, l2, one_block: has_dual_form(loss)
+)
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,12 @@ class Dual(Optimiser):
     goal: float = 1e-3
     epochs: int = 20
     patience: int = PATIENCE
-    _copies: dict[Hashable, tuple[list[Matrix], _Copy]] = field(
+    _copies: dict[Hashable, tuple[Matrix, _Copy]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     name = "dual"
-    needs = (DUAL_FORM, NO_L1, SOME_L2)
+    needs = (DUAL_FORM, NO_L1, SOME_L2, ROWS_IN_MEMORY)
     done_reason = STALLED
     descends = False
 
@@ -143,16 +146,15 @@ class Dual(Optimiser):
         found = objective.evaluate(model, gradient=False)
         # Weights with a penalty of 0 are zero, or so small that their squares underflow.
         blank = (found.penalty == 0.0) & (_is_free(objective, model) | ~model.b.any(axis=1))
-        duals = tuple(np.zeros((len(b.y), *model.b.shape)) for b in objective.data.blocks())
+        U = np.zeros((objective.data.n_samples, *model.b.shape))
         some = np.flatnonzero(~blank)
         if len(some):
             part, theirs = objective.select(some), model.select(some)
-            for block, U in zip(part.data.blocks(), duals):
-                U[:, some] = _duals_at(part, block, theirs)
+            U[:, some] = _duals_at(part, theirs)
         unknown = Model(np.zeros((0, *model.b.shape)), np.full(model.b.shape, np.nan))
         B = model.n_models
         memory = {"blank": blank, "best": np.full(B, np.inf), "waited": np.zeros(B, int)}
-        return State(model, (unknown,), found, np.zeros(B, bool), duals=duals, memory=memory)
+        return State(model, (unknown,), found, np.zeros(B, bool), duals=(U,), memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
         """Visit the rows until the estimated gap has fallen."""
@@ -161,11 +163,11 @@ class Dual(Optimiser):
         recentring = _recentring(objective, model.n_models)
         model = recentring.apply(model)
         if state.epoch == 0 and not blank:
-            model, _ = _of_duals(objective, model, state.duals)
+            model, _ = _of_duals(objective, model, state.duals[0])
         B, K = model.b.shape
         kind = self._kind(model)
         form = _form(objective.loss, K)
-        blocks = list(objective.data.blocks())
+        block = objective.data.only_block()
         _, l2 = objective.strengths(B)
         share = _sure(form) * self.goal
         aim = share * state.found.value[:, None]
@@ -173,29 +175,28 @@ class Dual(Optimiser):
         estimate = np.zeros((B, K))
         # float32 weights only serve to find the duals; better ones are computed from the duals.
         W = None if blank and kind == np.float32 else model.W.astype(kind)
-        b, U = model.b.astype(np.float64), _join(state.duals)
-        s, weight_column = _join_weights(blocks, B)
+        b, duals = model.b.astype(np.float64), state.duals[0]
         draw = np.random.default_rng((self.seed, state.epoch + 1))
         problem = _core.DualProblem(
             loss=objective.loss.native_code,
             margin=objective.loss.margin,
-            y=_join_labels(blocks, B),
-            s=s,
+            y=block.y,
+            s=block.s,
             strength=objective.scale(B) / l2,
             bias_square=_bias_square(objective, model),
-            weight_column=weight_column,
+            weight_column=block.weight_column,
         )
         options = _core.DualOptions(
             seed=int(draw.integers(2**63)),
-            max_epochs=self._most_epochs(blocks, kind),
+            max_epochs=self._most_epochs(block, kind),
             first_step=state.epoch == 0,
             from_zero=blank,
             limit=_per_unit(limit / l2[:, None], form),
             loss_share=share,
         )
         copy, inverse_squares = self._copy(objective, B, kind), _steps(objective, model, kind)
-        copy.step(problem, options, inverse_squares, W, b, U, estimate)
-        duals, pull = _split(U, blocks), None
+        copy.step(problem, options, inverse_squares, W, b, duals, estimate)
+        pull = None
         made = model.W if W is None or kind == np.float32 else W
         model = Model(made, b.astype(model.b.dtype))
         # With many classes the duals are balanced for the lower bound only: balancing shrinks
@@ -203,7 +204,7 @@ class Dual(Optimiser):
         many = form.entropy and form.shift_invariant and K >= MANY_CLASSES
         if kind == np.float32 and form.entropy and not many:
             if form.coupled:  # the duals of single outputs are already balanced
-                duals = tuple(balanced(objective, duals))
+                duals = balanced(objective, duals)
             model, pull = _of_duals(objective, model, duals)
         elif kind == np.float32:  # the duals of a hinge must stay at their bounds
             model, _ = _of_duals(objective, model, duals)
@@ -223,7 +224,7 @@ class Dual(Optimiser):
             found=objective.evaluate(model),
             epoch=state.epoch + 1,
             steps=state.steps + 1,
-            duals=duals,
+            duals=(duals,),
             pull=pull,
         )
 
@@ -231,26 +232,25 @@ class Dual(Optimiser):
         """Return the type in which the solver computes."""
         return np.dtype(np.float32) if self.single else model.W.dtype
 
-    def _most_epochs(self, blocks: Sequence[Block], kind: np.dtype[Any]) -> int:
+    def _most_epochs(self, block: Block, kind: np.dtype[Any]) -> int:
         """Allow more epochs for a small X, but not in float32, whose errors add up in a step."""
-        work = _entries(blocks) + ENTRIES_PER_VISIT * sum(len(block.y) for block in blocks)
+        work = max(1, block.X.n_entries) + ENTRIES_PER_VISIT * len(block.y)
         return max(self.epochs, round(ENTRIES_PER_STEP / work) if kind == np.float64 else 0)
 
     def _copy(self, objective: Objective, n_models: int, kind: Any) -> _Copy:
         """Return the working copy of X, recentred; made once for a data set and a type."""
-        parts = [block.X for block in objective.data.blocks()]
+        X = objective.data.only_block("Solver 'dual'").X
         recentring = _recentring(objective, n_models)
-        key = (np.dtype(kind).char, recentring.has_effect, *(id(X) for X in parts))
+        key = np.dtype(kind).char, recentring.has_effect, id(X)
         if key not in self._copies:
-            order = epoch_order(self.seed, 0, 0, sum(X.shape[0] for X in parts))
+            order = epoch_order(self.seed, 0, 0, X.shape[0])
             make = _core.WorkingCopyF32 if kind == np.float32 else _core.WorkingCopyF64
             self._copies.clear()
             moved = recentring.has_effect
             origin = np.ascontiguousarray(recentring.origin, np.float64) if moved else None
-            copy = make([X.native for X in parts], order, origin)
-            for X in parts:
-                X.lend(copy)
-            self._copies[key] = (parts, copy)
+            copy = make([X.native], order, origin)
+            X.lend(copy)
+            self._copies[key] = X, copy
         return self._copies[key][1]
 
     def shared_key(self) -> Hashable:
@@ -310,9 +310,10 @@ def _steps(objective: Objective, model: Model, kind: Any) -> Array | None:
     )
 
 
-def _duals_at(objective: Objective, block: Block, model: Model) -> Array:
+def _duals_at(objective: Objective, model: Model) -> Array:
     """Return the gradient of the loss at the scores of a model; 0 in rows without weight."""
-    U = objective.loss_gradient(block, model).astype(np.float64)
+    block = objective.data.only_block()
+    U = loss_gradient(block, objective.loss, model).astype(np.float64)
     return np.where(per_model(block.weights)[:, :, None] > 0.0, U, 0.0)
 
 
@@ -324,48 +325,13 @@ def _recentring(objective: Objective, n_models: int) -> Recentring:
     return Recentring.at_zero(objective.data.n_features, n_models)
 
 
-def _of_duals(objective: Objective, model: Model, duals: Sequence[Array]) -> tuple[Model, Array]:
+def _of_duals(objective: Objective, model: Model, duals: Array) -> tuple[Model, Array]:
     """Return the model with the weights that the duals determine, and g*(X^T (s o U) / S)."""
     scale, recentring = -objective.scale(model.n_models), _recentring(objective, model.n_models)
-    V = objective.data.transpose_times(duals, scale)
+    block = objective.data.only_block()
+    V = block.transpose_times(duals, scale)
     if recentring.has_effect:
-        sums = objective.data.weighted_sums(duals) * scale[:, None]
+        sums = block.weighted_sum(duals) * scale[:, None]
         V = recentring.apply_to_gradient(Model(V, sums)).W
     W, pull = objective.penalty.attain(V)
     return Model(W.astype(model.W.dtype, copy=False), model.b), pull
-
-
-def _entries(blocks: Sequence[Block]) -> int:
-    """Return the number of entries of X."""
-    return max(1, sum(block.X.n_entries for block in blocks))
-
-
-def _join(duals: Sequence[Array]) -> Array:
-    return duals[0] if len(duals) == 1 else np.concatenate(duals)
-
-
-def _split(U: Array, blocks: Sequence[Block]) -> tuple[Array, ...]:
-    ends = np.cumsum([len(block.y) for block in blocks])[:-1]
-    return tuple(np.split(U, ends)) if len(blocks) > 1 else (U,)
-
-
-def _join_labels(blocks: Sequence[Block], n_models: int) -> Array:
-    return _wide([block.y for block in blocks], n_models)
-
-
-def _join_weights(blocks: Sequence[Block], n_models: int) -> tuple[Array | None, Array | None]:
-    """Return the weights of all blocks (None for ones) and the column of them for each model."""
-    if len(blocks) == 1:
-        return blocks[0].s, blocks[0].weight_column
-    if all(block.s is None for block in blocks):
-        return None, None
-    return _wide([block.weights for block in blocks], n_models), None
-
-
-def _wide(parts: Sequence[Array], n_models: int) -> Array:
-    """Join the arrays of all blocks: (n,) if all are, else (n, B)."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(a.ndim == 1 for a in parts):
-        return np.concatenate(parts)
-    return np.concatenate([np.broadcast_to(per_model(a), (len(a), n_models)) for a in parts])

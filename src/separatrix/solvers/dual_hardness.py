@@ -12,7 +12,7 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.data import Dataset
 from separatrix.losses import Loss
-from separatrix.matrix import Array, Matrix, squared_norm, squares_of_sample
+from separatrix.matrix import Array, Matrix, squares_of_sample
 
 DUAL_IS_EASY = 25.0  # limit of C * curvature * |x|^2 per output up to which dual steps pay
 HINGE_IS_EASY, HINGE_IS_HOPELESS = 100.0, 1e4  # limits for a hinge
@@ -26,7 +26,7 @@ def hardness(loss: Loss, n_outputs: int, l2: float, data: Dataset, square: float
 
 def mean_square(data: Dataset, factors: Array | None) -> float:
     """Return the mean of |x/f|^2 over the rows x, with the penalty factors f."""
-    return sum(squared_norm(block.X, factors) for block in data.blocks()) / data.n_samples
+    return data.sum_of_squares(factors) / data.n_samples
 
 
 def typical_square(data: Dataset, factors: Array | None = None) -> float:
@@ -38,8 +38,8 @@ def typical_square(data: Dataset, factors: Array | None = None) -> float:
     >>> typical_square(Dataset.of(rows, [0, 1, 0, 1, 0, 1]))
     1.0
     """
-    rests = [_weak_features(block.X, factors)[0] for block in data.blocks()]
-    return float(np.median(np.concatenate(rests)))
+    rests, _ = _weak_features(data.only_block().X, factors)
+    return float(np.median(rests))
 
 
 def rows_are_nearly_orthogonal(data: Dataset, factors: Array | None = None) -> bool:
@@ -55,11 +55,8 @@ def rows_are_nearly_orthogonal(data: Dataset, factors: Array | None = None) -> b
     >>> rows_are_nearly_orthogonal(Dataset.of(X * 10.0 ** np.arange(100), y))
     False
     """
-    for block in data.blocks():
-        _, shares = _weak_features(block.X, factors)
-        if not (shares > 0.0).all() or data.n_samples * np.square(shares).sum() > 1.0:
-            return False
-    return True
+    _, shares = _weak_features(data.only_block().X, factors)
+    return bool((shares > 0.0).all() and data.n_samples * np.square(shares).sum() <= 1.0)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -30,6 +30,8 @@ from separatrix.data import Block
 from separatrix.device import DeviceObjective, DeviceRule
 from separatrix.device.formulas import DEVICE_RULES
 from separatrix.errors import ParameterError
+from separatrix.loss_sums import loss_and_gradient
+from separatrix.losses import Loss
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -47,7 +49,7 @@ LEAST_RATE = 1e-6
 OFF = {"shift": 0.0, "power": 0.0, "average_from": -1, "plateau_epochs": -1, "plateau_tol": 0.0}
 PER_MODEL = ("learning_rate", "momentum", "decay", *OFF)
 
-_Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64 | DeviceRule
+_Rules: TypeAlias = _core.GradientRuleF32 | _core.GradientRuleF64
 
 
 @dataclass(frozen=True)
@@ -147,21 +149,22 @@ class Gradient(Solver):
 
     def step(self, objective: Objective, state: State) -> State:
         """Take the steps of one epoch in place, then evaluate the models."""
-        rules = self._rules(objective, state)
-        n = objective.data.n_samples
+        n, averages = objective.data.n_samples, self._averages()
         batch = n if self.batch_size is None else min(self.batch_size, n)
+        settings = self._settings(objective, state, batch)
         steps = state.steps
-        if batch == n and not self._averages():
-            rules.step(state.found.GW, state.found.gb, steps + 1, self._moving(objective))
+        if isinstance(objective, DeviceObjective):
+            steps = self._step_on_device(objective, state, settings)
+        elif batch == n and (not averages or not objective.data.in_one_block):
+            found = objective.evaluate(state.slots[-1]) if averages else state.found
+            rules = self._rules(state.model, state.slots, settings)
+            rules.step(found.GW, found.gb, steps + 1, self._moving(objective))
             steps += 1
         else:
-            moving = state.slots[-1] if self._averages() else state.model
-            for number, block in enumerate(objective.data.blocks()):
-                rows = block.X.shape[0]
-                order = np.arange(rows)
-                if self.seed is not None and batch < n:
-                    order = epoch_order(self.seed, state.epoch + 1, number, rows)
-                steps = self._mini_batches(objective, moving, block, order, batch, rules, steps)
+            model, slots, steps = objective.data.fold_over_blocks(
+                descend, (state.model, state.slots, steps), self, settings
+            )
+            state = replace(state, model=model, slots=slots)
         found = objective.evaluate(state.model)
         state = replace(state, found=found, epoch=state.epoch + 1, steps=steps)
         return self._note_plateau(state) if state.memory else state
@@ -245,26 +248,45 @@ class Gradient(Solver):
         }
         return replace(state, memory=memory, done=reached & ~lower)
 
-    def _rules(self, objective: Objective, state: State) -> _Rules:
-        model, slots, mean = state.model, state.slots, None
-        if self._averages():
-            model, slots, mean = slots[-1], slots[:-1], state.model
-        first, second = (*slots, None, None)[:2]
-        rate = self.rate(state.epoch + 1) / state.memory.get("divisor", 1.0)
-        if isinstance(objective, DeviceObjective):
-            return DeviceRule(
-                self.rule,
-                objective,
-                model,
-                slots,
-                np.ascontiguousarray(rate),
-                self.momentum,
-                betas=self.betas,
-                epsilon=EPSILON,
-                shift=self.shift,
-                power=self.power,
+    def _settings(self, objective: Objective, state: State, batch: int) -> Settings:
+        B, epoch = state.model.n_models, state.epoch + 1
+        l1, l2 = objective.strengths(B)
+        return Settings(
+            loss=objective.loss,
+            bias=objective.bias,
+            l1=l1,
+            l2=l2,
+            factors=objective.factors(state.model),
+            scale=objective.scale(B),
+            rate=np.ascontiguousarray(self.rate(epoch) / state.memory.get("divisor", 1.0)),
+            epoch=epoch,
+            batch=batch,
+            n_samples=objective.data.n_samples,
+        )
+
+    def _step_on_device(self, objective: DeviceObjective, state: State, at: Settings) -> int:
+        """Take the steps of one epoch on a device; return the number of steps so far."""
+        rule = DeviceRule(self, objective, state.model, state.slots, at.rate)
+        steps = state.steps
+        if at.batch == at.n_samples:
+            rule.step(state.found.GW, state.found.gb, steps + 1)
+            return steps + 1
+        for number, block in enumerate(objective.rows.blocks(objective.data)):
+            n = len(block.y)
+            order = (
+                np.arange(n) if self.seed is None else epoch_order(self.seed, at.epoch, number, n)
             )
-        l1, l2 = objective.strengths(model.n_models)
+            for first in range(0, n, at.batch):
+                rows = order[first : first + at.batch]
+                steps += 1
+                rule.step_on_rows(block, rows, at.scale * (at.n_samples / len(rows)), steps)
+        return steps
+
+    def _rules(self, model: Model, slots: tuple[Model, ...], at: Settings) -> _Rules:
+        mean = None
+        if self._averages():
+            model, slots, mean = slots[-1], slots[:-1], model
+        first, second = (*slots, None, None)[:2]
         kind = _core.GradientRuleF32 if model.W.dtype == np.float32 else _core.GradientRuleF64
         return kind(
             RULES[self.rule],
@@ -274,14 +296,14 @@ class Gradient(Solver):
             None if first is None else first.b,
             None if second is None else second.W,
             None if second is None else second.b,
-            np.ascontiguousarray(rate),
+            at.rate,
             self.momentum,
-            l1,
-            l2,
-            objective.factors(model),
+            at.l1,
+            at.l2,
+            at.factors,
             *self.betas,
             EPSILON,
-            objective.bias,
+            at.bias,
             self.shift,
             self.power,
             None if mean is None else mean.W,
@@ -289,58 +311,80 @@ class Gradient(Solver):
             self.average_from,
         )
 
-    def _mini_batches(
-        self,
-        objective: Objective,
-        model: Model,
-        block: Block,
-        order: Array,
-        batch: int,
-        rules: _Rules,
-        steps: int,
-    ) -> int:
-        """Take one step for every batch of a block; a gradient of m rows counts n / m times."""
-        share = objective.data.n_samples / len(order)
-        scale = objective.scale(model.n_models) * share
-        loss = objective.loss
-        if isinstance(rules, DeviceRule):
-            for first in range(0, len(order), batch):
-                rows = order[first : first + batch]
-                steps += 1
-                rules.step_on_rows(block, rows, scale * len(order) / len(rows), steps)
-            return steps
-        if loss.compiled:
-            return rules.epoch(
-                block.X.by_sample(),
-                block.y,
-                block.s,
-                scale,
-                loss.native_code,
-                loss.margin,
-                order,
-                batch,
-                steps,
-                block.weight_column,
-            )
-        for first in range(0, len(order), batch):
-            rows = order[first : first + batch]
-            part = Objective(
-                objective.data.take(block, rows),
-                loss,
-                objective.penalty,
-                bias=objective.bias,
-                scale=scale * len(order) / len(rows),
-            )
-            found = part.evaluate(model)
-            steps += 1
-            rules.step(found.GW, found.gb, steps, self._moving(part))
-        return steps
-
     def _moving(self, objective: Objective) -> Array | None:
         """Return which features a step on all rows moves (d,); None means all."""
-        if self.rule != "lazy_adam":
-            return None
-        return np.any([block.X.occurring() for block in objective.data.blocks()], axis=0)
+        return objective.data.occurring_features() if self.rule == "lazy_adam" else None
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What the steps of an epoch depend on beside the solver.
+
+    Attributes
+    ----------
+    loss, bias : the loss, and whether the bias is trained
+    l1, l2, scale, rate : (B,), the penalty, 1 / S and the learning rate of each model
+    factors : the factors of the penalty, for the kernels
+    epoch, batch, n_samples : the epoch from 1, the rows of a batch, and the rows of all blocks
+    """
+
+    loss: Loss
+    bias: bool
+    l1: Array
+    l2: Array
+    factors: Array | None
+    scale: Array
+    rate: Array
+    epoch: int
+    batch: int
+    n_samples: int
+
+
+def descend(
+    block: Block,
+    number: int,
+    state: tuple[Model, tuple[Model, ...], int],
+    solver: Gradient,
+    at: Settings,
+) -> tuple[Model, tuple[Model, ...], int]:
+    """Take one step for every batch of a block; a gradient of m rows counts n / m times.
+
+    The state holds the models, their slots and the number of steps. No batch has rows of two
+    blocks.
+    """
+    model, slots, steps = state
+    n = len(block.y)
+    if not n:
+        return state
+    order = np.arange(n)
+    if solver.seed is not None and at.batch < at.n_samples:
+        order = epoch_order(solver.seed, at.epoch, number, n)
+    rules = solver._rules(model, slots, at)
+    scale = at.scale * (at.n_samples / n)
+    if at.loss.compiled:
+        steps = rules.epoch(
+            block.X.by_sample(),
+            block.y,
+            block.s,
+            scale,
+            at.loss.native_code,
+            at.loss.margin,
+            order,
+            at.batch,
+            steps,
+            block.weight_column,
+        )
+        return model, slots, steps
+    moving = slots[-1] if solver._averages() else model
+    for first in range(0, n, at.batch):
+        rows = order[first : first + at.batch]
+        part = block.take(rows)
+        _, _, GW, gb = loss_and_gradient(part, at.loss, moving, scale * n / len(rows))
+        gb = gb.astype(model.b.dtype, copy=False) * model.b.dtype.type(at.bias)
+        steps += 1
+        lazy = solver.rule == "lazy_adam"
+        rules.step(GW, gb, steps, part.X.occurring() if lazy else None)
+    return model, slots, steps
 
 
 def _zeros_like(model: Model) -> Model:

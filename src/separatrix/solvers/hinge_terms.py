@@ -1,12 +1,11 @@
 """The terms of hinge losses: from scores to terms, and from the flows of the terms to duals.
 
-Arrays over the terms are (B, K, n), over all blocks of the data. The numbers of one model are
-contiguous, so sums over the rows do not depend on the other models of the batch.
+Arrays over the terms are (B, K, n), so all rows must be in one block in memory. The numbers of one
+model are contiguous, so sums over the rows do not depend on the other models of the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,10 +53,10 @@ class Terms:
 
     @classmethod
     def of(cls, objective: Objective, n_models: int, n_outputs: int) -> Terms:
-        blocks, loss = list(objective.data.blocks()), objective.loss
+        block, loss = objective.data.only_block("Solver 'interior'"), objective.loss
         s, y = (
-            _join([np.broadcast_to(per_model(a), (len(a), n_models)).T for a in parts])
-            for parts in ([b.weights for b in blocks], [b.y for b in blocks])
+            np.ascontiguousarray(np.broadcast_to(per_model(a), (len(a), n_models)).T)
+            for a in (block.weights, block.y)
         )
         numbers = np.array([1]) if n_outputs == 1 else np.arange(n_outputs)
         own = y[:, None] == numbers[:, None]
@@ -68,26 +67,24 @@ class Terms:
 
     def along(self, direction: Model) -> Array:
         """Return the rate z_j - z_y at which every term rises along a direction (a model)."""
-        blocks = self.objective.data.blocks()
-        Z = _join([np.moveaxis(direction.scores(block.X), 0, -1) for block in blocks])
+        Z = np.ascontiguousarray(np.moveaxis(direction.scores(self._block.X), 0, -1))
         if self.apart:
             return np.where(self.own, -Z, Z)
         return np.where(self.own, 0.0, Z - np.where(self.own, Z, 0.0).sum(axis=1, keepdims=True))
 
-    def duals(self, flows: Array) -> tuple[Array, ...]:
-        """Return the duals U (n, B, K) of every block from flows, which are 0 without a term."""
+    def duals(self, flows: Array) -> Array:
+        """Return the duals U (n, B, K) from flows, which are 0 without a term."""
         theirs = flows if self.apart else flows.sum(axis=1, keepdims=True)
-        return tuple(self._by_blocks(np.where(self.own, -theirs, flows)))
+        return _rows_first(np.where(self.own, -theirs, flows))
 
     def pull(self, flows: Array) -> Model:
         """Return X^T U and the sum of U, weighted, for the duals U of the flows."""
-        parts = iter(self.duals(self.share * flows))
+        U = self.duals(self.share * flows)
+        return Model(self._block.X.transpose_times(U), sum_samples(U))
 
-        def pull(block: Block) -> tuple[Array, Array]:
-            U = next(parts)
-            return block.X.transpose_times(U), sum_samples(U)
-
-        return Model(*self.objective.data.sum_over_blocks(pull))
+    @property
+    def _block(self) -> Block:
+        return self.objective.data.only_block()
 
     def sum_bounds(self, a: Array) -> Array:
         """Sum over the terms that share a bound: (B, K, n), or (B, 1, n) if all of a row do."""
@@ -99,15 +96,15 @@ class Terms:
         sums = (self.share * of_terms).sum(axis=2), (bounds * of_bounds).sum(axis=2)
         return sums[0].sum(axis=1) + sums[1].sum(axis=1)
 
-    def second(self, d: Array, whole: Array) -> Iterator[Array]:
-        """Yield the weights of the Hessian, (n, B, pairs) of every block.
+    def second(self, d: Array, whole: Array) -> Array:
+        """Return the weights of the Hessian, (n, B, pairs).
 
         The matrix of a row is diag(d), with d (B, K, n), less d d' / whole for the shared bound.
         """
         if not self.together:
             d = d - d * d / whole
         if self.apart:
-            return self._by_blocks(self.share * d)
+            return _rows_first(self.share * d)
         c, K = self.share.max(axis=1, keepdims=True), d.shape[1]
         # The row and the column of the true class are minus the sum of the others.
         sums = d * (1.0 - d.sum(axis=1, keepdims=True) / whole) if self.together else d
@@ -120,15 +117,9 @@ class Terms:
                 h.append(np.where(mine, total, between))
             else:
                 h.append(np.where(mine, -sums[:, j], np.where(other, -sums[:, k], between)))
-        return self._by_blocks(np.stack(h, axis=1) * c)
-
-    def _by_blocks(self, a: Array) -> Iterator[Array]:
-        ends = np.cumsum([len(block.y) for block in self.objective.data.blocks()])[:-1]
-        return (
-            np.ascontiguousarray(np.moveaxis(part, -1, 0)) for part in np.split(a, ends, axis=2)
-        )
+        return _rows_first(np.stack(h, axis=1) * c)
 
 
-def _join(parts: Sequence[Array]) -> Array:
-    """Join the arrays of all blocks, rows last."""
-    return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1))
+def _rows_first(a: Array) -> Array:
+    """Return (B, K, n) as (n, B, K)."""
+    return np.ascontiguousarray(np.moveaxis(a, -1, 0))

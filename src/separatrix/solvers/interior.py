@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.hessian import write_hessian
+from separatrix.hessian import gram_of, write_hessian
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective
@@ -29,9 +29,9 @@ from separatrix.solver_state import State
 from separatrix.solvers.hinge_terms import Terms, is_hinge
 from separatrix.solvers.newton import solve_factored
 from separatrix.solvers.optimiser import Optimiser
-from separatrix.solvers.protocol import NO_L1, SOME_L2, Need
+from separatrix.solvers.protocol import NO_L1, ROWS_IN_MEMORY, SOME_L2, Need
 
-HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2: is_hinge(loss))
+HINGE = Need("the hinge or the Crammer-Singer loss", lambda loss, l1, l2, one_block: is_hinge(loss))
 STEP_REDUCTION = 0.1  # fraction of the distance to the optimum that one step leaves
 MAX_ITERATIONS = 8  # in one step
 BOUNDARY_FRACTION = 0.995  # fraction of the distance to the nearest bound
@@ -49,7 +49,7 @@ class Interior(Optimiser):
     """The `interior` solver: a step iterates until the distance to the optimum is a tenth."""
 
     name = "interior"
-    needs = (HINGE, NO_L1, SOME_L2)
+    needs = (HINGE, NO_L1, SOME_L2, ROWS_IN_MEMORY)
     done_reason = "no further descent"  # within rounding
     descends = False
 
@@ -68,7 +68,7 @@ class Interior(Optimiser):
             (),
             objective.evaluate(model),
             np.zeros(B, bool),
-            duals=terms.duals(flows),
+            duals=(terms.duals(flows),),
             memory={"flows": flows, "rests": 1.0 - terms.sum_bounds(flows), "bounds": bounds},
         )
 
@@ -99,7 +99,7 @@ class Interior(Optimiser):
             model=model,
             found=objective.evaluate(model),
             done=done,
-            duals=Terms.of(objective, *model.b.shape).duals(memory["flows"]),
+            duals=(Terms.of(objective, *model.b.shape).duals(memory["flows"]),),
             memory=memory,
             epoch=state.epoch + 1,
             steps=state.steps + 1,
@@ -201,7 +201,9 @@ class _Point:
             objective.recentring(B),
             self.model.W.shape,
             K if self.terms.apart else 1,
-            lambda some: self._some(some).second(d[some], whole[some]),
+            lambda some, origin: gram_of(
+                objective.data.only_block(), self._some(some).second(d[some], whole[some]), origin
+            ),
         )
         _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         return H

@@ -89,17 +89,17 @@ def _diagonal(objective: Objective, model: Model) -> Model:
 
     total = np.empty(model.W.shape[:2])
     for some, origin in objective.recentring(model.n_models).groups():
-
-        def squares(block: Block, origin: Array = origin) -> tuple[Array]:
-            return (weighted_squares(block.X, block.weights, origin),)
-
-        (theirs,) = objective.data.select(some).sum_over_blocks(squares)
+        (theirs,) = objective.data.select(some).sum_over_blocks(_squares, origin)
         total[:, some] = theirs * scale[some]
     W = curvature * total[:, :, None]
     W = W + objective.penalty.gradient(np.ones(model.W.shape))
     W = np.where(W > 0.0, W, 1.0)  # the gradient of an empty column is 0 anyway
     b = np.full(model.b.shape, curvature) + objective.bias_curvature(model.n_models)[:, None]
     return Model(W, b)
+
+
+def _squares(block: Block, origin: Array) -> tuple[Array]:
+    return (weighted_squares(block.X, block.weights, origin),)
 
 
 def _divide(a: Model, by: Model) -> Model:

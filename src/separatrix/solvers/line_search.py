@@ -5,8 +5,9 @@ the derivative
 
     phi'(t) = sum_i s_i <gradient of the loss at z_i + t v_i, v_i> / S + slope of the penalty
 
-with z the scores of the model and v the scores of the direction. These are computed once, so any
-number of values of t costs two passes over X. The lowest point is used if a full Newton step is
+with z the scores of the model and v the scores of the direction. If all rows are in one block in
+memory, these are computed once, and any number of values of t costs two passes over X. Otherwise
+every value of t costs a pass. The lowest point is used if a full Newton step is
 rejected, as often happens with squared hinges. It is much farther along the line than the first
 shortened step that would be accepted.
 """
@@ -15,6 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.data import Block
+from separatrix.loss_sums import score_gradient
+from separatrix.losses import Loss
 from separatrix.matrix import Array, per_model, sum_samples, zero_unweighted
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -195,9 +199,10 @@ class _Line:
 
     def __init__(self, objective: Objective, model: Model, direction: Model) -> None:
         self.objective, self.model, self.direction = objective, model, direction
-        self.blocks = list(objective.data.blocks())
-        self.scores = [(model.scores(block.X), direction.scores(block.X)) for block in self.blocks]
-        self.room = [np.empty_like(Z) for Z, _ in self.scores]
+        self.scores: tuple[Array, Array] | None = None
+        if objective.data.in_one_block:
+            X = objective.data.only_block().X
+            self.scores = model.scores(X), direction.scores(X)
 
     def slopes(self, t: Array) -> Array:
         """Return the derivative of the objective (B,) at t (B,)."""
@@ -206,11 +211,25 @@ class _Line:
         total = Model(objective.penalty.gradient(there.W), np.zeros_like(V.b)).dot(V)
         total += objective.penalty.l1_slope(there.W, V.W)
         total += objective.bias_curvature(len(t)) * (there.b * V.b).sum(axis=1)
-        for block, (Z, along), U in zip(self.blocks, self.scores, self.room):
-            s = per_model(block.weights)
-            np.multiply(along, t[:, None], out=U)
-            U += Z
-            U = objective.score_gradient(block, zero_unweighted(U, s))
-            U *= along
-            total += sum_samples(s * U.sum(axis=2)) * objective.scale(len(t))
-        return total
+        (slopes,) = objective.data.sum_over_blocks(
+            _slopes, objective.loss, self.model, V, t, self.scores
+        )
+        return total + slopes * objective.scale(len(t))
+
+
+def _slopes(
+    block: Block,
+    loss: Loss,
+    model: Model,
+    direction: Model,
+    t: Array,
+    scores: tuple[Array, Array] | None,
+) -> tuple[Array]:
+    """Return the weighted sum of the slopes of the losses at t; `scores` at 0 and of a step."""
+    Z, along = scores or (model.scores(block.X), direction.scores(block.X))
+    s = per_model(block.weights)
+    U = np.multiply(along, t[:, None], out=np.empty_like(Z))
+    U += Z
+    U = score_gradient(block, loss, zero_unweighted(U, s))
+    U *= along
+    return (sum_samples(s * U.sum(axis=2)),)

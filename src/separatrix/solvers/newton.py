@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import separatrix._core as _core
-from separatrix.data import Dataset
-from separatrix.matrix import Array, Matrix, squared_norm
+from separatrix.data import Block, Dataset
+from separatrix.matrix import Array, squared_norm
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
 from separatrix.penalty import ElasticNet
@@ -167,7 +167,9 @@ class Newton(Optimiser):
         """Return the numbers of the models at zero for which a start on a subsample pays."""
         n = objective.data.n_samples
         written = _order(objective, model) <= self.order
-        if not written or _subsample_step(objective, model) < 2 or n < LEAST_ROWS:
+        if not written or not objective.data.in_one_block:
+            return np.empty(0, int)
+        if _subsample_step(objective, model) < 2 or n < LEAST_ROWS:
             return np.empty(0, int)
         return np.flatnonzero(~model.W.any(axis=(0, 2)))
 
@@ -185,7 +187,7 @@ def _contraction(objective: Objective, model: Model) -> float:
     """Return the fraction to which a step must shrink the gradient for its factor to be kept."""
     data, m = objective.data, _order(objective, model)
     alike = m // (data.n_features + 1)  # outputs in one block
-    entries = sum(block.X.n_entries for block in data.blocks()) / max(data.n_samples, 1)
+    entries = data.facts.n_entries / max(data.n_samples, 1)
     pairs = data.n_samples * (entries + 1) ** 2 * alike * (alike + 1) / 4
     blocks = model.n_outputs // alike
     return CONTRACTION_OF_FEW if blocks * (pairs + m**3 / 6) < FEW else CONTRACTION
@@ -221,15 +223,16 @@ def _spreads(data: Dataset) -> Array:
 
     1 for a feature that is constant or whose square overflows.
     """
-
-    def spread(X: Matrix) -> Array:
-        if X.is_sparse:
-            return np.full(X.shape[1], squared_norm(X) / max(X.n_entries, 1))
-        return X.X.var(axis=0, dtype=np.float64)
-
     with np.errstate(over="ignore", invalid="ignore"):
-        (total,) = data.sum_over_blocks(lambda block: (len(block.y) * spread(block.X),))
+        (total,) = data.sum_over_blocks(_spread)
     return np.where((total > 0.0) & np.isfinite(total), total / data.n_samples, 1.0)
+
+
+def _spread(block: Block) -> tuple[Array]:
+    X = block.X
+    if X.is_sparse:
+        return (len(block.y) * np.full(X.shape[1], squared_norm(X) / max(X.n_entries, 1)),)
+    return (len(block.y) * X.X.var(axis=0, dtype=np.float64),)
 
 
 def _by_factors(
@@ -246,7 +249,7 @@ def _by_factors(
         every = len(some) == len(factor)
         model = state.model if every else state.model.select(some)
         part = objective if every else objective.select(some)
-        scores = state.found.scores if every else ()
+        scores = state.found.scores if every else None
         H = part.hessian_operator(model, part.recentring(len(some)), scores).matrix()
         _core.cholesky_factor(H.reshape(-1, *H.shape[2:]))
         theirs = gradient if every else gradient.select(some)

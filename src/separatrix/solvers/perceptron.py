@@ -17,7 +17,9 @@ from separatrix.solvers.optimiser import UniformSolver
 from separatrix.solvers.protocol import NO_L1, NO_L2, Need
 
 ENTRIES_AT_ONCE = 1 << 17
-PERCEPTRON_LOSS = Need("the perceptron loss", lambda loss, l1, l2: loss.name == "perceptron")
+PERCEPTRON_LOSS = Need(
+    "the perceptron loss", lambda loss, l1, l2, one_block: loss.name == "perceptron"
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class PerceptronRule(UniformSolver):
 
     The order of an epoch is random, but it depends on the contents of the rows and not on their
     positions in X, and equal rows are adjacent. So a weight of 2 is the same as repeating the row.
+    Several blocks are shown one after the other.
 
     See F. Rosenblatt, The perceptron, Psychological Review 1958.
     """
@@ -48,25 +51,18 @@ class PerceptronRule(UniformSolver):
 
     def step(self, objective: Objective, state: State) -> State:
         """Show every example once to every model."""
-        model = state.model
+        model, data = state.model, objective.data
+        order = None
+        if data.in_one_block:
+            order = self.order(data.only_block(), state.epoch + 1)
         mistakes = np.zeros(model.n_models, np.int64)
         scale = objective.scale(model.n_models)
-        for block in objective.data.blocks():
-            order = self.order(block, state.epoch + 1)
-            _core.perceptron_epoch(
-                block.X.in_order(),
-                block.y,
-                block.s,
-                scale,
-                order,
-                model.W,
-                model.b,
-                objective.bias,
-                mistakes,
-                block.weight_column,
-            )
+        model, mistakes = data.fold_over_blocks(
+            show_rows, (model, mistakes), self.seed, state.epoch + 1, scale, objective.bias, order
+        )
         return replace(
             state,
+            model=model,
             found=objective.evaluate(model),
             done=mistakes == 0,
             epoch=state.epoch + 1,
@@ -76,18 +72,48 @@ class PerceptronRule(UniformSolver):
     def order(self, block: Block, epoch: int) -> Array:
         """Return a random order of the rows, by a hash of their contents, the seed and the epoch.
 
-        Rows with equal hashes are ordered by label.
+        Rows with equal hashes are ordered by label. The hashes of X are kept.
         """
         X = block.X
         if id(X) not in self._keys:
             self._keys[id(X)] = (X, _contents(X))
-        keys = self._keys[id(X)][1]
-        salt = np.random.default_rng((self.seed, epoch)).integers(2**63, dtype=np.uint64)
-        labels = block.y if block.y.ndim == 1 else block.y[:, 0]
-        return np.lexsort((labels, _mix(keys ^ salt)))
+        return _order(block, self._keys[id(X)][1], self.seed, epoch)
 
     def shared_key(self) -> Hashable:
         return (self.name, self.seed)
+
+
+def show_rows(
+    block: Block,
+    number: int,
+    state: tuple[Model, Array],
+    seed: int,
+    epoch: int,
+    scale: Array,
+    bias: bool,
+    order: Array | None,
+) -> tuple[Model, Array]:
+    """Show every row of a block once to every model; the state also counts the mistakes (B,)."""
+    model, mistakes = state
+    _core.perceptron_epoch(
+        block.X.in_order(),
+        block.y,
+        block.s,
+        scale,
+        _order(block, _contents(block.X), seed, epoch) if order is None else order,
+        model.W,
+        model.b,
+        bias,
+        mistakes,
+        block.weight_column,
+    )
+    return model, mistakes
+
+
+def _order(block: Block, keys: Array, seed: int, epoch: int) -> Array:
+    salt = np.random.default_rng((seed, epoch)).integers(2**63, dtype=np.uint64)
+    labels = block.y if block.y.ndim == 1 else block.y[:, 0]
+    return np.lexsort((labels, _mix(keys ^ salt)))
 
 
 def _contents(X: Matrix) -> Array:

@@ -17,29 +17,33 @@ from separatrix.verdict.trace import StepSize
 
 
 class Need(NamedTuple):
-    """A requirement of a solver on the loss, l1 and l2: its words in an error, and its test."""
+    """A requirement of a solver: its words in an error, and its test.
+
+    The test gets the loss, l1, l2 and whether all rows are in one block in memory.
+    """
 
     words: str
-    is_met: Callable[[Loss, float, float], bool]
+    is_met: Callable[[Loss, float, float, bool], bool]
 
 
-SMOOTH = Need("a smooth loss", lambda loss, l1, l2: loss.smooth)
-CONVEX = Need("a convex loss", lambda loss, l1, l2: loss.convex)
-COMPILED = Need("a compiled loss, one of LOSSES", lambda loss, l1, l2: loss.compiled)
-NO_L1 = Need("l1 = 0", lambda loss, l1, l2: l1 == 0.0)
-NO_L2 = Need("l2 = 0", lambda loss, l1, l2: l2 == 0.0)
-SOME_L2 = Need("l2 > 0", lambda loss, l1, l2: l2 > 0.0)
+SMOOTH = Need("a smooth loss", lambda loss, l1, l2, one_block: loss.smooth)
+CONVEX = Need("a convex loss", lambda loss, l1, l2, one_block: loss.convex)
+COMPILED = Need("a compiled loss, one of LOSSES", lambda loss, l1, l2, one_block: loss.compiled)
+NO_L1 = Need("l1 = 0", lambda loss, l1, l2, one_block: l1 == 0.0)
+NO_L2 = Need("l2 = 0", lambda loss, l1, l2, one_block: l2 == 0.0)
+SOME_L2 = Need("l2 > 0", lambda loss, l1, l2, one_block: l2 > 0.0)
+ROWS_IN_MEMORY = Need("all rows in one block in memory", lambda loss, l1, l2, one_block: one_block)
 
 
 class Solver(ABC):
     """A way to improve all models of a batch, one epoch at a time.
 
-    `needs` are its requirements on the loss and the penalty, most important first. `done_reason` is
-    the stop reason that the solver itself can give. `descends` says whether the objective should
-    fall in every epoch, so that a rise is a symptom. Models whose solvers have equal `shared_key`
-    can share a batch, whose solver `join` makes. If their `own_key` is equal too, the models take
-    the same path. A step may change the model of its state in place, but never the model given to
-    `start`: a solver that works in place copies it there.
+    `needs` are its requirements on the loss, the penalty and the data, most important first.
+    `done_reason` is the stop reason that the solver itself can give. `descends` says whether the
+    objective should fall in every epoch, so that a rise is a symptom. Models whose solvers have
+    equal `shared_key` can share a batch, whose solver `join` makes. If their `own_key` is equal
+    too, the models take the same path. A step may change the model of its state in place, but never
+    the model given to `start`: a solver that works in place copies it there.
     """
 
     name: ClassVar[str]

@@ -52,8 +52,7 @@ def batch_start(tasks: Sequence[Task], objective: Objective) -> Model:
         return out
     starts = Model.stack([task.start.astype(dtype) for task in tasks if task.start is not None])
     if tasks[0].precise:
-        for block in data.blocks():  # weights of empty columns would only raise the penalty
-            starts.W[block.X.constants() == 0.0] = 0.0
+        starts.W[data.constant_columns() == 0.0] = 0.0  # they would only raise the penalty
         some = objective.select(given)
         lower = some.value(starts) < some.value_of_zero(*starts.b.shape)
         given, starts = given[lower], starts.select(lower)

@@ -56,12 +56,25 @@ def choose_solver(
     >>> choose_solver(LOSSES["logistic"], 1, 0.0, 0.0, data).name in OPTIMISERS
     True
     """
+    together = data.in_one_block
     choice = _best_solver(loss, n_outputs, l1, l2, data, factors)
-    if not missing_needs(choice.name, loss, l1, l2):
+    if not missing_needs(choice.name, loss, l1, l2, together):
         return choice._replace(why=f"{choice.name}: {choice.why}.")
     for name in OPTIMISERS:
-        if not missing_needs(name, loss, l1, l2):
+        if not missing_needs(name, loss, l1, l2, together):
             return SolverChoice(name, f"{name}: it accepts this loss and penalty.")
+    if not together and any(not missing_needs(name, loss, l1, l2) for name in OPTIMISERS):
+        raise ParameterError(
+            Message(
+                "The optimum of loss '{loss}' {penalty} can only be found if all rows are in one "
+                "block in memory. The data has {blocks:,} blocks. Use loss 'squared_hinge', whose "
+                "optimum is found block by block.",
+                loss=loss.name,
+                penalty=penalty_in_words(l1, l2),
+                blocks=len(data.facts.lengths),
+            ),
+            parameter="loss",
+        )
     raise ParameterError(
         Message(
             "No solver finds the optimum of loss '{loss}' {penalty}: a loss with kinks needs "
@@ -108,6 +121,8 @@ def _best_solver(
         return SolverChoice(
             "coordinate", "with an L1 penalty most weights are 0, and it computes only the others"
         )
+    if not data.in_one_block:
+        return _by_blocks(loss, n_outputs, data)
     if loss.smooth and l2 == 0.0:
         return SolverChoice(
             "newton", "without a penalty the problem may be ill-conditioned, so it uses the Hessian"
@@ -145,3 +160,12 @@ def _best_solver(
         why = f"{numbers}, above {limit:g}, so the dual problem is hard"
         return SolverChoice(direct, why, "dual" if has_dual_form(loss) else None)
     return dual._replace(why="the loss has kinks, and the dual problem has none")
+
+
+def _by_blocks(loss: Loss, n_outputs: int, data: Dataset) -> SolverChoice:
+    """Return the solver for a smooth loss and rows that are not in one block in memory."""
+    outputs = 1 if isinstance(loss, OneVsRest) else n_outputs
+    size = (data.n_features + 1) * outputs
+    if size <= Newton.order:
+        return SolverChoice("newton", f"{size} weights are few enough for an explicit Hessian")
+    return SolverChoice("newton", "its conjugate gradients need one pass over the blocks each")

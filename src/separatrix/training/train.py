@@ -44,8 +44,10 @@ def train(
     which must form one batch. Models whose solver stalls continue with the fallback of their task.
     """
     for task in tasks:
-        refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
-    batches = share_passes(tasks, any(block.own() for block in data.blocks()))
+        refuse_illegal(
+            task.solver.name, task.loss, task.l1, task.l2, in_one_block=data.in_one_block
+        )
+    batches = share_passes(tasks, bool(data.facts.own))
     if resume is None:
         batches = [part for runs in batches for part in fit_on_device(tasks, runs, data)]
     if resume is not None and len(batches) != 1:
@@ -148,7 +150,7 @@ def _without_constants(result: Result, objective: Objective, k: int) -> Result:
     The contribution of such a column to the scores is added to the bias. Columns can be constant in
     a fold that lacks the rows in which they vary.
     """
-    if all(block.s is None for block in objective.data.blocks()):
+    if not objective.data.facts.is_weighted:
         return result  # columns that are constant in all rows are already left out
     own = objective.select(np.array([k]))
     values, (W, b) = own.data.constants(), (result.model.W, result.model.b)

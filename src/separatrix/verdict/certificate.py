@@ -18,13 +18,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import separatrix._core as _core
-from separatrix.data import Block
 from separatrix.device import DeviceObjective
 from separatrix.device.duals import DeviceDuals
-from separatrix.matrix import Array, per_model, pick_models, sum_samples
+from separatrix.loss_sums import loss_gradient, sum_of_class_values
+from separatrix.matrix import Array, pick_models, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
+from separatrix.verdict.dual_sums import (
+    DualSource,
+    costs_of_block,
+    pull_and_costs_of_block,
+    pull_of_block,
+    shrunk,
+    solve_balance,
+    usable_duals,
+)
 
 ENTRIES_AT_ONCE = 1 << 20
 # Bound on the rounding error of a dual value, relative to its terms and to the mean |U| times the
@@ -94,8 +102,8 @@ def certify(
     Parameters
     ----------
     objective, model : the objective, and B models
-    duals : U (n, B, K) of each block of the data, inside the domain of the conjugate; by default
-        the gradient of the loss
+    duals : U (n, B, K) of the only block of the data, inside the domain of the conjugate; by
+        default the gradient of the loss
     found : the evaluation of the models, if it is known
     pull : g*(X^T (s o U) / S) (B,), if it is known. If it is given, the duals must be balanced
 
@@ -115,10 +123,7 @@ def certify(
     l1, l2 = objective.strengths(model.n_models)
     bounded = (l1 > 0.0) | (l2 > 0.0)
     dual = np.full(model.n_models, -np.inf)
-    if objective.loss.convex and isinstance(objective, DeviceObjective) and bounded.any():
-        # All models share the passes.
-        dual = np.where(bounded, dual_values_on_device(objective, model), dual)
-    elif objective.loss.convex:
+    if objective.loss.convex:
         for some in _batches(objective, model, np.flatnonzero(bounded)):
             if len(some) == model.n_models:
                 dual = dual_values(objective, model, duals, pull)
@@ -142,52 +147,29 @@ def dual_values(
     duals: Sequence[Array] | None = None,
     pull: Array | None = None,
 ) -> Array:
-    """Return the larger of D(U) and D(0) for each model (B,); parameters as in `certify`."""
-    blocks = list(objective.data.blocks())
-    if duals is None:
-        duals = [objective.loss_gradient(block, model) for block in blocks]
-    scale = objective.scale(model.n_models)
-    U, shrink = list(duals), np.ones(model.n_models)
-    if pull is None:
-        U = balanced(objective, [_usable(u, block) for block, u in zip(blocks, duals)])
-        V = objective.data.transpose_times(U, scale)
-        shrink = objective.penalty.dual_scale(V)
-        pull = objective.penalty.conjugate(_shrunk(V, shrink))
-    cost, sizes = np.zeros(model.n_models), np.zeros(model.b.shape)
-    for block, u in zip(blocks, U):
-        sizes += block.weighted_sum(u, sizes=True) * scale[:, None]
-        each = objective.loss.conjugate(block.y, _shrunk(u, shrink))
-        cost += block.weighted_sum(each[:, :, None])[:, 0] * scale
-    sums = objective.data.weighted_sums(U) * scale[:, None]
-    return _bound(objective, model, cost, pull, sizes, sums, shrink)
+    """Return the larger of D(U) and D(0) for each model (B,); parameters as in `certify`.
 
-
-def _bound(
-    objective: Objective,
-    model: Model,
-    cost: Array,
-    pull: Array,
-    sizes: Array,
-    sums: Array,
-    shrink: Array,
-) -> Array:
-    """Return the larger of D(U) and D(0) (B,) from the sums over the rows.
-
-    They are the conjugates (B,), |U| and U (B, K), the latter before it was shrunk.
+    On several blocks this takes two passes: one for the balance of the duals, one for all sums.
+    With l1 only, the duals may have to shrink, which takes a third.
     """
-    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
+    objective.require(model)
+    loss, B = objective.loss, model.n_models
+    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+    scale = objective.scale(B)
     # At U = 0 the conjugate depends on the class only.
     classes = np.arange(objective.data.highest_label + 1)
-    of_class = objective.loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
-    cost_of_zero = np.zeros(model.n_models)
-    if of_class.any():
-        for block in objective.data.blocks():
-            each = sum_samples(per_model(block.weights) * per_model(of_class[block.y]))
-            cost_of_zero += each * objective.scale(model.n_models)
+    of_class = loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
+    if isinstance(objective, DeviceObjective):
+        shrink, pull, found = _sums_on_device(objective, model, free, of_class)
+    else:
+        wanted = of_class, not free.all()
+        shrink, pull, found = _sums_over_blocks(objective, model, duals, pull, wanted)
+    cost, cost_of_zero = found[0] * scale, found[1] * scale
+    sizes, total = (a * scale[:, None] for a in found[2:])
     dual = -cost - pull
     if not free.all():  # a fixed or penalised bias needs no balanced duals, but adds a term
-        fixed = (model.b * sums).sum(axis=1) * shrink
-        penalised = -objective.penalty.bias_conjugate(sums)
+        fixed = (model.b * total).sum(axis=1) * shrink
+        penalised = -objective.penalty.bias_conjugate(total)
         dual += np.where(free, 0.0, penalised if objective.bias else fixed)
     with np.errstate(over="ignore", invalid="ignore"):
         # The margin can also cancel: a hinge that is tiny beside it has lost its digits.
@@ -196,18 +178,53 @@ def _bound(
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
 
 
-def dual_values_on_device(objective: DeviceObjective, model: Model) -> Array:
-    """Return the larger of D(U) and D(0) (B,), with the gradient of the loss as U."""
-    free = objective.bias & (objective.bias_curvature(model.n_models) == 0.0)
-    scale, duals = objective.scale(model.n_models), DeviceDuals(objective, model, free)
+def _sums_over_blocks(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None,
+    pull: Array | None,
+    wanted: tuple[Array, bool],
+) -> tuple[Array, Array, list[Array]]:
+    """Return the factor by which the duals shrink, the pull, and the sums of `costs_of_block`."""
+    data, scale, found = objective.data, objective.scale(model.n_models), None
+    source, shrink = _duals_of(objective, model, duals, pull is None), np.ones(model.n_models)
+    if pull is None:
+        if source.known is not None:
+            (V,) = data.sum_over_blocks(pull_of_block, source, scale)
+        else:
+            V, *found = data.sum_over_blocks(pull_and_costs_of_block, source, scale, *wanted)
+        shrink = objective.penalty.dual_scale(V)
+        pull = objective.penalty.conjugate(shrunk(V, shrink))
+    if found is None or (shrink < 1.0).any():
+        found = list(data.sum_over_blocks(costs_of_block, source, shrink, *wanted))
+    return shrink, pull, found
+
+
+def _sums_on_device(
+    objective: DeviceObjective, model: Model, free: Array, of_class: Array
+) -> tuple[Array, Array, list[Array]]:
+    """Return the same, with the gradient of the loss as duals, from passes on a device."""
+    duals = DeviceDuals(objective, model, free)
     found = duals.sums()
-    V = found.V * scale[:, None]
+    V = found.V * objective.scale(model.n_models)[:, None]
     shrink = objective.penalty.dual_scale(V)
     if (shrink < 1.0).any():
         found = found._replace(cost=duals.sums(shrink).cost)
-    pull = objective.penalty.conjugate(_shrunk(V, shrink))
-    sizes, sums = (a * scale[:, None] for a in (found.sizes, found.sums))
-    return _bound(objective, model, found.cost * scale, pull, sizes, sums, shrink)
+    (of_zero,) = objective.data.sum_over_blocks(sum_of_class_values, of_class)
+    sums = [found.cost, np.broadcast_to(of_zero, model.n_models), found.sizes, found.sums]
+    return shrink, objective.penalty.conjugate(shrunk(V, shrink)), sums
+
+
+def _duals_of(
+    objective: Objective, model: Model, duals: Sequence[Array] | None, balance: bool
+) -> DualSource:
+    """Return the duals: of the only block if it is in memory, otherwise how they are computed."""
+    loss, data = objective.loss, objective.data
+    if not data.in_one_block and duals is None:
+        return DualSource(loss, model, balance=solve_balance(objective, model))
+    block = data.only_block("A certificate of given duals")
+    (U,) = [loss_gradient(block, loss, model)] if duals is None else duals
+    return DualSource(loss, model, balanced(objective, usable_duals(U, block)) if balance else U)
 
 
 def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) -> Array | float:
@@ -228,29 +245,24 @@ def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) 
 
 
 def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
-    """Split the models into groups whose duals take about ten megabytes."""
+    """Split the models into groups whose duals take about ten megabytes.
+
+    On several blocks and on a device, where duals are not kept, all models share the passes.
+    """
+    if isinstance(objective, DeviceObjective) or not objective.data.in_one_block:
+        return [models] if len(models) else []
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]
 
 
-def balanced(objective: Objective, U: Sequence[Array]) -> list[Array]:
-    """Balance the duals of models with an unpenalised bias over all rows of all blocks."""
-    blocks, B = list(objective.data.blocks()), U[0].shape[1]
-    free = objective.bias & (objective.bias_curvature(B) == 0.0)
+def balanced(objective: Objective, U: Array) -> Array:
+    """Balance the duals (n, B, K) of models with an unpenalised bias, for rows in one block."""
+    free = objective.bias & (objective.bias_curvature(U.shape[1]) == 0.0)
     if not free.any():
-        return list(U)
-
-    def wide(a: Array) -> Array:
-        return np.broadcast_to(per_model(a), (len(a), B))
-
-    if len(blocks) == 1:
-        even = [objective.loss.balance(blocks[0].y, U[0], blocks[0].weights)]
-    else:
-        y = np.concatenate([wide(block.y) for block in blocks])
-        s = np.concatenate([wide(block.weights) for block in blocks])
-        together = objective.loss.balance(y, np.concatenate(U), s)
-        even = np.split(together, np.cumsum([len(u) for u in U])[:-1])
-    return even if free.all() else [np.where(free[:, None], e, u) for e, u in zip(even, U)]
+        return U
+    block = objective.data.only_block("Balancing given duals")
+    even = objective.loss.balance(block.y, U, block.weights)
+    return even if free.all() else np.where(free[:, None], even, U)
 
 
 def _certificate(primal: float, dual: float, norm: float) -> Certificate:
@@ -261,16 +273,3 @@ def _certificate(primal: float, dual: float, norm: float) -> Certificate:
         dual = primal - gap
     relative = gap / primal if primal > 0.0 else 0.0
     return Certificate("duality_gap", primal, dual, gap, relative, norm)
-
-
-def _shrunk(U: Array, shrink: Array) -> Array:
-    return U if (shrink == 1.0).all() else U * shrink[:, None]
-
-
-def _usable(U: Array, block: Block) -> Array:
-    """Return the duals in float64; 0, always allowed, where weights are 0 or scores overflowed."""
-    U = block.as_duals(U)
-    if _core.are_valid_duals(U, block.s, block.weight_column):
-        return U
-    s = per_model(block.weights)
-    return np.where(np.isfinite(U).all(axis=2, keepdims=True) & (s[:, :, None] > 0.0), U, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
@@ -89,14 +89,17 @@ def check_zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis
 @np.errstate(over="ignore", invalid="ignore")
 def _spreads(data: Dataset) -> Array:
     """Return the weighted standard deviation of every column over all blocks; 0 for constants."""
-    weights = [block.weights.reshape(len(block.y)) for block in data.blocks()]
-    share = np.array([s.sum() for s in weights])
-    moments = [column_moments(block.X, s) for block, s in zip(data.blocks(), weights)]
-    means, spreads = (np.stack(part) for part in zip(*moments))
+    share, means, spreads = (np.stack(part) for part in zip(*data.map_blocks(_moments_of_columns)))
     share = share[:, None] / (share.sum() or 1.0)
     mean = (share * means).sum(axis=0)
     pooled = np.sqrt((share * (spreads**2 + (means - mean) ** 2)).sum(axis=0))
     return np.where(pooled > CONSTANT * np.abs(mean), pooled, 0.0)
+
+
+def _moments_of_columns(block: Block) -> tuple[Array, Array, Array]:
+    """Return the weight of the rows, and mean and standard deviation (d,) of every column."""
+    s = block.weights.reshape(len(block.y))
+    return s.sum(), *column_moments(block.X, s)
 
 
 def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:

@@ -72,8 +72,7 @@ def lower_bounds(objective: Objective, model: Model, found: Evaluation) -> Array
 
 def _sizes(objective: Objective, model: Model) -> Array:
     """Bound the terms of the scores (B,): large terms that cancel leave rounding errors."""
-    of_blocks = [block.X.largest() for block in objective.data.blocks()]
-    largest = of_blocks[0] if len(of_blocks) == 1 else np.max(of_blocks, axis=0)
+    largest = objective.data.largest_values()
     parts = sum_samples(largest[:, None, None] * np.abs(model.W))
     return np.asarray((parts + np.abs(model.b)).sum(axis=1))
 

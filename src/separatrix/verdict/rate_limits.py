@@ -78,8 +78,10 @@ class RateLimits:
             f"({step.formula} / the largest eigenvalue of the Hessian there)."
         )
         if trace.stop_reason == "diverged" and not at_kept:
-            flat = f"{step.stable_times / self.at_kept[m]:.2g}"
-            words += f" The objective is flatter at {kept}, where the limit is {flat}."
+            flat = f" The objective is flatter at {kept}"
+            if self.at_kept[m] > 0.0:
+                flat += f", where the limit is {step.stable_times / self.at_kept[m]:.2g}"
+            words += f"{flat}."
         if trace.is_noisy() and step.rate <= limit:
             words += (
                 " Limits hold for steps on all rows; a batch of "

@@ -65,12 +65,12 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     seen += "."
     cause, remedy = limits.describe(m, trace), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:
-        if step_size.momentum > 0.0:
-            cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
-            remedy = "Lower the momentum, or train longer: such oscillations die out."
-        elif not np.isfinite(limits.L[m]):
+        if not np.isfinite(limits.L[m]):
             cause += " The loss has kinks, and a constant rate keeps jumping across them."
             remedy = "Let the learning rate decay (schedule 'inverse')."
+        elif step_size.momentum > 0.0:
+            cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
+            remedy = "Lower the momentum, or train longer: such oscillations die out."
     return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
 
 

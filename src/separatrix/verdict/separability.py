@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.data import Block
-from separatrix.losses import OneVsRest
+from separatrix.losses import Loss, OneVsRest
 from separatrix.losses.cross_entropy import CrossEntropy
 from separatrix.matrix import Array, Matrix, bounds_by_group
 from separatrix.model import Model
@@ -57,7 +57,7 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
     base = loss.base if isinstance(loss, OneVsRest) else loss
     if not len(free) or not isinstance(base, CrossEntropy):
         return out
-    own_rows = any(block.own() for block in objective.data.blocks())
+    own_rows = bool(objective.data.facts.own)
     searched, found = False, None
     for m in free:
         one = np.array([m])
@@ -81,9 +81,11 @@ def has_optimum(objective: Objective, model: Model) -> bool:
     over the classes. Then sum m >= |m| >= r |D|, so a gradient below min(s_i p_ij) r / S rules
     out every separating D.
     """
-    block, *more = objective.data.blocks()
+    if not objective.data.in_one_block or isinstance(objective.loss, OneVsRest):
+        return False
+    block = objective.data.only_block()
     P = objective.loss.probabilities(model.scores(block.X).astype(np.float64))
-    if more or P is None or isinstance(objective.loss, OneVsRest):
+    if P is None:
         return False
     s = block.weights.reshape(len(block.y), -1)[:, 0]
     counts = s > 0.0
@@ -125,30 +127,55 @@ def measure_separation(objective: Objective, direction: Model) -> Separation:
     >>> measure_separation(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
     Separation(falling=1, rows=3, complete=False, classes=[])
     """
-    parts = [_margins(objective, direction, block) for block in objective.data.blocks()]
-    y, ahead, other = (np.concatenate(part) for part in zip(*parts))
-    strict = ahead > ON_THE_PLANE * np.abs(ahead).max(initial=0.0)
-    whole = (strict | ~other).all(axis=1)
+    loss, C = objective.loss, max(len(objective.data.classes), 2)
+    largest = max(objective.data.map_blocks(_largest_margin, loss, direction, C))
+    limit = ON_THE_PLANE * largest
+    falling, rows, whole, not_whole, not_strict = objective.data.sum_over_blocks(
+        _count_margins, loss, direction, C, limit
+    )
+    every = isinstance(loss, OneVsRest)
     # With one-vs-rest every class has its own hyperplane, and every row lies on one side of it.
-    apart = [
-        k
-        for k in range(ahead.shape[1])
-        if (whole[y == k].all() or other.all()) and strict[other[:, k], k].all()
-    ]
-    falling = int((strict & other).any(axis=1).sum())
-    return Separation(falling, len(y), bool(whole.all()), apart)
+    apart = [k for k in range(C) if (every or not not_whole[k]) and not not_strict[k]]
+    return Separation(int(falling), int(rows), bool(whole == rows), apart)
 
 
-def _margins(objective: Objective, direction: Model, block: Block) -> tuple[Array, Array, Array]:
+def _largest_margin(block: Block, loss: Loss, direction: Model, n_classes: int) -> float:
+    _, ahead, _ = _margins(block, loss, direction, n_classes)
+    return float(np.abs(ahead).max(initial=0.0))
+
+
+def _count_margins(
+    block: Block, loss: Loss, direction: Model, n_classes: int, limit: float
+) -> tuple[Array, ...]:
+    """Count the rows whose loss falls, all rows, and those strictly ahead of every other class.
+
+    Also count, for every class (C,), its rows that are not ahead of all others, and the margins
+    over it that are not strict.
+    """
+    y, ahead, other = _margins(block, loss, direction, n_classes)
+    strict = ahead > limit
+    whole = (strict | ~other).all(axis=1)
+    return (
+        np.array((strict & other).any(axis=1).sum()),
+        np.array(len(y)),
+        np.array(whole.sum()),
+        np.bincount(y[~whole], minlength=n_classes),
+        (other & ~strict).sum(axis=0),
+    )
+
+
+def _margins(
+    block: Block, loss: Loss, direction: Model, n_classes: int
+) -> tuple[Array, Array, Array]:
     """Return classes (n,) and margins (n, C) of the rows with weight, and which margins count."""
     n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
     y = block.y.reshape(n, -1)[counts, 0].astype(int)
     Z = direction.scores(block.X)[counts, 0].astype(np.float64)
-    if Z.shape[1] < max(len(objective.data.classes), 2):  # the first class has the score 0
+    if Z.shape[1] < n_classes:  # the first class has the score 0
         Z = np.column_stack([np.zeros(len(Z)), Z])
     own = _one_hot(y, Z.shape[1]) > 0.0
-    if isinstance(objective.loss, OneVsRest):
+    if isinstance(loss, OneVsRest):
         return y, np.where(own, Z, -Z), np.ones_like(own)
     return y, Z[own][:, None] - Z, ~own
 
@@ -162,14 +189,14 @@ def _own_direction(objective: Objective, model: Model) -> Model | None:
             return None
     if not objective.bias:  # a fixed bias does not grow with the weights
         model = Model(model.W, np.zeros_like(model.b))
-    parts = [_strict(objective, model, block) for block in objective.data.blocks()]
+    parts = objective.data.map_blocks(_strict, objective.loss, model)
     planes = np.logical_and.reduce(parts)
     return Model(model.W * planes, model.b * planes).astype(np.float64) if planes.any() else None
 
 
-def _strict(objective: Objective, model: Model, block: Block) -> Array:
+def _strict(block: Block, loss: Loss, model: Model) -> Array:
     """Return whether all rows with weight score their own class highest, per output of a model."""
-    loss, y, Z = objective.loss, block.y, model.scores(block.X).astype(np.float64)
+    y, Z = block.y, model.scores(block.X).astype(np.float64)
     if isinstance(loss, OneVsRest):
         y, Z = loss.split(y, Z)
         loss = loss.base
@@ -184,10 +211,12 @@ def _strict(objective: Objective, model: Model, block: Block) -> Array:
 
 def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
     """Find a direction for the one model of this objective from its rows."""
-    block, *more = objective.data.blocks()
+    if not objective.data.in_one_block:
+        return None
+    block = objective.data.only_block()
     n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0
-    if more or not counts.any():
+    if not counts.any():
         return None
     X = block.X if counts.all() else block.X.take(counts)
     y, C = block.y.reshape(n, -1)[counts, 0], max(len(objective.data.classes), 2)

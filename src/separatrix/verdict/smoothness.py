@@ -31,23 +31,24 @@ def smoothness(objective: Objective, model: Model) -> Array | None:
     B = model.n_models
     scale = objective.scale(B)
     factors = objective.penalty.factors
-    own_weights = any("weights" in block.own() for block in objective.data.blocks())
-    if not own_weights and (factors is None or factors.ndim == 1):
+    if objective.data.facts.own_weights is None and (factors is None or factors.ndim == 1):
         B = 1  # all models have the same rows and weights
     f = _factors(objective, B)
 
     def times(V: Model) -> Model:
-        def part(block: Block) -> tuple[Array, Array]:
-            Z = V.scores(block.X) * (per_model(block.weights) * scale[:B])[:, :, None]
-            return block.X.transpose_times(Z), sum_samples(Z)
-
-        GW, gb = objective.data.sum_over_blocks(part)
+        GW, gb = objective.data.sum_over_blocks(_weighted_product, V, scale[:B])
         return Model(GW, gb if objective.bias else 0.0 * gb)
 
     start = Model.zeros(model.W.shape[0], B, 1)
     largest, error = largest_eigenvalue(_scaled(times, f), start, objective.bias)
     _, l2 = objective.strengths(model.n_models)
     return curvature * (1.0 + SAFETY) * (largest + error) + l2
+
+
+def _weighted_product(block: Block, V: Model, scale: Array) -> tuple[Array, Array]:
+    """Return X^T and the sum of s (X V + c) / S."""
+    Z = V.scores(block.X) * (per_model(block.weights) * scale)[:, :, None]
+    return block.X.transpose_times(Z), sum_samples(Z)
 
 
 def local_curvature(objective: Objective, model: Model) -> Array | None:

@@ -106,28 +106,31 @@ class Trace:
         return _ended_above(self.objective)
 
 
-def rises(objective: Array) -> Array:
-    """Return the positions after which the objective rises by more than rounding.
+def rises(objective: Array, tolerance: float = ROUNDING) -> Array:
+    """Return the positions after which the objective rises, by default by more than rounding.
 
     >>> rises(np.array([3.0, 2.0, 2.5, 2.4])).tolist()
     [1]
     """
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(objective[:-1]), NEGLIGIBLE * np.abs(objective[0]))
-        rose = objective[1:] - objective[:-1] > ROUNDING * size
+        rose = objective[1:] - objective[:-1] > tolerance * size
     return np.flatnonzero(rose)
 
 
 def oscillation_ended(objective: Array) -> bool:
-    """Whether the oscillation of a run has ended: no rise in the second half of its epochs (T,).
+    """Whether the oscillation of a run has ended.
+
+    In the second half of its epochs (T,) no rise is larger than the tolerance for convergence, and
+    the end is not above the lowest value by more than that.
 
     >>> oscillation_ended(np.array([3.0, 4.0, 2.0, 1.0, 0.9, 0.8]))
     True
     >>> oscillation_ended(np.array([2.0, 1.0, 2.0, 1.0]))
     False
     """
-    late = objective[max(len(objective) // 2 - 1, 0) :]
-    return not len(rises(late)) and not _ended_above(objective)
+    late = rises(objective, STILL_FALLING) >= len(objective) // 2 - 1
+    return not late.any() and not _ended_above(objective)
 
 
 def _ended_above(objective: Array) -> bool:

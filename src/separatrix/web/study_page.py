@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
-from separatrix.study.results.table_formats import best_rows
+from separatrix.study.results.table_formats import best_rows, converged_word
 from separatrix.text import counted, describe_configuration, named_class, percent, value_cell
 from separatrix.text import value_words as words_of_value
 from separatrix.verdict.rate_limits import rounded_down
@@ -41,8 +41,10 @@ class TableRow(TypedDict):
     last: list[float | None]
     best: list[float | None]
     deviation: list[float | None]
+    log_loss: float | None
     best_epoch: int | None
     epochs: int | None
+    converged: str
     stopped: str
     problem: str
     stable_rate: float | None
@@ -60,6 +62,7 @@ class StudyPage(TypedDict):
     numbers: list[dict[str, str]]
     caption: str
     seeds: int
+    unlike_losses: bool
     measures: list[str]
     parameters: list[Parameter]
     rows: list[TableRow]
@@ -74,7 +77,7 @@ class StudyPage(TypedDict):
 def study_page(facts: StudyFacts) -> StudyPage:
     """Return the page of a study as plain values that are valid JSON."""
     validated = "validation" in facts.data.rows
-    rows = best_rows(facts.rows, MOST_ROWS)
+    rows = best_rows(facts, MOST_ROWS)
     return {
         "name": facts.name,
         "heading": _heading(facts),
@@ -83,6 +86,7 @@ def study_page(facts: StudyFacts) -> StudyPage:
         "numbers": _key_numbers(facts),
         "caption": f"{facts.caption()}{_left_out(len(rows), len(facts.rows))}",
         "seeds": len(facts.seeds),
+        "unlike_losses": facts.has_unlike_losses,
         "measures": list(MEASURES if validated else MEASURES[:2]),
         "parameters": [
             {
@@ -141,14 +145,19 @@ def _key_numbers(facts: StudyFacts) -> list[dict[str, str]]:
         accuracy, loss = kept.get("val_accuracy"), kept.get("val_loss")
         if accuracy is not None:
             n = facts.data.rows.get("validation", 0)
-            right = f" ({round(accuracy * n)} of {n:,})" if n and len(facts.seeds) == 1 else ""
+            # With sample weights or several seeds, the accuracy is not a number of rows.
+            whole = math.isclose(accuracy * n, round(accuracy * n), abs_tol=1e-6)
+            counts = n and whole and len(facts.seeds) == 1
+            right = f" ({round(accuracy * n)} of {n:,})" if counts else ""
             out.append((percent(accuracy), f"validation accuracy{right}"))
         if loss is not None:
             out.append((_short(loss), "validation loss"))
         elif (trained := best.last.get("train_loss")) is not None:
             out.append((_short(trained), "training loss"))
-        if best.stable_rate and "learning_rate" in facts.grid:
-            out.append((rounded_down(best.stable_rate), "largest stable learning rate"))
+        if best.safe_rate and "learning_rate" in facts.grid:
+            out.append(
+                (rounded_down(best.safe_rate), "learning rate that is stable at all weights")
+            )
     done = sum(row.state == "done" for row in facts.rows)
     if done:
         diverged = sum(row.diverged > 0 for row in facts.rows)
@@ -167,18 +176,20 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
         "last": [finite(row.last.get(name)) for name in MEASURES],
         "best": [finite(row.best.get(name)) for name in MEASURES],
         "deviation": [finite(row.deviation.get(name)) for name in MEASURES],
+        "log_loss": finite(row.val_log_loss),
         "best_epoch": row.best_epoch,
         "epochs": row.epochs,
+        "converged": converged_word(row),
         "stopped": row.stopped if row.state == "done" else "not finished",
         "problem": "" if row.diverged else _PROBLEMS.get(row.problem, ""),
-        "stable_rate": finite(row.stable_rate),
+        "stable_rate": None if row.safe_rate is None else float(rounded_down(row.safe_rate)),
         "observations": row.observations,
         "seconds": row.seconds,
     }
 
 
 _PROBLEMS = {
-    "not_converged": "still improving",
+    "not_converged": "still changing",
     "oscillating": "oscillating",
     "noisy": "noisy steps",
     "ended_higher": "ended above its start",

@@ -51,7 +51,9 @@ def compare_families(
 
     "validation" has two arrays with one entry per validation row: whether it is classified
     correctly ("right"), and the logarithmic loss of its probabilities ("log_loss", None without
-    probabilities). It is None without validation rows.
+    probabilities). With sample weights, these losses are multiplied by the weight of the row
+    divided by the mean weight, and "weighted_accuracy" is the weighted share of correct rows (None
+    without weights). "validation" is None without validation rows.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.preparing import prepare_source
@@ -133,11 +135,15 @@ def _validate(prepared: PreparedSource, model: Any, X: dict[str, Any]) -> dict[s
     if "validation" not in X:
         return None
     y, log_loss = prepared.y["validation"], None
+    weights = prepared.weights.get("validation")
+    factor = 1.0 if weights is None else weights / np.mean(weights)
     if hasattr(model, "predict_proba"):
         own = np.searchsorted(model.classes_, y)
         P = np.asarray(model.predict_proba(X["validation"]), np.float64)
-        log_loss = -np.log(np.maximum(P[np.arange(len(y)), own], _TINY))
-    return {"right": model.predict(X["validation"]) == y, "log_loss": log_loss}
+        log_loss = -np.log(np.maximum(P[np.arange(len(y)), own], _TINY)) * factor
+    right = model.predict(X["validation"]) == y
+    weighted = None if weights is None else float((right * factor).mean())
+    return {"right": right, "log_loss": log_loss, "weighted_accuracy": weighted}
 
 
 def _taken(name: str, options: ModelOptions) -> tuple[ModelOptions, list[str]]:

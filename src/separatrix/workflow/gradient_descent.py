@@ -14,7 +14,6 @@ from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.training_data import make_dataset
 from separatrix.losses import OneVsRest
-from separatrix.matrix import squared_norm
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -139,7 +138,7 @@ def _learning_rate(estimator: GradientDescentClassifier, data: Dataset) -> tuple
             "(2/L, where L bounds the curvature of the objective)"
         )
         return float(rounded_down(1.0 / stable)), why
-    squares = sum(squared_norm(block.X) for block in data.blocks()) / data.n_samples
+    squares = data.sum_of_squares() / data.n_samples
     return float(rounded_down(1.0 / (1.0 + float(squares)))), (
         "1 divided by (1 + the mean squared length of a row)"
     )

@@ -38,9 +38,8 @@ def rates(
     x, y : the parameters of the axes. The heatmap has one line if `y` does not vary
 
     A cell shows the best value of its configurations, and is red if all of them diverged. The
-    dashed line marks the largest learning rate that is stable everywhere: 2/L without momentum and
-    2(1 + momentum)/L with momentum, where L bounds the curvature of the loss. The best
-    configuration has a green frame.
+    dashed line marks the largest learning rate that is stable everywhere, 2/L, where L bounds the
+    curvature of the objective. The best configuration has a green frame.
 
     >>> from separatrix import GradientDescentClassifier, Study, charts
     >>> study = Study("map", GradientDescentClassifier(), {"learning_rate": [0.1, 0.01, 0.001]})
@@ -221,7 +220,7 @@ def _limit(grid: _Grid, rows: Sequence[Row]) -> list[Any]:
     points: list[dict[str, Any]] = []
     for line, value in enumerate(grid.lines):
         same = [row for row in rows if row.parameters.get(grid.y) == value]
-        known = [row.stable_rate for row in same if row.stable_rate is not None]
+        known = [row.safe_rate for row in same if row.safe_rate is not None]
         if known:
             # On the border to the right of the last stable column, where it hides no value.
             place = sum(rate <= min(known) for rate in grid.columns) - 0.5
@@ -268,7 +267,7 @@ def _subtitle(facts: StudyFacts, rows: Sequence[Row], axes: tuple[str, str]) -> 
         out.append(f"Cells: best over all values of {' and '.join(others)}.")
     if any(row.mark == "best" for row in rows):
         out = [" ".join([*out, "Green frame: best configuration."])]
-    stable = [row.stable_rate for row in rows if row.stable_rate is not None]
+    stable = [row.safe_rate for row in rows if row.safe_rate is not None]
     if axes[0] == "learning_rate" and stable:
         low, high = min(stable), max(stable)
         words = short(low) if high < 1.001 * low else f"{short(low)} to {short(high)}"

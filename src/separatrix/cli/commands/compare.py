@@ -102,6 +102,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
 
     from separatrix.cli import tables
     from separatrix.cli.option_names import name_options
+    from separatrix.study.results.facts import standardisation_words
 
     output.say(tables.heading(facts["source"]))
     output.say(tables.notes(facts["notes"]))
@@ -123,6 +124,7 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
         table.add_row(*(Text(cell, "bold green" if best else "") for cell in cells))
     output.say(tables.spaced(table))
     sentences = [
+        standardisation_words(facts["notes"]),
         f"Accuracy on each part; log-loss on the {part_of_loss} rows; gap: relative duality gap.",
         *(f"{row['model']} is {row['about']}." for row in facts["models"] if not row["verdict"]),
         *(name_options(note) for row in facts["models"] for note in row["notes"]),

@@ -13,7 +13,6 @@ from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.inference.null_model import NullModel
-from separatrix.matrix import squared_norm
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -70,7 +69,7 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
     notes: list[str] = []
     grid: dict[str, Callable[[], list[Any]]] = {
         "learning_rate": lambda: _rates(task, data.training, notes),
-        "momentum": lambda: MOMENTA,
+        "momentum": lambda: MOMENTA if _takes_momentum(given, estimator) else [0.0],
         "l2": lambda: _penalties(task, data.training, notes),
         "epochs": lambda: _epochs(task, data, notes),
     }
@@ -93,7 +92,7 @@ def _rates(task: Task, data: Dataset, notes: list[str]) -> list[float]:
         stable = 2.0 / float(L[0])
         why = "the largest stable rate (2/L, where L bounds the curvature of the loss)"
     else:
-        squares = sum(squared_norm(block.X) for block in data.blocks()) / data.n_samples
+        squares = data.sum_of_squares() / data.n_samples
         stable = 2.0 / (1.0 + float(squares))
         why = "2 divided by the mean squared length of a row"
     rates = [float(rounded_down(times * stable)) for times in RATES]
@@ -131,6 +130,12 @@ def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
             "should take a few minutes at most. Use --epochs to train longer."
         )
     return epochs
+
+
+def _takes_momentum(given: dict[str, Any], estimator: LinearClassifier) -> bool:
+    """Whether any of the update rules has momentum."""
+    rules = given.get("rule") or [estimator.get_params(deep=False)["rule"]]
+    return any(rule in ("momentum", "nesterov") for rule in (rules if _listed(rules) else [rules]))
 
 
 def _listed(values: Any) -> bool:

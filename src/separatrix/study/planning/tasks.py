@@ -42,7 +42,13 @@ class StudyTasks:
         for k, run in enumerate(plan.runs):
             try:
                 task = estimators[k]._make_task(training.select(np.array([k])))
-                refuse_illegal(task.solver.name, task.loss, task.l1, task.l2)
+                refuse_illegal(
+                    task.solver.name,
+                    task.loss,
+                    task.l1,
+                    task.l2,
+                    in_one_block=training.in_one_block,
+                )
             except ValueError as error:
                 kind = ParameterError if isinstance(error, ParameterError) else ValueError
                 chosen = describe_configuration(plan.configurations[run.configuration])
@@ -63,7 +69,7 @@ class StudyTasks:
     @cached_property
     def own_weights(self) -> bool:
         """Whether the runs have different sample weights."""
-        return any("weights" in block.own() for block in self.data.blocks())
+        return self.data.facts.own_weights is not None
 
     @cached_property
     def sharing(self) -> list[list[list[int]]]:

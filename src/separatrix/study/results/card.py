@@ -13,7 +13,7 @@ MOST_ROWS = 12
 def study_card(facts: StudyFacts) -> str:
     """Return the verdict, the best rows of the table, and the curves of the best one as HTML."""
     first, *sentences = facts.verdict.sentences
-    rows = best_rows(facts.rows, MOST_ROWS)
+    rows = best_rows(facts, MOST_ROWS)
     named = [
         ("Verdict", " ".join(sentences)),
         ("Data", facts.data.in_words()),

@@ -25,7 +25,9 @@ from separatrix.matrix import Array
 from separatrix.study.results.facts import LEVEL, Comparison, Row
 from separatrix.text import percent
 
+WEAK_ROWS = 30  # fewer rows are weak evidence, even for significant differences
 FEW_ROWS = 60  # up to which the smallest significant difference is more than 10 points
+EQUAL = 1e-4  # relative difference of training losses that are equal; there are no tests for them
 MIN_ROWS = 6  # fewer rows cannot give a significant exact test: 2 / 2^5 > 0.05
 
 
@@ -224,6 +226,8 @@ def _level(
 
 def _is_level(lowest: FinishedConfiguration, one: FinishedConfiguration, measure: str) -> bool:
     """Whether a candidate is as good as the one with the lowest loss."""
+    if one.right is None:
+        return math.isclose(_size(one, measure), _size(lowest, measure), rel_tol=EQUAL)
     if row_losses(one, measure) is None or is_too_short(one):
         return _size(one, measure) == _size(lowest, measure)
     return not _is_significant(_p_loss(lowest, one, measure))
@@ -318,10 +322,12 @@ def smallest_difference(n: int) -> str:
     """Return which difference in accuracy n validation rows can show, "" if there are many rows."""
     if n >= FEW_ROWS:
         return ""
-    return (
+    found = (
         f"With {n} validation rows, accuracies must differ by at least {MIN_ROWS} rows "
         f"({percent(MIN_ROWS / n, 0)}) to be significantly different."
     )
+    weak = " So few rows are weak evidence: use more data, or cross-validation."
+    return found + weak if n < WEAK_ROWS else found
 
 
 def _number(one: FinishedConfiguration, name: str) -> float:

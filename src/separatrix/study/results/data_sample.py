@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.matrix import Array
 from separatrix.study.results.pictures import DataSample
 
@@ -37,9 +37,7 @@ def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:
         rows, held_out_labels = _some_rows(validation, ROWS)
         held_out = _dense(rows, columns)
     few = _few_of_each(y, C) if d <= WHOLE_FEATURES else y[:0]
-    class_rows = np.zeros(C, np.int64)
-    for block in training.blocks():
-        class_rows += np.bincount(block.y, minlength=C)
+    (class_rows,) = training.sum_over_blocks(_count_classes, C)
     return DataSample(
         columns=columns,
         rows=_dense(X, columns),
@@ -53,11 +51,27 @@ def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:
 
 
 def _some_rows(data: Dataset, most: int) -> tuple[Any, Array]:
-    """Return at most `most` rows of the first block, in their order, and their classes."""
-    block = next(data.blocks())
-    n = block.X.shape[0]
-    chosen = np.sort(np.random.default_rng(0).permutation(n)[:most])
-    return block.X.rows()[chosen], block.y[chosen]
+    """Return at most `most` rows, in their order, and their classes."""
+    chosen = np.sort(np.random.default_rng(0).permutation(data.n_samples)[:most])
+    ends = np.cumsum(data.facts.lengths)
+    parts: list[tuple[Any, Array]] = data.fold_over_blocks(_pick_rows, [], chosen, ends)
+    X, y = zip(*parts)
+    if len(parts) == 1:
+        return X[0], y[0]
+    return (sp.vstack(X) if sp.issparse(X[0]) else np.concatenate(X)), np.concatenate(y)
+
+
+def _pick_rows(
+    block: Block, number: int, parts: list[tuple[Any, Array]], chosen: Array, ends: Array
+) -> list[tuple[Any, Array]]:
+    """Add some of the rows (numbers in all blocks) that are in this block."""
+    first = ends[number] - len(block.y)
+    own = chosen[(chosen >= first) & (chosen < ends[number])] - first
+    return [*parts, (block.X.rows()[own], block.y[own])]
+
+
+def _count_classes(block: Block, n_classes: int) -> tuple[Array]:
+    return (np.bincount(block.y, minlength=n_classes),)
 
 
 def _dense(X: Any, columns: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,8 @@ class Row:
     deviation : the standard deviations of `last` over the seeds. Empty for one seed
     best_epoch : the epoch with the lowest validation loss
     kept_epoch : the epoch whose weights were kept
+    val_log_loss : the log-loss of the kept weights on the validation rows, if configurations with
+        different losses are compared by it
     epochs : the number of epochs
     stopped : the reason why training stopped, such as "epochs" or "diverged at epoch 3"
     diverged : the number of seeds that diverged
@@ -96,6 +98,7 @@ class Row:
     deviation: dict[str, float] = field(default_factory=dict)
     best_epoch: int | None = None
     kept_epoch: int | None = None
+    val_log_loss: float | None = None
     epochs: int | None = None
     stopped: str = ""
     diverged: int = 0
@@ -228,17 +231,19 @@ class StudyFacts:
         """The parameters that have more than one value."""
         return [name for name, values in self.grid.items() if len(values) > 1]
 
+    @property
+    def has_unlike_losses(self) -> bool:
+        """Whether configurations have different losses, whose values cannot be compared."""
+        return not {"loss", "multiclass"}.isdisjoint(self.varied)
+
+    @property
+    def has_log_losses(self) -> bool:
+        """Whether configurations are compared by the log-loss of their probabilities."""
+        return any(row.val_log_loss is not None for row in self.rows)
+
     def caption(self) -> str:
         """Whether the features were standardised, on which losses and learning rates depend."""
-        standardised = any(
-            note.startswith("Standardised the features") or "numeric (standardised)" in note
-            for note in self.data.notes
-        )
-        return (
-            "Numeric features were standardised (mean 0, standard deviation 1)."
-            if standardised
-            else "The features were not standardised."
-        )
+        return standardisation_words(self.data.notes)
 
     def table(self) -> list[dict[str, Any]]:
         """Return the rows as flat dictionaries of plain values.
@@ -247,6 +252,23 @@ class StudyFacts:
         two equal studies differ only in "seconds".
         """
         return [_flat(row) for row in self.rows]
+
+
+def standardisation_words(notes: Sequence[str]) -> str:
+    """Say whether the features were standardised, according to the notes about their preparation.
+
+    >>> standardisation_words(["Standardised the features (mean 0, standard deviation 1)."])
+    'Numeric features were standardised (mean 0, standard deviation 1).'
+    """
+    standardised = any(
+        note.startswith("Standardised the features") or "numeric (standardised)" in note
+        for note in notes
+    )
+    return (
+        "Numeric features were standardised (mean 0, standard deviation 1)."
+        if standardised
+        else "The features were not standardised."
+    )
 
 
 def _flat(row: Row) -> dict[str, Any]:
@@ -259,6 +281,7 @@ def _flat(row: Row) -> dict[str, Any]:
         **deviations,
         "best_epoch": row.best_epoch,
         **best,
+        **({} if row.val_log_loss is None else {"val_log_loss": row.val_log_loss}),
         "epochs_made": row.epochs,
         "converged": row.converged,
         "stopped": row.stopped,

@@ -23,7 +23,8 @@ def judge_models(
     Parameters
     ----------
     validation : by the name of a model, "right" (n,): whether it classifies each validation row
-        correctly, and "log_loss" (n,), or None if it has no probabilities
+        correctly, and "log_loss" (n,), or None if it has no probabilities. With sample weights
+        also "weighted_accuracy"
     unconverged : names of models whose training did not converge
 
     >>> import numpy as np
@@ -62,7 +63,12 @@ def judge_models(
         and validation[name]["right"].sum() == right.sum()
     ]
     rows = counted(len(right), "validation row")
-    share = f"{percent(float(right.mean()))} of {rows} correct"
+    weighted = validation[best].get("weighted_accuracy")
+    share = (
+        f"{percent(float(right.mean()))} of {rows} correct"
+        if weighted is None
+        else f"weighted accuracy {percent(weighted)} on {rows}"
+    )
     loss = "" if log_loss is None else f", log-loss {log_loss.mean():.4g}"
     sentences = [
         f"Best: {listed([best, *ties])}, each with {share}."

@@ -41,14 +41,19 @@ def observe_run(
     which the run would converge, if they are known.
     """
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
+    kinds = {d.kind for d in diagnoses}
     out = []
     if not find_unconverged(diagnoses, history["objective"]):
         out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
-            more = _epochs_sentence(len(history["objective"]), needed, parameters, safe_rate)
-            if any(other.kind == "separable" for other in diagnoses):
+            # A run whose validation loss rises gets no advice to train faster or longer.
+            faster = None if _is_past_lowest(history["val_loss"]) else safe_rate
+            more = _epochs_sentence(len(history["objective"]), needed, parameters, faster)
+            if "separable" in kinds:
                 more = "Training cannot converge: there is no finite optimum without a penalty."
+            elif "overfitting" in kinds:
+                more = ""
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "noisy":
             out.append(f"Not converged: {d.message} {d.remedy}")
@@ -102,9 +107,17 @@ def _convergence_sentence(
     )
 
 
+def _is_past_lowest(val_loss: Array) -> bool:
+    """Whether the validation loss was lowest before the last epoch."""
+    return bool(np.isfinite(val_loss[-1])) and int(np.nanargmin(val_loss)) + 1 < len(val_loss)
+
+
 def _oscillation(diagnosis: Diagnosis, objective: Array) -> str:
     if oscillation_ended(objective):
-        return f"Oscillated at first: {diagnosis.message}"
+        return (
+            f"Oscillated: {diagnosis.message} In the second half of the epochs, no rise was larger "
+            f"than {percent(STILL_FALLING)}."
+        )
     return f"Oscillates: {diagnosis.message} {diagnosis.remedy}"
 
 

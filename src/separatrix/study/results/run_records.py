@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
@@ -172,27 +172,19 @@ class _ValidationRows:
 def _validate_rows(loss: Loss, model: Model, validation: Dataset | None) -> _ValidationRows | None:
     if validation is None:
         return None
-    labels, predicted, losses, probabilities = [], [], [], []
-    for block in validation.blocks():
-        Z = model.scores(block.X)
-        labels.append(block.y)
-        predicted.append(loss.predict(Z)[:, 0])
-        losses.append(loss.value(block.y, Z)[:, 0].astype(np.float64))
-        P = loss.probabilities(Z)
-        if P is not None:
-            probabilities.append(P[:, 0])
-    y, found = np.concatenate(labels), np.concatenate(predicted)
+    parts = validation.map_blocks(_validate_block, loss, model)
+    y, found, losses = (np.concatenate([part[k] for part in parts]) for k in range(3))
     shares = _weight_shares(validation)
     factor = 1.0 if shares is None else shares
     log_losses = calibration = None
-    if probabilities:
-        P = np.concatenate(probabilities)
+    if parts[0][3] is not None:
+        P = np.concatenate([part[3] for part in parts])
         own = np.take_along_axis(P, y.reshape(-1, 1), axis=1)[:, 0]
         log_losses = -np.log(np.maximum(own.astype(np.float64), TINY)) * factor
         calibration = calibrate(y, P) if np.isfinite(P).all() else None
     return _ValidationRows(
         right=found == y,
-        losses=np.concatenate(losses) * factor,
+        losses=losses * factor,
         log_losses=log_losses,
         shares=shares,
         confusion=count_confusions(y, found, len(validation.classes)),
@@ -200,11 +192,21 @@ def _validate_rows(loss: Loss, model: Model, validation: Dataset | None) -> _Val
     )
 
 
+def _validate_block(
+    block: Block, loss: Loss, model: Model
+) -> tuple[Array, Array, Array, Array | None]:
+    """Return labels, predictions, losses and probabilities of the rows of a block."""
+    Z = model.scores(block.X)
+    P = loss.probabilities(Z)
+    losses = loss.value(block.y, Z)[:, 0].astype(np.float64)
+    return block.y, loss.predict(Z)[:, 0], losses, None if P is None else P[:, 0]
+
+
 def _weight_shares(validation: Dataset) -> Array | None:
     """Return the weights (n,) of the validation rows, divided by their mean; None without any."""
-    if all(block.s is None for block in validation.blocks()):
+    if not validation.facts.is_weighted:
         return None
-    weights: Array = np.concatenate([block.weights for block in validation.blocks()])
+    weights = validation.weights()
     return weights / weights.mean()
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
@@ -90,35 +90,44 @@ FORMATS: dict[str, Callable[[StudyFacts], str]] = {
 ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
-def best_rows(rows: Sequence[Row], most: int) -> list[Row]:
-    """Return at most `most` rows; if there are more, the best ones, the winner first."""
-    if len(rows) <= most:
-        return list(rows)
+def best_rows(facts: StudyFacts, most: int) -> list[Row]:
+    """Return at most `most` rows; if there are more, the best ones, the winner first.
 
-    def merit(row: Row) -> tuple[int, bool, float, float]:
-        accuracy, loss = row.last.get("val_accuracy"), row.last.get("val_loss")
+    Those as good as the winner are in the order of their losses, if these can be compared: the
+    lowest loss, which the verdict names, is among them. The others are in the order of accuracy.
+    """
+    if len(facts.rows) <= most:
+        return list(facts.rows)
+    by_loss = not facts.has_unlike_losses
+
+    def merit(row: Row) -> tuple[float, ...]:
+        early = row.best_epoch is not None and row.kept_epoch == row.best_epoch
+        kept = row.best if early else row.last
+        accuracy, loss = kept.get("val_accuracy"), kept.get("val_loss")
         loss = row.last.get("train_loss") if accuracy is None else loss
+        size = loss if loss is not None else math.inf
+        share = accuracy if accuracy is not None else -1.0
         return (
             ("best", "same").index(row.mark) if row.mark in ("best", "same") else 2,
             row.state != "done" or row.diverged > 0,
-            -(accuracy if accuracy is not None else -1.0),
-            loss if loss is not None else float("inf"),
+            *((size, -share) if by_loss and row.mark == "same" else (-share, size)),
         )
 
-    return sorted(rows, key=merit)[:most]
+    return sorted(facts.rows, key=merit)[:most]
 
 
 def cells(facts: StudyFacts, row: Row) -> list[str]:
     """Return a row as text: varied parameters, last and best epoch, convergence, stop reason."""
     shown = [value_words(name, row.parameters.get(name, "")) for name in facts.varied]
     last = [_cell(name, row.last.get(name)) for name in MEASURES]
+    last += [_cell("val_log_loss", row.val_log_loss)] if facts.has_log_losses else []
     best = [_cell(name, row.best.get(name)) for name in MEASURES[2:]]
     epoch = "" if row.best_epoch is None else str(row.best_epoch)
     done = row.stopped if row.state == "done" else "not done"
-    return [*shown, *last, epoch, *best, _converged(row), done]
+    return [*shown, *last, epoch, *best, converged_word(row), done]
 
 
-def _converged(row: Row) -> str:
+def converged_word(row: Row) -> str:
     """Whether a row converged; one that diverged is not counted among those that did not."""
     if row.converged is None:
         return ""
@@ -129,7 +138,8 @@ def column_names(facts: StudyFacts) -> list[str]:
     """Return the names of the columns of `cells`."""
     names = [name.replace("_", " ") for name in facts.varied]
     best = ("best epoch", "valid. loss at best", "valid. acc. % at best")
-    return [*names, *MEASURE_NAMES, *best, "converged", "stop reason"]
+    log_loss = ["valid. log-loss"] if facts.has_log_losses else []
+    return [*names, *MEASURE_NAMES, *log_loss, *best, "converged", "stop reason"]
 
 
 def _cell(name: str, value: float | None) -> str:
@@ -137,6 +147,8 @@ def _cell(name: str, value: float | None) -> str:
         return ""
     if "accuracy" in name:
         return f"{100.0 * value:.2f}"
+    if 0 < abs(value) < 1e-4:
+        return f"{value:.1e}"
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.3g}"
 
 

@@ -50,11 +50,15 @@ def unconverged_kind(run: Mapping[str, Any]) -> str:
 
 
 def _problem(run: Mapping[str, Any]) -> str:
-    """Return the kind of the diagnosis that matters most, "" for a run that diverged."""
+    """Return the kind of the diagnosis that matters most, "" for a run that diverged.
+
+    A run that overfits and has not converged is not to be trained longer.
+    """
     found = unconverged_kind(run)
     if found == "diverged":
         return ""
-    return found or ("overfitting" if "overfitting" in run["kinds"] else "")
+    overfits = "overfitting" in run["kinds"] and found in ("", "not_converged")
+    return "overfitting" if overfits else found
 
 
 def _observations(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -96,11 +97,14 @@ def _score(choice: Choice, seeds: int) -> str:
         share = f"{100.0 * accuracy:.1f} ± {100.0 * spread['val_accuracy']:.1f} %"
     rows = counted(n, "row")
     count = f" ({int(best.right.sum())} of {rows})" if seeds == 1 else f" of {rows}"
+    # With sample weights, the accuracy is not the share of the rows.
+    weighted = not math.isclose(accuracy, best.right.mean(), abs_tol=1e-9)
+    measured = "Weighted validation accuracy" if weighted else "Validation accuracy"
     losses = row_losses(best, choice.measure)
     if choice.measure == "val_log_loss" and losses is not None:
-        return f"Validation accuracy {share}{count}, log-loss {losses.mean():.4g}{over}."
+        return f"{measured} {share}{count}, log-loss {losses.mean():.4g}{over}."
     loss = _number(kept["val_loss"], spread.get("val_loss"))
-    return f"Validation accuracy {share}{count}, loss {loss}{over}."
+    return f"{measured} {share}{count}, loss {loss}{over}."
 
 
 def _number(value: float | None, spread: float | None) -> str:
@@ -120,14 +124,15 @@ def _as_good(choice: Choice) -> list[str]:
             f"the tests need at least {MIN_ROWS}. Use more data, or cross-validation."
         ]
     same = sum(not c.by for c in comparisons)
+    loss = _loss_word(choice) if len(choice.kinds) == 1 else "loss"
     out, test = [], _sign_test(comparisons, best)
     if same:
         others = "1 other configuration is" if same == 1 else f"{same:,} other configurations are"
-        out.append(f"{others} as good: no significant difference in {_compared(comparisons)}.")
+        out.append(f"{others} as good: no significant difference in {_compared(choice)}.")
     out += _simplest(choice)
     named = [
         *_worse(comparisons, "accuracy", ("is", "are"), f"less accurate{{}} (exact {test} test)"),
-        *_worse(comparisons, "loss", ("has", "have"), "a higher loss{} (paired t-test)"),
+        *_worse(comparisons, "loss", ("has", "have"), f"a higher {loss}{{}} (paired t-test)"),
     ]
     if named:
         start = "Of the others, " if same else "No other configuration is as good: "
@@ -153,12 +158,16 @@ def _rule(choice: Choice) -> list[str]:
     return [how + (tied if choice.tied_by else "")]
 
 
-def _compared(comparisons: Sequence[Comparison]) -> str:
+def _compared(choice: Choice) -> str:
     """In what the configurations that are as good were compared with the best."""
-    by_loss = {c.p_loss is not None for c in comparisons if not c.by}
+    by_loss = {c.p_loss is not None for c in choice.comparisons if not c.by}
     if by_loss == {True, False}:
         return "accuracy, or in loss where it can be compared"
-    return "accuracy or loss" if by_loss == {True} else "accuracy"
+    return f"accuracy or {_loss_word(choice)}" if by_loss == {True} else "accuracy"
+
+
+def _loss_word(choice: Choice) -> str:
+    return "log-loss" if choice.measure == "val_log_loss" else "loss"
 
 
 def _worse(
@@ -168,13 +177,15 @@ def _worse(
     theirs = [c for c in comparisons if c.by == by and not c.behind]
     if not theirs:
         return []
-    said = words.format("" if all(c.is_direct() for c in theirs) else " than another one")
+    direct = [c.is_direct() for c in theirs]
+    than = "" if all(direct) else f" than {'this or ' if any(direct) else ''}another one"
+    said = words.format(than)
     return [f"{len(theirs):,} {_verb(len(theirs), *verbs)} {said}"]
 
 
 def _simplest(choice: Choice) -> list[str]:
     """Why the best is this one of those as good: by its loss, by its simplicity, or by both."""
-    loss = "log-loss" if choice.measure == "val_log_loss" else "loss"
+    loss = _loss_word(choice)
     kind = " of its kind" if len(choice.kinds) > 1 else ""
     simple = f"is the simplest of these, by {listed(choice.simpler_by)}"
     lowest = choice.lowest
@@ -183,13 +194,19 @@ def _simplest(choice: Choice) -> list[str]:
             return []  # no other one of its kind is as good
         also = f" and {simple}" if choice.simpler_by else ""
         return [f"The configuration above has the lowest {loss}{kind}{also}."]
-    losses = row_losses(lowest, choice.measure)
-    value = "" if losses is None else f", {losses.mean():.4g},"
+    value = _loss_value(lowest, choice.measure)
     named = describe_configuration(lowest.row.parameters)
-    start = f"The lowest {loss}{kind}{value} is that of {named}"
+    start = f"The lowest {loss}{kind}{value and f', {value},'} is that of {named}"
     if {c.number: c.by for c in choice.comparisons}[lowest.row.number]:
         return [f"{start}, which is significantly less accurate than another one."]
+    if value and value == _loss_value(choice.best, choice.measure):
+        return [f"The configuration above {simple}."]
     return [f"{start}, but the difference is not significant. The configuration above {simple}."]
+
+
+def _loss_value(one: FinishedConfiguration, measure: str) -> str:
+    losses = row_losses(one, measure)
+    return "" if losses is None else f"{losses.mean():.4g}"
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:
@@ -206,7 +223,11 @@ def _overfitting(best: FinishedConfiguration) -> list[str]:
         return []
     at = best.row.best_epoch
     since = "" if at is None else f": its validation loss was lowest at epoch {at:,}"
-    return [f"The best configuration overfits{since}. Use early stopping (patience) or raise l2."]
+    # Models that are trained to their optimum have the parameter C.
+    remedy = (
+        "Lower C" if "C" in best.row.parameters else "Use early stopping (patience) or raise l2"
+    )
+    return [f"The best configuration overfits{since}. {remedy}."]
 
 
 def _diverged(finished: Sequence[FinishedConfiguration], runs: int, seeds: int) -> list[str]:
@@ -299,10 +320,10 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     count = len(slow) + len(noisy) + len(swing) + len(high)
     if not count:
         return []
-    times = [one.needs for one in slow if one.needs is not None]
+    times = [one.needs for one in slow if one.needs is not None and not one.overfits]
     need = f" ({_need(times, len(slow))})" if times else ""
     whys = {
-        f"still improving{need}": len(slow),
+        f"still changing{need}": len(slow),
         "with noisy mini-batches": len(noisy),
         "oscillating": len(swing),
         f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),

@@ -116,7 +116,7 @@ def _between(objective: Objective, path: list[Model]) -> tuple[Array, Array]:
 
 
 def _is_small(planned: StudyTasks) -> bool:
-    return sum(block.X.n_entries for block in planned.data.blocks()) <= SMALL
+    return planned.data.facts.n_entries <= SMALL
 
 
 def _epochs(planned: StudyTasks) -> int:

@@ -121,7 +121,20 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         "objective_words": list(dict.fromkeys(one.row.objective for one in finished)),
         "notes": about["notes"],
     }
+    rows = _with_log_losses(rows, finished)
     return _StoredStudy(rows, finished, data_sentences(all_found), facts)
+
+
+def _with_log_losses(rows: list[Row], finished: Sequence[FinishedConfiguration]) -> list[Row]:
+    """Add the log-losses to the table if the configurations have different losses."""
+    if len({one.loss for one in finished}) < 2:
+        return rows
+    found = {
+        one.row.number: float(one.log_losses.mean())
+        for one in finished
+        if one.log_losses is not None and not one.row.diverged
+    }
+    return [replace(row, val_log_loss=found.get(row.number)) for row in rows]
 
 
 def read_summaries(store: Store) -> list[dict[str, Any]]:

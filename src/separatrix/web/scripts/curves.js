@@ -3,7 +3,7 @@
 import { choice, element, fill, menu } from "./dom.js";
 import { curvePanel, domainOf } from "./curve_chart.js";
 import { makeFigure, whenResized } from "./figure.js";
-import { MEASURE_WORDS, bestBy, coloursBy, measureText, stopText } from "./runs.js";
+import { MEASURE_WORDS, UNLIKE_LOSSES, bestBy, coloursBy, measureText, stopText } from "./runs.js";
 import { capital, count } from "./scales.js";
 import { filteredRuns } from "./table.js";
 
@@ -221,7 +221,8 @@ function describeCurves(study, curves, choose, panels) {
   const failed = curves.filter(curve => curve.diverged).length;
   const best = bestBy(curves.map(curve => curve.run), choose.main);
   const words = [`${capital(measure)} of ${count(curves.length, "configuration")}.`];
-  if (best)
+  if (study.page.unlike_losses && choose.what === "loss") words.push(UNLIKE_LOSSES);
+  else if (best)
     words.push(`${choose.what === "loss" ? "Lowest" : "Highest"} at the end: `
       + `${measureText(choose.main, best.measure(choose.main))} (${best.name}).`);
   if (failed)

@@ -7,7 +7,7 @@
 import { button, element, menu, svg } from "./dom.js";
 import { chosenView } from "./curves.js";
 import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
-import { MEASURE_WORDS, bestBy, measureText, shade } from "./runs.js";
+import { MEASURE_WORDS, UNLIKE_LOSSES, bestBy, measureText, shade } from "./runs.js";
 import { capital, count, linearScale, logScale, percentage, quantile, short } from "./scales.js";
 import { filteredRuns } from "./table.js";
 
@@ -217,7 +217,8 @@ function describeMap(study, map, axes, main, isGrid) {
   const words = [];
   if (isGrid && others.length)
     words.push(`Each cell is the best over ${others.map(one => one.label).join(" and ")}.`);
-  if (best)
+  if (study.page.unlike_losses && main.endsWith("loss")) words.push(UNLIKE_LOSSES);
+  else if (best)
     words.push(`${main.endsWith("accuracy") ? "Highest" : "Lowest"}: `
       + `${measureText(main, best.measure(main))} at ${best.name}.`);
   const rates = map.limits.filter(rate => rate !== null);

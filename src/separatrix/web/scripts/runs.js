@@ -50,6 +50,9 @@ export function readStudy(page) {
   };
 }
 
+/** Said of losses of different kinds instead of which one is the lowest. */
+export const UNLIKE_LOSSES = "The loss functions differ: compare their values with themselves only.";
+
 /** Format a measure: accuracies in per cent. */
 export function measureText(name, value) {
   return name.endsWith("accuracy") ? percentage(value) : lossText(value);
@@ -101,10 +104,16 @@ function columnsOf(page, validated) {
       measure("val_loss", "loss at best epoch", ["loss at best"], true),
       measure("val_accuracy", "accuracy at best epoch", ["accuracy at best"], true)]
     : [];
+  const logLoss = {
+    key: "log_loss", label: "validation log-loss", numeric: true,
+    names: ["validation log-loss", "log-loss"],
+    get: run => run.log_loss, text: run => measureText("val_loss", run.log_loss),
+  };
   const varied = page.parameters.some(parameter => parameter.name === "epochs");
   return [
     ...parameters,
     ...measures,
+    ...(page.rows.some(row => row.log_loss !== null) ? [logLoss] : []),
     ...extras,
     ...(varied ? [] : [integer("epochs", "epochs", true)]),
     {
@@ -114,6 +123,10 @@ function columnsOf(page, validated) {
     {
       key: "seconds", label: "seconds", numeric: true, extra: true, names: ["seconds"],
       get: run => run.seconds, text: run => short(run.seconds),
+    },
+    {
+      key: "converged", label: "converged", numeric: false, extra: true, names: ["converged"],
+      get: run => run.converged, text: run => run.converged,
     },
     {
       key: "stopped", label: "stopped because", numeric: false, names: ["stopped because", "stopped"],

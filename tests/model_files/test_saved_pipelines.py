@@ -147,7 +147,10 @@ class Own(TransformerMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (make_pipeline(Own(), LinearSVC()), r"step 'own' is of the class \S*test_pipelines\.Own"),
+        (
+            make_pipeline(Own(), LinearSVC()),
+            r"step 'own' is of the class \S*test_saved_pipelines\.Own",
+        ),
         (
             make_pipeline(StandardScaler(), TheirLogisticRegression()),
             r"step 'logisticregression' is of the class sklearn\.linear_model\S*LogisticRegression",
