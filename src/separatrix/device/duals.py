@@ -82,7 +82,7 @@ class DeviceDuals:
         """Find the shifts and the factors that balance the duals of all rows."""
         if isinstance(self._loss, Squared) or self._is_squared_each():
             weight, sums = self._flow_sums(_weights_and_sums)
-            mean = sums / np.where(weight > 0.0, weight, 1.0)
+            mean = (sums / np.where(weight > 0.0, weight, 1.0)).reshape(self.model.b.shape)
             self._factors = self._tensor(np.where(self.free[:, None], mean, 0.0))
             return
         A = self._flow_sums(_class_pair_sums)[0]
@@ -142,7 +142,7 @@ class DeviceDuals:
     def _balanced(self, y: Tensor, U: Tensor) -> Tensor:
         torch, loss, factors, shape = self._torch, self._loss, self._factors, U.shape
         if isinstance(loss, Squared) or self._is_squared_each():
-            return U - factors.reshape(U.shape[1:])
+            return U - factors
         if isinstance(loss, OneVsRest):
             (y, U, _), loss = _binary(loss, y, U, U[:, :, 0], torch), loss.base
         lifted = _lift(torch, loss, U)

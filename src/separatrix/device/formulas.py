@@ -16,7 +16,6 @@ from separatrix.device.torch_device import Tensor
 from separatrix.losses import Loss
 from separatrix.losses.shapes import at_true, true_class
 
-MANY_CLASSES = 32  # up to here, a compiled formula handles every class in one thread
 DEVICE_RULES = ("plain", "momentum", "nesterov", "adam")
 
 
@@ -37,17 +36,7 @@ def sums_and_duals(
     Z = _weighted_only(xp, Z, s)
     share = scale[None, :] if s is None else (s * scale[None, :]).to(Z.dtype)
     U = loss.gradient(y, Z, xp=xp) * share[:, :, None]
-    return sums_of_rows(xp, loss, y, Z, s), classes_first(xp, U)
-
-
-def classes_first(xp: ModuleType, U: Tensor) -> Tensor:
-    """Return U (n, B, K) in the memory order (n, K, B), computed class by class if there are few.
-
-    So a kernel needs no sums across its threads: each thread has all classes of a row and a model.
-    """
-    if U.shape[2] > MANY_CLASSES:
-        return U
-    return xp.stack([U[:, :, k] for k in range(U.shape[2])], axis=1).permute(0, 2, 1)
+    return sums_of_rows(xp, loss, y, Z, s), U
 
 
 def penalty_and_slope(
@@ -68,6 +57,14 @@ def penalty_and_slope(
     )
 
 
+class Part(NamedTuple):
+    """The weights or the biases of a step, their slots and their gradient."""
+
+    values: Tensor
+    slots: Sequence[Tensor]
+    gradient: Tensor
+
+
 class RuleParameters(NamedTuple):
     """The parameters of a step: tensors (B, 1), and Adam's numbers.
 
@@ -85,12 +82,19 @@ class RuleParameters(NamedTuple):
 
 
 def take_step(
-    xp: ModuleType, p: RuleParameters, W: Tensor, slots: Sequence[Tensor], G: Tensor, f: Any
-) -> tuple[Tensor, ...]:
-    """Return the weights after a step along the gradient of the loss, and the slots."""
-    w = f * W
-    w, *slots = _moved(xp, p, w, slots, G / f + p.l2 * w)
-    return w / f, *slots
+    xp: ModuleType, p: RuleParameters, W: Part, b: Part | None, f: Any
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Return weights and biases after a step along the gradient of the loss, each with its slots.
+
+    Biases have no penalty here: their gradient contains it. None leaves them as they are.
+    """
+    w = f * W.values
+    w, *slots = _moved(xp, p, w, W.slots, W.gradient / f + p.l2 * w)
+    moved = [w / f, *slots]
+    if b is None:
+        return moved, []
+    free = p._replace(l1=0.0 * p.l1)
+    return moved, list(_moved(xp, free, b.values, b.slots, b.gradient))
 
 
 def _moved(

@@ -93,7 +93,7 @@ class DeviceObjective(Objective):
         GW, gb = G[:d], self._gradient_of_bias(G[d], here)
         l1, l2 = self.strengths(here.n_models)
         l1, l2 = self.small("l1 of penalty", l1, float), self.small("l2 of penalty", l2, float)
-        rest = self._run(
+        rest = self.run(
             penalty_and_slope, self.pass_size(here), here.W, GW, self.factor_tensor(here), l1, l2
         )
         of_bias = torch.stack([torch.sum(b * b, axis=1, dtype=torch.float64) for b in (gb, here.b)])
@@ -137,7 +137,7 @@ class DeviceObjective(Objective):
     def _loss_and_hits(self, model: Model) -> Tensor:
         total: Any = 0.0
         for piece, Z in self.pieces(self._here(model)):
-            total = total + self._run(sums_of_rows, Z.numel(), self.loss, piece.y, Z, piece.s)
+            total = total + self.run(sums_of_rows, Z.numel(), self.loss, piece.y, Z, piece.s)
         return total
 
     def _sums_and_gradient(self, model: DeviceModel) -> tuple[Tensor, Tensor]:
@@ -152,10 +152,10 @@ class DeviceObjective(Objective):
         """Return the sums of some rows, and their gradient (rows of P, B, K) times the scale."""
         with self.device.products():
             Z = piece.X.times(model.P)
-            sums, U = self._run(sums_and_duals, Z.numel(), self.loss, piece.y, Z, piece.s, scale)
+            sums, U = self.run(sums_and_duals, Z.numel(), self.loss, piece.y, Z, piece.s, scale)
             return sums, piece.X.transpose_times(U)
 
-    def _run(self, formula: Callable[..., Any], size: int, *arguments: Any) -> Any:
+    def run(self, formula: Callable[..., Any], size: int, *arguments: Any) -> Any:
         """Call a formula for a pass with `size` scores."""
         return self.device.run(formula, self.device.torch, *arguments, size=size)
 

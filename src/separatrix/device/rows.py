@@ -59,9 +59,9 @@ class SparsePart:
 
 
 def _product(X: Tensor, A: Tensor) -> Tensor:
-    """Return X A (m, B, K) for A (n, B, K); both are (n, K, B) in memory."""
+    """Return X A (m, B, K) for A (n, B, K)."""
     n, B, K = A.shape
-    return (X @ A.permute(0, 2, 1).reshape(n, K * B)).reshape(-1, K, B).permute(0, 2, 1)
+    return (X @ A.reshape(n, B * K)).reshape(-1, B, K)
 
 
 class Piece(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from separatrix.data import Block
-from separatrix.device.formulas import RuleParameters, take_step
+from separatrix.device.formulas import Part, RuleParameters, take_step
 from separatrix.device.objective import DeviceObjective
 from separatrix.device.torch_device import Tensor
 from separatrix.device.weights import DeviceModel
@@ -78,24 +78,19 @@ class DeviceRule:
             small("corrections", corrections, dtype) if solver.rule == "adam" else self._rate,
             EPSILON,
         )
-        self._move("W", GW, self.objective.factor_tensor(self.model), weights)
-        if self.objective.bias:
-            # The gradient of the bias contains the penalty on it.
-            nothing = small("nothing", np.zeros(len(self.rate)), dtype)[:, None]
-            self._move("b", gb, 1.0, weights._replace(l1=nothing, l2=nothing))
-
-    def _move(self, part: str, G: Tensor, f: Any, parameters: RuleParameters) -> None:
-        device = self.objective.device
-        tensors = [getattr(model, part) for model in (self.model, *self.slots)]
-        moved = device.run(
+        bias = self._part("b", gb) if self.objective.bias else None
+        moved = self.objective.run(
             take_step,
-            device.torch,
-            parameters,
-            tensors[0],
-            tensors[1:],
-            G,
-            f,
-            size=self.objective.pass_size(self.model),
+            self.objective.pass_size(self.model),
+            weights,
+            self._part("W", GW),
+            bias,
+            self.objective.factor_tensor(self.model),
         )
-        for tensor, new in zip(tensors, moved):
-            tensor.copy_(new)
+        for name, new in zip("Wb", moved):
+            for model, tensor in zip((self.model, *self.slots), new):
+                getattr(model, name).copy_(tensor)
+
+    def _part(self, name: str, gradient: Tensor) -> Part:
+        slots = tuple(getattr(slot, name) for slot in self.slots)
+        return Part(getattr(self.model, name), slots, gradient)

@@ -22,8 +22,6 @@ PRECISIONS = ("tf32", "float32", "float64")
 COMPILE_FROM = 1 << 24  # scores in a pass from which compiling the formulas pays
 RECOMPILATIONS = 256  # a process may fit many losses, types and numbers of models
 HOST_BYTES = 1 << 30  # memory for the arrays of a pass if the device does not tell what it has
-# Sums over the classes become plain code in a thread, for up to 32 of them.
-COMPILER_OPTIONS = {"unroll_reductions_threshold": 33}
 SMALL = 1 << 20  # bytes of an array that is copied to a GPU while the GPU computes
 FREE_SHARE = 0.4  # share of the free memory of a GPU that the arrays of a pass may take
 
@@ -88,10 +86,8 @@ class TorchDevice:
         """
         if size < COMPILE_FROM or self.name in _UNCOMPILED:
             return formula(*arguments)
-        torch = self.torch
         try:
-            with torch._dynamo.config.patch(recompile_limit=RECOMPILATIONS):
-                return _compiled(formula)(*arguments)
+            return _compiled(formula)(*arguments)
         except Exception as error:
             if is_out_of_memory(error):
                 raise
@@ -112,7 +108,10 @@ _UNCOMPILED: set[str] = set()  # devices on which the compiler has failed
 
 @cache
 def _compiled(formula: Callable[..., Any]) -> Callable[..., Any]:
-    return import_torch().compile(formula, options=COMPILER_OPTIONS)
+    torch = import_torch()
+    limit = torch._dynamo.config.recompile_limit
+    torch._dynamo.config.recompile_limit = max(limit, RECOMPILATIONS)
+    return torch.compile(formula)
 
 
 def import_torch(device: str = "cuda") -> Any:

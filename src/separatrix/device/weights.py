@@ -27,8 +27,8 @@ def padded_rows(n_features: int) -> int:
 class DeviceModel(Model):
     """Models on a device: P (rows, B, K) holds the weights, then the bias, then zeros.
 
-    In memory P is (rows, K, B). A product of [X, 1, 0] with P gives the scores, and one with its
-    transpose the gradient of weights and biases. `W` (d, B, K) and `b` (B, K) are views of P.
+    A product of [X, 1, 0] with P gives the scores, and one with its transpose the gradient of
+    weights and biases. `W` (d, B, K) and `b` (B, K) are views of P.
     """
 
     def __init__(self, P: Tensor, n_features: int, device: TorchDevice) -> None:
@@ -39,9 +39,9 @@ class DeviceModel(Model):
     def of(cls, model: Model, device: TorchDevice) -> DeviceModel:
         """Copy a model to the device."""
         d, B, K = model.W.shape
-        P = np.zeros((padded_rows(d), K, B), model.W.dtype)
-        P[:d], P[d] = model.W.transpose(0, 2, 1), model.b.T
-        return cls(device.tensor(P).permute(0, 2, 1), d, device)
+        P = np.zeros((padded_rows(d), B, K), model.W.dtype)
+        P[:d], P[d] = model.W, model.b
+        return cls(device.tensor(P), d, device)
 
     @property
     def dtype(self) -> np.dtype[Any]:

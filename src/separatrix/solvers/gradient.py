@@ -251,12 +251,13 @@ class Gradient(Solver):
     def _settings(self, objective: Objective, state: State, batch: int) -> Settings:
         B, epoch = state.model.n_models, state.epoch + 1
         l1, l2 = objective.strengths(B)
+        on_device = isinstance(objective, DeviceObjective)
         return Settings(
             loss=objective.loss,
             bias=objective.bias,
             l1=l1,
             l2=l2,
-            factors=objective.factors(state.model),
+            factors=None if on_device else objective.factors(state.model),
             scale=objective.scale(B),
             rate=np.ascontiguousarray(self.rate(epoch) / state.memory.get("divisor", 1.0)),
             epoch=epoch,
