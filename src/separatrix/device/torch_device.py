@@ -87,7 +87,9 @@ class TorchDevice:
         if size < COMPILE_FROM or self.name in _UNCOMPILED:
             return formula(*arguments)
         try:
-            return _compiled(formula)(*arguments)
+            with warnings.catch_warnings():  # about the inside of the compiler
+                warnings.simplefilter("ignore")
+                return _compiled(formula)(*arguments)
         except Exception as error:
             if is_out_of_memory(error):
                 raise
@@ -130,12 +132,7 @@ def import_torch(device: str = "cuda") -> Any:
 
 
 def open_device(name: Any, precision: str | None = None) -> TorchDevice:
-    """Return a device by its name, or raise if PyTorch cannot use it on this machine.
-
-    >>> open_device("gpu")
-    Traceback (most recent call last):
-    separatrix.errors.ParameterError: The 'device' parameter must be None or the name of a ...
-    """
+    """Return a device by its name, or raise if PyTorch cannot use it on this machine."""
     torch = import_torch(str(name))
     try:
         if not isinstance(name, str):
