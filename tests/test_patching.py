@@ -82,6 +82,31 @@ def test_replacements_can_be_cloned_pickled_searched_and_sent_to_workers():
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in patching.HOMES if name != "LogisticRegressionCV"]
+)
+def test_replacements_are_saved_as_the_classes_that_they_extend(name, tmp_path):
+    last = getattr(sys.modules[patching.HOMES[name][0]], name)()
+    for model in (last.fit(Z, Y), make_pipeline(StandardScaler(), clone(last)).fit(X, Y)):
+        separatrix.save(model, tmp_path / "model.sx")
+        loaded = separatrix.load_model(tmp_path / "model.sx")
+        part = loaded[-1] if hasattr(loaded, "steps") else loaded
+        assert type(part) is getattr(separatrix, name)
+        rows = Z if model is last else X
+        np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
+        assert part.get_params() == last.get_params()
+
+
+def test_replacements_are_exported_to_onnx():
+    onnx = pytest.importorskip("onnxruntime")
+    for name in ("LogisticRegression", "SGDClassifier"):
+        last = getattr(sys.modules[patching.HOMES[name][0]], name)()
+        model = make_pipeline(StandardScaler(), last).fit(X, Y)
+        exported = separatrix.to_onnx(model, X)
+        labels = onnx.InferenceSession(exported.SerializeToString()).run(None, {"X": X})[0]
+        np.testing.assert_array_equal(labels, model.predict(X))
+
+
 def test_every_class_is_logged(caplog):
     separatrix.unpatch()
     with caplog.at_level(logging.INFO, "separatrix"):

@@ -2,6 +2,7 @@
 
 There are two kinds: functions without a public name that scikit-learn's own meta-estimators call,
 and the internals of its scorers, which tell whether a scorer uses only the predictions of a model.
+Its support for callbacks is public, but older versions do not have it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,20 @@ from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as count_rows
 
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before version 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing, since there are no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method, since there are no callbacks to call."""
+        return method
+
+
 __all__ = [
+    "CallbackSupportMixin",
     "check_feature_names",
     "check_method_params",
     "check_sample_weight",
@@ -46,6 +60,7 @@ __all__ = [
     "scorers_by_name",
     "validate_parameters",
     "warn_or_raise_about_fit_failures",
+    "with_callbacks",
     "with_labels",
 ]
 

@@ -4,12 +4,13 @@ measure(...)         accuracy, log-loss; precision, recall and F1 of every class
 rank(...)            how well scores order the rows: ROC and precision-recall
 operating_points     precision and recall at different thresholds for two classes
 reliability          whether probabilities agree with the observed frequencies
+calibrate            the same as an array, for two or more classes
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,15 @@ def measure(
         "classes": by_class,
         "confusion": counts.tolist(),
     }
+
+
+def rows_right(found: Mapping[str, Any]) -> int:
+    """Return how many rows are classified correctly, from what `measure` returned.
+
+    >>> rows_right({"confusion": [[4, 2], [3, 7]]})
+    11
+    """
+    return sum(int(line[k]) for k, line in enumerate(found["confusion"]))
 
 
 def rank(y: Array, scores: Array, classes: Array, weights: Array | None = None) -> dict[str, Any]:
@@ -190,6 +200,22 @@ def reliability(positive: Array, probabilities: Array, bins: int = 10) -> dict[s
         )
     apart = math.fsum(g["rows"] * abs(g["predicted"] - g["observed"]) for g in groups)
     return {"groups": groups, "error": apart / len(values)}
+
+
+def calibrate(true: Array, P: Array) -> Array:
+    """Compare probabilities (n, C) with the class numbers (n,): an array (groups, 5).
+
+    The probability is that of the second of two classes, and that of the predicted one of several.
+
+    >>> calibrate(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))[:, :3].tolist()
+    [[0.1, 0.0, 1.0], [0.8, 1.0, 1.0]]
+    """
+    if P.shape[1] == 2:
+        found = reliability(true == 1, P[:, 1])
+    else:
+        found = reliability(true == P.argmax(axis=1), P.max(axis=1))
+    names = ("predicted", "observed", "rows", "low", "high")
+    return np.array([[group[name] for name in names] for group in found["groups"]])
 
 
 def _require_known(y: Array, classes: Array) -> None:

@@ -50,7 +50,12 @@ def with_their_defaults(
         ours.__init__(**bound.arguments)
 
     __init__.__signature__ = arguments  # type: ignore[attr-defined]
-    content |= {"__init__": __init__, "__doc__": ours.__doc__, "__module__": __name__}
+    content |= {
+        "_saved_as": ours,
+        "__init__": __init__,
+        "__doc__": ours.__doc__,
+        "__module__": __name__,
+    }
     return type(theirs.__name__, (ours,), content)
 
 

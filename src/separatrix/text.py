@@ -101,6 +101,15 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{rounded} %"
 
 
+def seconds(value: float) -> str:
+    """Return a time in seconds.
+
+    >>> seconds(0.123), seconds(75.2)
+    ('0.12 s', '75 s')
+    """
+    return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+
+
 def named_class(label: Any) -> str:
     """Return a class for use in a sentence; numbers and booleans get the word "class".
 

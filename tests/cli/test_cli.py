@@ -328,7 +328,7 @@ def test_evaluate_names_labels_that_are_unknown_or_missing(folder):
     assert "The columns of the model are 'sepal length (cm)', " in refused.stderr
     (folder / "words.csv").write_text("1,2,3,4\n1,two,3,4\n")
     refused = call("predict", "iris.sx", "words.csv", code=1)
-    assert "row 2: column 'sepal width (cm)' must hold numbers" in refused.stderr
+    assert "line 2: column 'sepal width (cm)' must hold numbers" in refused.stderr
 
 
 def test_show_has_objective_metrics_and_weights_of_every_class(folder):

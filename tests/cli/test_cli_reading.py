@@ -52,3 +52,21 @@ def test_words_can_be_limited_and_hashed(folder):
     assert 0 < few < every
     assert facts("fit", "a.tsv", "--most-words", "3")["source"]["features"] == 3
     assert facts("fit", "a.tsv", "--words", "hashing", "--hashes", "64")["source"]["features"] == 64
+
+
+def test_data_show_prints_how_a_file_is_read(folder):
+    rows = [f"{k}.5;{k % 28 + 1}.3.2024;{'st'[k % 2]};{'uv'[k % 2]}" for k in range(30)]
+    rows[4] = rows[4].replace("4.5", "#N/A")
+    text = "n;day;kind;label\n" + "\n".join(rows)
+    (folder / "a.csv").write_text(text)
+    found = facts("data", "show", "a.csv")
+    assert [tuple(column.values()) for column in found["columns"]] == [
+        ("n", "number", 29, 1, "0.5"),
+        ("day", "date", 28, 0, "19783"),
+        ("kind", "category", 2, 0, "s"),
+    ]
+    assert "Column 'n': 1 cell is read as missing ('#N/A', line 6)." in found["notes"]
+    assert (found["rows"], found["features"], found["classes"]) == (30, 3, ["u", "v"])
+    shown = call("data", "show", "-", "--type", "kind=drop", input=text).stdout
+    assert "kind" not in shown
+    assert "day       date" in shown

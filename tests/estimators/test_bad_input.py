@@ -202,6 +202,7 @@ NUMBERS = {
     "epochs": ("a whole number >= 1", [0, -5, 2.5, "many", None, True]),
     "batch_size": ("a whole number >= 1 or None", [0, -1, 2.5, "all"]),
     "patience": ("a whole number >= 0 or None", [-1, 1.5, "much"]),
+    "max_iter": ("a whole number >= 1 or None", [0, 1.5, "many"]),
     "validate_every": ("a whole number >= 1", [0, 1.5, "day", None]),
     "betas": ("a pair of numbers >= 0 and < 1", [0.9, (0.9,), (0.9, 1.0), (0.9, -0.1), "ab"]),
     "fit_intercept": ("True or False", ["no", None, 1]),
@@ -219,7 +220,7 @@ CHOICES = {
 
 
 def test_every_parameter_is_tested_here():
-    assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state", "class_weight"}
+    assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state", "class_weight", "eta0"}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +232,13 @@ def test_a_parameter_outside_its_range_is_refused(name, allowed, value):
     for estimator in (G, Perceptron):
         if name in estimator().get_params():
             refused(words, lambda e=estimator: e(**{name: value}).fit(X, Y, None, X, Y))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, "fast"])
+def test_scikit_learns_name_of_the_rate_is_refused_outside_its_range(value):
+    words = "The 'eta0' parameter must be a finite number > 0"
+    refused(f"{words} or None. Got {value!r} instead.", lambda: G(eta0=value).fit(X, Y))
+    refused(f"{words}. Got {value!r} instead.", lambda: Perceptron(eta0=value).fit(X, Y))
 
 
 @pytest.mark.parametrize("name", CHOICES)

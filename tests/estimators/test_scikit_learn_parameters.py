@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 
-from separatrix import LinearSVC, LogisticRegression, LogisticRegressionCV, fit_many
+from separatrix import (
+    GradientDescentClassifier,
+    LinearSVC,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+    fit_many,
+)
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = scale(X)[:, :6]
@@ -33,6 +40,11 @@ def equal(a, b):
         (LogisticRegression(n_jobs=2, verbose=1, dual=True), LogisticRegression()),
         (LinearSVC("l1", dual=False), LinearSVC(l1_ratio=1.0)),
         (LinearSVC("l2", "hinge"), LinearSVC(loss="hinge")),
+        (
+            GradientDescentClassifier(max_iter=7, eta0=0.2),
+            GradientDescentClassifier(epochs=7, learning_rate=0.2),
+        ),
+        (Perceptron(max_iter=7), Perceptron(epochs=7)),
     ],
 )
 def test_scikit_learns_parameters_select_the_same_fit_without_a_warning(theirs, ours):
@@ -84,8 +96,13 @@ def test_the_bias_of_an_l1_machine_can_be_penalised():
     ("model", "words"),
     [
         (LogisticRegression(penalty="l3"), "'penalty' parameter must be one of"),
-        (LogisticRegression(penalty="elasticnet", l1_ratio=None), "needs The 'l1_ratio'"),
+        (
+            LogisticRegression(penalty="elasticnet", l1_ratio=None),
+            "^The 'l1_ratio' parameter",
+        ),
         (LogisticRegression(multiclass="ovr", multi_class="multinomial"), "contradict each other"),
+        (GradientDescentClassifier(epochs=5, max_iter=6), "contradict each other"),
+        (GradientDescentClassifier(learning_rate=0.5, eta0=0.6), "Set only learning_rate"),
         (LogisticRegression(multi_class="all"), "'multiclass' parameter must be one of"),
         (LogisticRegression(intercept_scaling=0.0), "'intercept_scaling' parameter"),
         (LinearSVC("l1", "hinge", dual=True), "Unsupported set of arguments"),
@@ -126,6 +143,16 @@ def test_fits_with_and_without_iterations_share_a_batch():
     assert [int(model.n_iter_[0]) for model in models][:3] == [0, 3, 0]
     assert not models[2].coef_.any()
     np.testing.assert_array_equal(models[3].coef_, LogisticRegression().fit(X, Y).coef_)
+
+
+def test_one_vs_rest_counts_the_iterations_of_each_class():
+    A, y = load_iris(return_X_y=True)
+    assert LogisticRegression(multi_class="ovr").fit(A, y).n_iter_.shape == (3,)
+    assert LogisticRegression(multi_class="ovr").fit(A, y > 0).n_iter_.shape == (1,)
+    assert LogisticRegression().fit(A, y).n_iter_.shape == (1,)
+    legacy = {"Cs": 2, "cv": 3, "use_legacy_attributes": True}
+    assert LogisticRegressionCV(multi_class="ovr", **legacy).fit(A, y).n_iter_.shape == (3, 3, 2)
+    assert LogisticRegressionCV(**legacy).fit(A, y).n_iter_.shape == (1, 3, 2)
 
 
 @pytest.mark.parametrize("ratios", [None, [0.0, 1.0]])

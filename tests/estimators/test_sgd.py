@@ -152,6 +152,17 @@ def test_early_stopping_waits_for_a_better_accuracy_and_keeps_the_best_epoch():
     assert accuracy[model.best_epoch_ - 1] == accuracy.max()
 
 
+def test_early_stopping_lowers_an_adaptive_rate_before_it_stops():
+    options = {"loss": "modified_huber", "early_stopping": True, "random_state": 0}
+    rates = {"eta0": 0.01, "n_iter_no_change": 3}
+    stopped = SGDClassifier(learning_rate="constant", **rates, **options).fit(X, Y)
+    model = SGDClassifier(learning_rate="adaptive", **rates, **options).fit(X, Y)
+    first = model.history_["train_loss"][: stopped.n_iter_]
+    assert first.tolist() == stopped.history_["train_loss"].tolist()
+    assert model.stop_reason_ == stopped.stop_reason_ == "patience"
+    assert model.n_iter_ >= stopped.n_iter_ + 3 * 6  # 0.01, ..., 0.01 / 5^6 < 1e-6
+
+
 def test_fit_many_holds_out_rows_for_each_model():
     models = [
         SGDClassifier(early_stopping=True, random_state=1),

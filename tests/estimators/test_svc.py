@@ -312,6 +312,22 @@ def test_probabilities_of_several_classes_are_one_vs_rest():
     np.testing.assert_allclose(P, alone / alone.sum(axis=1, keepdims=True))
 
 
+def test_probabilities_are_calibrated_with_the_class_weights_of_the_labels():
+    weights, names = {1: 1.0, 2: 5.0}, np.array(["one", "two"])
+    named = {names[label - 1]: weight for label, weight in weights.items()}
+    number = LinearSVC(0.1, probability=3, class_weight=weights).fit(X, Y + 1)
+    text = LinearSVC(0.1, probability=3, class_weight=named).fit(X, names[Y])
+    np.testing.assert_array_equal(number.predict_proba(X), text.predict_proba(X))
+    even = LinearSVC(0.1, probability=3).fit(X, Y)
+    assert not np.allclose(number.predict_proba(X), even.predict_proba(X))
+
+
+def test_one_sample_weight_for_all_rows_calibrates_the_same_probabilities():
+    one = LinearSVC(0.1, probability=3).fit(X, Y, sample_weight=2.0)
+    each = LinearSVC(0.1, probability=3).fit(X, Y, sample_weight=np.full(len(Y), 2.0))
+    np.testing.assert_array_equal(one.predict_proba(X), each.predict_proba(X))
+
+
 def test_probabilities_do_not_depend_on_batch_matrix_type_or_rows_with_weight_0():
     model = LinearSVC(0.1, probability=3)
     alone = clone(model).fit(X, Y, sample_weight=WEIGHTS).predict_proba(X)

@@ -97,12 +97,16 @@ def test_the_line_of_a_stray_cell_counts_lines_within_quotation_marks(tmp_path):
     assert any("('seven', line 16)" in note for note in read_table(path).notes)
 
 
-def test_a_column_with_many_other_cells_is_categories_and_a_note_says_so(column):
-    table, _, _, notes = column(numbers_with(*["low", "high", "A/5", "PC"] * 5))
-    assert table.kind("x") == "categories"
-    note = next(note for note in notes if note.startswith("Column 'x'"))
+def test_a_column_of_many_numbers_and_words_is_left_out_and_a_note_says_so(column):
+    cells = numbers_with(*["low", "high", "A/5", "PC"] * 5)
+    found = column(cells)
+    assert found.table.names == ["other"]
+    note = next(note for note in found.notes if note.startswith("Column 'x'"))
     assert "20 of 100 cells are not numbers ('low', line 12; 'high', line 13; 'A/5'" in note
-    assert "types={'x': 'number'}" in note
+    assert "left out (84 of its 100 values are different)" in note
+    for wanted, kind in (("number", "numbers"), ("category", "categories")):
+        assert f"types={{'x': '{wanted}'}}" in note
+        assert column(cells, types={"x": wanted}).table.kind("x") == kind
 
 
 def test_a_repeated_word_among_many_numbers_is_a_missing_value(column):

@@ -228,11 +228,16 @@ def test_a_few_new_rows_are_read_as_in_training(tmp_path):
     assert found.table["pay"].tolist() == [1234.5]
     assert "Column 'pay': '1,234.50' is read as 1234.5." in found.notes
     new.write_text("age;pay;job;since\n30;many;smith;01.02.2015\n")
-    with pytest.raises(ValueError, match="row 1: column 'pay' must hold numbers, as in training"):
+    with pytest.raises(ValueError, match="line 2: column 'pay' must hold numbers, as in training"):
         load_for_model(bundle, new)
     new.write_text("age;pay;job;since\n30;5;smith;2015-02-01\n")
+    assert load_for_model(bundle, new).table["since"].tolist() == [16467.0]
+    new.write_text("age;pay;job;since\n30;5;smith;2/13/2015\n")
     with pytest.raises(ValueError, match=r"'since' must hold dates \(day-month-year\), as in"):
         load_for_model(bundle, new)
+    new.write_text("age;pay;job;since\n30;1234.5;smith;01.02.2015\n30;many;smith;01.02.2015\n")
+    with pytest.raises(ValueError, match=r"line 3: column 'pay' must hold numbers.* Got 'many'"):
+        load_for_model(bundle, new)  # and not line 2, which is in another form
     bundle = fit_source(load(tmp_path / "b.csv")).bundle
     new.write_text("age,pay,job,since\nabc,5,smith,2015-02-01\n")
     found = load_for_model(bundle, new)

@@ -199,7 +199,7 @@ def test_columns_keep_the_kind_of_the_training_data(read):
         "code"
     ].tolist() == ["01"]
     with pytest.raises(
-        ValueError, match=r"row 2: column 'n' must hold numbers, .* Got 'many' instead"
+        ValueError, match=r"line 3: column 'n' must hold numbers, .* Got 'many' instead"
     ):
         read("code,n\n01,5\n02,many\n", columns={"code": "categories", "n": "numbers"})
 

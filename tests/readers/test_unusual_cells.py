@@ -125,16 +125,20 @@ def test_numbers_with_one_unit_are_numbers_and_the_unit_is_printed(column, cells
 def test_numbers_with_different_units_are_not_read_as_numbers(column):
     cells = [f"{150 + k % 40} cm" if k % 5 else f"1.{k % 9} m" for k in range(60)]
     found = column(cells)
-    assert found.table.kind("x") == "categories"
+    assert found.table.names == ["other"]
     note = notes_on(found, "different units ('cm' 48, 'm' 12)")[0]
-    assert "read as categories" in note
-    assert "types={'x': 'drop'}" in note
+    assert "left out (41 of its 60 values are different)" in note
+    values = column(cells, types={"x": "number"}).table["x"]
+    assert np.isnan(values).tolist() == [k % 5 == 0 for k in range(60)]
+    assert column(["136 cm", "1.4 m"] * 20).table.kind("x") == "categories"
     few = column([f"{100 + k} cm" for k in range(199)] + ["1.5 m"])
     assert np.flatnonzero(np.isnan(few.table["x"])).tolist() == [199]
     assert notes_on(few, "1 cell is not a number in 'cm' ('1.5 m', line 201)")
     percent = column(["0.5", "50 %"] * 20)
     assert percent.table.kind("x") == "categories"
-    assert notes_on(percent, "20 of 40 cells are not numbers ('50 %', line 3)")
+    assert notes_on(percent, "different units (none 20, '%' 20)")
+    values = column(["0.5", "50 %"] * 20, types={"x": "number"}).table["x"]
+    assert not np.isnan(values).any()
 
 
 def test_the_unit_may_be_left_out_if_the_user_says_that_the_column_is_a_number(column):

@@ -2,6 +2,7 @@
 
 from separatrix.patching import LogisticRegression, LogisticRegressionCV
 from support.borrowed_tests import borrow
+from support.scikit_learn import BEFORE_1_8
 
 CLASSES = {"LogisticRegression": LogisticRegression, "LogisticRegressionCV": LogisticRegressionCV}
 
@@ -39,16 +40,23 @@ EXCLUDED = {
     "test_lr_scoring_warns": DEPRECATED,
 }
 
-NO_CALLBACKS = "scikit-learn's callbacks are not supported; on_epoch takes their place"
-
 # Tests that fail because this library behaves differently.
 DIFFERENT = {
     "test_check_solver_option": "every solver's name accepts every penalty",
     "test_liblinear_multiclass_raises": "several classes are fitted one against the rest",
-    "test_logistic_cv_mock_scorer": "models are scored penalty by penalty, not fold by fold",
-    "test_logistic_regression_callback_support": NO_CALLBACKS,
-    "test_logistic_regression_callback_fitted_estimator": NO_CALLBACKS,
-    "test_logistic_regression_callback_support_warning": NO_CALLBACKS,
+    "test_logistic_regression_callback_support_warning": "every solver calls the callbacks",
 }
+
+if BEFORE_1_8:
+    TWO_ROWS = "softmax has one row of weights per class, also for two classes"
+    EXCLUDED |= {"test_lr_liblinear_warning": MESSAGE, "test_multi_class_deprecated": DEPRECATED}
+    DIFFERENT |= {
+        "test_multinomial_binary": TWO_ROWS,
+        "test_multinomial_binary_probabilities": TWO_ROWS,
+        "test_ovr_multinomial_iris": "one-vs-rest has one C for all classes, and one score",
+        "test_lr_cv_scores_differ_when_sample_weight_is_requested": (
+            "score refuses weights that the scorer does not request, as from version 1.8 on"
+        ),
+    }
 
 globals().update(borrow("sklearn.linear_model.tests.test_logistic", CLASSES))

@@ -35,11 +35,14 @@ DIFFERENT = {
     "test_regression_losses": REGRESSION,
     "test_underflow_or_overflow": DIVERGED,
     "test_underflow_or_overlow": DIVERGED,  # its name up to version 1.8
-    "test_SGDClassifier_fit_for_all_backends": "1000 epochs of sparse rows take too long here",
 }
 
 # Tests of other classes and of scikit-learn's private losses, by a part of their names.
-OTHERS = ("Regressor", "OneClass", "oneclass", "one_class", "ocsvm", "test_loss_", "gradient_sq")
+OTHERS = (
+    "Regressor", "OneClass", "oneclass", "one_class", "ocsvm", "test_loss_hinge",
+    "test_loss_modified_huber", "test_loss_epsilon_insensitive",
+    "test_loss_squared_epsilon_insensitive", "test_gradient_squared_hinge",
+)  # fmt: skip
 
 
 def is_of_the_classifier(name: str) -> bool:

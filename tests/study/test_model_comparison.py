@@ -74,4 +74,21 @@ def test_few_rows_show_no_difference_between_models():
 
 
 def test_without_validation_rows_there_is_no_best_model():
-    assert judge_models({}) == {"best": None, "ties": [], "as_good": [], "comparison": []}
+    assert judge_models({}) == {
+        "best": None,
+        "ties": [],
+        "as_good": [],
+        "comparison": [],
+        "differences": [],
+    }
+
+
+def test_differences_have_the_p_values_of_the_tests_behind_the_sentences():
+    right = np.arange(100) >= 40
+    models = {
+        "good": {"right": np.ones(100, bool), "log_loss": None},
+        "poor": {"right": right, "log_loss": None},
+    }
+    (found,) = judge_models(models)["differences"]
+    assert (found["model"], found["by"], found["p_loss"]) == ("poor", "accuracy", None)
+    assert found["p_accuracy"] == 2.0 * 0.5**40  # exact McNemar test of 40 rows against none

@@ -11,6 +11,8 @@ from rich.text import Text
 from separatrix.cli.option_names import name_options
 from separatrix.text import counted as counted
 from separatrix.text import one_line, percent, printable
+from separatrix.text import seconds as seconds
+from separatrix.workflow.verdict_words import verdict_words
 
 _PARTS = {"train": "blue", "validation": "yellow", "test": "bold"}
 _LONGEST = 14  # characters of a class name in a table
@@ -111,50 +113,13 @@ def _most_confused(
 
 def verdict_text(verdict: dict[str, Any]) -> RenderableType:
     """Return whether the fit converged, followed by its diagnoses and their remedies."""
-    lines: list[RenderableType] = [_end(verdict)]
+    words = verdict_words(verdict)
+    style = "bold green" if words.kind == "good" else "bold red"
+    lines: list[RenderableType] = [Text.assemble((f"{words.lead}: ", style), words.sentence)]
     for found in verdict["diagnoses"]:
         sentences = map(name_options, (found["message"], found["remedy"]))
         lines.append(Text(" ".join(sentences)))
     return Group(*lines)
-
-
-def _end(verdict: dict[str, Any]) -> Text:
-    effort = _effort(verdict)
-    if verdict["stop_reason"] == "interrupted":
-        kept = f"kept the model of the last iteration; {effort}."
-        return Text.assemble(("Interrupted: ", "bold red"), kept)
-    if not verdict["converged"]:
-        return Text.assemble(("Did not converge: ", "bold red"), f"{effort}.")
-    certificate = verdict["certificate"]
-    if certificate is None:
-        return Text.assemble(("Converged: ", "bold green"), f"an epoch without mistakes; {effort}.")
-    name = "Optimal"
-    if verdict["solver"] == "gradient" and verdict["stop_reason"] != "tol":
-        name = "Converged"
-    if verdict["stop_reason"] == "patience":
-        name = f"Stopped early and kept epoch {verdict['best_epoch']}"
-    if certificate["relative_gap"] is not None:
-        gap = f"{certificate['gap']:.1e} (relative {certificate['relative_gap']:.1e})"
-        reached = f"objective {certificate['primal']:.6g}, duality gap {gap}"
-        return Text.assemble((f"{name}: ", "bold green"), f"{reached}; {effort}.")
-    name = "Converged" if name == "Optimal" else name
-    reached = (
-        f"objective {certificate['primal']:.6g}, gradient norm {certificate['gradient_norm']:.1e} "
-        "(no duality gap: it needs a convex loss and a penalty)"
-    )
-    return Text.assemble((f"{name}: ", "bold green"), f"{reached}; {effort}.")
-
-
-def _effort(verdict: dict[str, Any]) -> str:
-    """Return the solver, the number of iterations and the time."""
-    steps, solver = verdict["iterations"], verdict["solver"]
-    unit = "epoch" if solver in (None, "gradient") else "iteration"
-    parts = [counted(steps, unit)]
-    if solver is not None:
-        parts.insert(0, solver)
-    if "seconds" in verdict:
-        parts.append(seconds(verdict["seconds"]))
-    return ", ".join(parts)
 
 
 def class_name(value: Any) -> str:
@@ -190,11 +155,6 @@ def share(value: float | None) -> str:
 def number(value: float | None) -> str:
     """Return a number with four decimals, or four significant digits if it is large."""
     return _NOT_KNOWN if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
-
-
-def seconds(value: float) -> str:
-    """Return a time in seconds."""
-    return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
 
 
 class LineTable(Table):

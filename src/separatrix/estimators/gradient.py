@@ -10,6 +10,7 @@ from separatrix.data import Dataset
 from separatrix.device import check_device
 from separatrix.errors import ParameterError
 from separatrix.estimators.epoch_classifier import EpochClassifier
+from separatrix.estimators.scikit_learn_parameters import own_value
 from separatrix.estimators.validation import (
     as_seed,
     require_choice,
@@ -21,6 +22,9 @@ from separatrix.estimators.validation import (
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.solvers import RULES, SCHEDULES, Gradient
 from separatrix.training.task import Task
+
+EPOCHS = 100
+RATE = 0.01
 
 
 class GradientDescentClassifier(EpochClassifier):
@@ -102,6 +106,8 @@ class GradientDescentClassifier(EpochClassifier):
     precision : {"tf32", "float32", "float64"}, default=None
         Type of the weights and of the products on a device. "tf32" is float32 whose products round
         their factors to 10 bits, which is several times as fast on a GPU. None is the type of X.
+    max_iter, eta0 : default=None
+        scikit-learn's names of `epochs` and `learning_rate`.
 
     Attributes
     ----------
@@ -149,7 +155,7 @@ class GradientDescentClassifier(EpochClassifier):
     'mean cross-entropy log(sum_j exp(z_j)) - z_y over 150 rows, no penalty, bias free'
     """
 
-    _pace = ("epochs", "learning_rate")
+    _pace = ("epochs", "learning_rate", "max_iter", "eta0")
 
     def __init__(
         self,
@@ -158,14 +164,14 @@ class GradientDescentClassifier(EpochClassifier):
         margin: float | None = None,
         l1: float = 0.0,
         l2: float = 0.0,
-        learning_rate: float = 0.01,
+        learning_rate: float = RATE,
         schedule: str = "constant",
         decay: float = 0.01,
         rule: str = "momentum",
         momentum: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.999),
         batch_size: int | None = None,
-        epochs: int = 100,
+        epochs: int = EPOCHS,
         multiclass: str = "auto",
         fit_intercept: bool = True,
         init: Any = "zeros",
@@ -183,6 +189,8 @@ class GradientDescentClassifier(EpochClassifier):
         warm_start: bool = False,
         device: str | None = None,
         precision: str | None = None,
+        max_iter: int | None = None,
+        eta0: float | None = None,
     ) -> None:
         self.loss = loss
         self.margin = margin
@@ -213,12 +221,21 @@ class GradientDescentClassifier(EpochClassifier):
         self.warm_start = warm_start
         self.device = device
         self.precision = precision
+        self.max_iter = max_iter
+        self.eta0 = eta0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # No learning rate and number of epochs suit all data, so neither do the defaults.
         tags.classifier_tags.poor_score = True
         return tags
+
+    def _epochs(self) -> int:
+        return int(own_value("epochs", self.epochs, "max_iter", self.max_iter, EPOCHS))
+
+    def _first_rate(self) -> float:
+        rate = own_value("learning_rate", self.learning_rate, "eta0", self.eta0, RATE)
+        return float(rate)
 
     def _likely_loss(self) -> Loss | None:
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
@@ -230,6 +247,8 @@ class GradientDescentClassifier(EpochClassifier):
         require_number("l1", self.l1)
         require_number("l2", self.l2)
         require_number("learning_rate", self.learning_rate, open_low=True)
+        require_count("max_iter", self.max_iter, optional=True)
+        require_number("eta0", self.eta0, open_low=True, optional=True)
         require_choice("schedule", self.schedule, SCHEDULES)
         require_number("decay", self.decay)
         require_choice("rule", self.rule, RULES)
@@ -255,7 +274,7 @@ class GradientDescentClassifier(EpochClassifier):
             loss=loss,
             n_outputs=n_outputs,
             solver=Gradient(
-                learning_rate=np.array([self.learning_rate], float),
+                learning_rate=np.array([self._first_rate()]),
                 momentum=np.array([self.momentum], float),
                 decay=np.array([self.decay if self.schedule != "constant" else 0.0], float),
                 rule=self.rule,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._sklearn_compat import CallbackSupportMixin
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
 from separatrix.estimators.validation import is_number, require_choice, require_number
@@ -16,7 +17,7 @@ from separatrix.training import Result
 FORMS = ("auto", "softmax", "reference", "ovr")
 
 
-class LogisticRegression(OptimumClassifier):
+class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     """Logistic regression that proves how close it is to the optimum.
 
     Minimises
@@ -85,7 +86,7 @@ class LogisticRegression(OptimumClassifier):
     feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has column names.
     n_iter_ : ndarray of shape (1,)
-        Number of iterations.
+        Number of iterations. With one-vs-rest, there is an equal entry for each of C > 2 classes.
     certificate_ : Certificate
         Objective, lower bound and duality gap, which bounds the distance to the optimum.
     solver_, solver_reason_ : str
@@ -180,4 +181,9 @@ class LogisticRegression(OptimumClassifier):
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         super()._set_fitted(result, loss, classes)
-        self.n_iter_ = np.array([self.n_iter_], np.int32)
+        self._set_iterations(self.n_iter_)
+
+    def _set_iterations(self, count: int) -> None:
+        """Set `n_iter_` to an array with one entry for every fit that scikit-learn makes."""
+        fits = len(self.classes_) if isinstance(self._loss, OneVsRest) else 1
+        self.n_iter_ = np.full(fits, count, np.int32)

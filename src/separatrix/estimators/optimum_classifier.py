@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix._sklearn_compat import with_callbacks
 from separatrix.data import Dataset
 from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.fit_callbacks import IterationHooks
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -37,7 +39,7 @@ from separatrix.estimators.validation import (
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS
-from separatrix.training import OnEpoch, Result, Stop
+from separatrix.training import OnEpoch, Progress, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.rewriting import constant_model
@@ -65,6 +67,7 @@ class OptimumClassifier(LinearClassifier):
     device: str | None = None
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
+    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
     ) -> Self:
@@ -87,7 +90,19 @@ class OptimumClassifier(LinearClassifier):
         self : object
             The fitted classifier.
         """
-        return fit_many([self], X, y, sample_weight, on_progress=telling(on_epoch))[0]
+        watch = telling(on_epoch)
+        if not getattr(self, "_skl_callbacks", ()):
+            return fit_many([self], X, y, sample_weight, on_progress=watch)[0]
+        hooks = IterationHooks(self, X, y, sample_weight)
+
+        def on_progress(progress: Progress) -> None:
+            if watch is not None:
+                watch(progress)
+            hooks.end_iteration()
+
+        fit_many([self], X, y, sample_weight, on_progress=on_progress)
+        hooks.end_fit()
+        return self
 
     def choose_threshold(
         self,

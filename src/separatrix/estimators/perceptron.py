@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from separatrix.data import Dataset
-from separatrix.estimators.scikit_learn_parameters import own_epochs
+from separatrix.estimators.scikit_learn_parameters import own_value
 from separatrix.estimators.stochastic import StochasticClassifier
 from separatrix.estimators.validation import as_seed, require_count, require_number
 from separatrix.losses import LOSSES
@@ -179,7 +179,7 @@ class Perceptron(StochasticClassifier):
         return self.penalty is None and self.tol is None and self.eta0 == 1.0 and bool(self.shuffle)
 
     def _epochs(self) -> int:
-        return int(own_epochs(self.epochs, self.max_iter, EPOCHS))
+        return int(own_value("epochs", self.epochs, "max_iter", self.max_iter, EPOCHS))
 
     def _check_parameters(self) -> None:
         require_count("max_iter", self.max_iter, optional=True)

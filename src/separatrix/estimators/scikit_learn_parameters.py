@@ -49,9 +49,10 @@ def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
     if penalty == "elasticnet" and l1_ratio is None:
         raise ParameterError(
             Message(
-                "{penalty} needs {ratio:subject}, a number from 0 to 1. Got {given!r}.",
-                penalty=Parameter("penalty", penalty),
+                "{ratio:subject} must be a number from 0 to 1 with {penalty}. Got {given!r} "
+                "instead.",
                 ratio=Parameter("l1_ratio"),
+                penalty=Parameter("penalty", penalty),
                 given=l1_ratio,
             )
         )
@@ -86,17 +87,19 @@ def own_multiclass(multiclass: str, multi_class: str | None, default: str) -> st
     return form
 
 
-def own_epochs(epochs: Any, max_iter: Any, default: int) -> Any:
-    """Return the number of epochs; `max_iter` is scikit-learn's name of the parameter.
+def own_value(ours: str, value: Any, theirs: str, given: Any, default: Any) -> Any:
+    """Return the value of a parameter that has a second name in scikit-learn.
 
-    >>> own_epochs(1000, 5, 1000), own_epochs(20, None, 1000)
-    (5, 20)
+    >>> own_value("epochs", 1000, "max_iter", 5, 1000)
+    5
+    >>> own_value("epochs", 20, "max_iter", None, 1000)
+    20
     """
-    if max_iter is None:
-        return epochs
-    if epochs not in (default, max_iter):
-        raise _contradiction("epochs", epochs, "max_iter", max_iter)
-    return max_iter
+    if given is None:
+        return value
+    if value not in (default, given):
+        raise _contradiction(ours, value, theirs, given)
+    return given
 
 
 def _contradiction(ours: str, value: Any, theirs: str, given: Any) -> ParameterError:

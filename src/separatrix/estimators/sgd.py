@@ -51,7 +51,8 @@ class SGDClassifier(StochasticClassifier):
     learning_rate : {"constant", "optimal", "invscaling", "adaptive"}, default="optimal"
         Rate of step t = 1, 2, ...: `eta0` if "constant", 1 / (alpha (t0 + t - 1)) if "optimal",
         where t0 = 1 / alpha^0.75, and eta0 / t^power_t if "invscaling". "adaptive" starts with
-        `eta0` and divides it by 5 instead of stopping, until it is below 1e-6.
+        `eta0` and divides it by 5 instead of stopping, also with `early_stopping`, until it is
+        below 1e-6.
     eta0 : float, default=0.01
         First learning rate. "optimal" does not use it.
     power_t : float, default=0.5

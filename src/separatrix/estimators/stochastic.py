@@ -213,7 +213,7 @@ class StochasticClassifier(EpochClassifier):
                 plateau_epochs=np.array([self.n_iter_no_change if waits else NO_PLATEAU]),
                 plateau_tol=np.array([float(self.tol or 0.0) if waits else 0.0]),
                 descends=False,
-                divides=waits and self.learning_rate == "adaptive",
+                divides=self.tol is not None and self.learning_rate == "adaptive",
             ),
             stop=self._stop(),
             l1=ratio * strength,

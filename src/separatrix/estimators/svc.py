@@ -10,12 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from separatrix._sklearn_compat import CallbackSupportMixin
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import own_multiclass
+from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     is_number,
     require_choice,
@@ -29,7 +31,7 @@ from separatrix.training.task import Task
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
 
-class LinearSVC(OptimumClassifier):
+class LinearSVC(CallbackSupportMixin, OptimumClassifier):
     """Linear support vector machine that proves how close it is to the optimum.
 
     Minimises
@@ -177,14 +179,15 @@ class LinearSVC(OptimumClassifier):
             self._sigmoids = None
             return
         checked = validate_data(self, X, reset=False, accept_sparse=ACCEPTED, dtype="numeric")
-        y = np.searchsorted(self.classes_, column_or_1d(y))
-        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        labels = column_or_1d(y)
+        given = as_weights(sample_weight, checked, 1)
+        s = np.ones(len(labels)) if given is None else given
         models = [
             clone(self).set_params(probability=False, warm_start=False)
             for _ in range(int(self.probability))
         ]
-        scores = held_out_scores(models, checked, y, s, self._seed())
-        rows = s > 0.0
+        scores = held_out_scores(models, checked, labels, s, self._seed())
+        y, rows = np.searchsorted(self.classes_, labels), s > 0.0
         self._sigmoids = Sigmoids.fit(scores[rows], y[rows], s[rows])
 
     def _has_probabilities(self) -> bool:

@@ -56,7 +56,7 @@ def choose_threshold(
             "choose_threshold needs exactly one of cost, precision and recall. Got "
             f"{' and '.join(given) or 'none'}."
         )
-    cuts = _Cuts(scores, positive, s)
+    cuts = Cuts(scores, positive, s)
     if cost is not None:
         false_positive, false_negative = _costs(cost)
         paid = (false_positive * cuts.fp + false_negative * cuts.fn) / s.sum()
@@ -78,7 +78,7 @@ def choose_threshold(
     return cuts.best(-np.nan_to_num(other), enough, np.full(len(other), np.nan))
 
 
-class _Cuts:
+class Cuts:
     """All possible thresholds, from no row to all rows predicted as positive."""
 
     def __init__(self, scores: Array, positive: Array, s: Array) -> None:

@@ -85,7 +85,7 @@ CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "n_batches_": COUNT,
     "n_passes_": NUMBER,
 }
-# scikit-learn's LogisticRegression has its count in an array of one entry.
+# LogisticRegression has its count in an array, as in scikit-learn. All entries are equal.
 INT32_COUNT = integer(0, np.iinfo(np.int32).max)
 COUNT_IN_ARRAY = Schema(
     lambda count: INT32_COUNT.pack(int(count[0])),
@@ -134,7 +134,7 @@ def _check_classifier(model: LinearClassifier) -> None:
         columns = 1 if n_classes == 2 else n_classes
         claims["_sigmoids"] = len(model._sigmoids.slope) == columns
     if not isinstance(model, PenaltyCV):
-        claims["n_iter_"] = model.history_.epochs == model.n_iter_
+        claims["n_iter_"] = bool(np.all(model.history_.epochs == model.n_iter_))
     for diagnosis in getattr(model, "diagnoses_", []):
         if diagnosis.direction is not None:
             shapes = tuple(part.shape for part in diagnosis.direction)
@@ -149,6 +149,8 @@ def _check_classifier(model: LinearClassifier) -> None:
 
 
 def _restore_classifier(model: LinearClassifier) -> None:
+    if isinstance(model, LogisticRegression):
+        model._set_iterations(int(model.n_iter_[0]))
     if isinstance(model, OptimumClassifier) and hasattr(model, "diagnoses_"):
         model._note_direction()
 

@@ -25,7 +25,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.attribute_schemas import LOSS
 from separatrix.model_files.classifier_table import CLASSIFIERS
 from separatrix.model_files.composite_table import COMPOSITES
-from separatrix.model_files.saved_class import SavedClass
+from separatrix.model_files.saved_class import SavedClass, saved_as
 from separatrix.model_files.transformer_table import TRANSFORMERS
 from separatrix.packing import not_plain, pack, unpack
 from separatrix.packing.schemas import choice, dict_of, fields_of, is_text, optional
@@ -42,7 +42,7 @@ Inner = Callable[[Any, Any], Any]
 def require_known(estimator: Any) -> None:
     """Raise unless the classes of an estimator and of its parts are in the tables."""
     for name, part in _parts_of(estimator).items():
-        kind = type(part)
+        kind = saved_as(type(part))
         if kind not in CLASSES:
             got = f"The step '{name}' is of the class" if name else "Got an object of the class"
             raise TypeError(
@@ -74,7 +74,7 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     require_known(estimator)
     check_is_fitted(estimator)
     writer = _Writer(estimator)
-    content = {"estimator": type(estimator).__name__} | writer.state(estimator, "", 0)
+    content = {"estimator": saved_as(type(estimator)).__name__} | writer.state(estimator, "", 0)
     try:
         from_state(content, writer.arrays)
     except ValueError as error:
@@ -98,7 +98,8 @@ class _Writer:
 
     def state(self, estimator: Any, prefix: str, depth: int) -> dict[str, Any]:
         """Convert an estimator. The names of its arrays begin with `prefix`."""
-        row, found = CLASSES[type(estimator)], vars(estimator)
+        kind, found = saved_as(type(estimator)), vars(estimator)
+        row = CLASSES[kind]
 
         def value(part: Any, name: str) -> Any:
             return pack(part, f"{prefix}{name}", self.arrays, depth + 1, self.other)
@@ -123,7 +124,7 @@ class _Writer:
         parameters = {name: self.parameter(estimator, name, value) for name in given}
         return {
             "parameters": parameters,
-            "defaults": [name for name in given if _is_default(type(estimator), name, given[name])],
+            "defaults": [name for name in given if _is_default(kind, name, given[name])],
             "output": found.get(OUTPUT),
             "fitted": fitted() if late else attributes,
         }
@@ -153,8 +154,9 @@ class _Writer:
 
     def other(self, value: Any, where: str, depth: int) -> Any:
         """Convert a value that is not plain."""
-        if type(value) in CLASSES:
-            return {"$estimator": type(value).__name__} | self.state(value, f"{where}.", depth)
+        if saved_as(type(value)) in CLASSES:
+            name = saved_as(type(value)).__name__
+            return {"$estimator": name} | self.state(value, f"{where}.", depth)
         if isinstance(value, Loss) and not isinstance(value, type):
             return {"$loss": LOSS.pack(value)}
         if _is_column_names(value):

@@ -14,6 +14,7 @@ from scipy.linalg import solve_triangular
 from separatrix.matrix import Array
 from separatrix.model_files.classifier_table import CLASSIFIERS
 from separatrix.model_files.plain_model import PlainModel
+from separatrix.model_files.saved_class import saved_as
 from separatrix.model_selection.grid_search import GridSearchCV
 
 OPTIONS = {
@@ -47,7 +48,11 @@ def register_onnx() -> None:
             "Export to ONNX needs the package skl2onnx. Install it with pip install "
             "'separatrix[onnx]'."
         ) from error
-    for kind in CLASSIFIERS:
+    kinds: list[type] = list(CLASSIFIERS)
+    for known in CLASSIFIERS:
+        extended: list[type] = known.__subclasses__()
+        kinds += [kind for kind in extended if saved_as(kind) is known]
+    for kind in kinds:
         update_registered_converter(
             kind,
             f"Separatrix{kind.__name__}",

@@ -51,3 +51,13 @@ def require_consistent(claims: Mapping[str, bool], others: str) -> None:
     for name, holds in claims.items():
         if not holds:
             raise ValueError(f"{name} is not consistent with {others}.")
+
+
+def saved_as(kind: type) -> type:
+    """Return the class as which objects of a class are saved.
+
+    A class that `patch` puts in the place of one of scikit-learn's is saved as the class of this
+    library that it extends.
+    """
+    known: type = vars(kind).get("_saved_as", kind)
+    return known

@@ -81,6 +81,8 @@ class CrossValidation:
     sample_weight : (n,) or None
     folds, scorer : the splits, and the scorer of the models
     train_scores : whether to score the training rows too
+    fold_by_fold : whether to score all models of a fold before the next fold, which matters only to
+        a scorer that remembers its calls
     raise_errors : whether a candidate that cannot be fitted raises; otherwise the error is recorded
     callback : receives the progress and can stop the training
     """
@@ -91,6 +93,7 @@ class CrossValidation:
     folds: Folds
     scorer: FoldScorer
     train_scores: bool = False
+    fold_by_fold: bool = False
     raise_errors: bool = True
     callback: InterruptibleCallback = field(default_factory=lambda: InterruptibleCallback(None))
 
@@ -107,6 +110,7 @@ class CrossValidation:
         to_scorer: Mapping[str, Any],
         error_score: Any = "raise",
         train_scores: bool = False,
+        fold_by_fold: bool = False,
         on_progress: OnProgress | None = None,
     ) -> CrossValidation:
         """Check the labels and the weights, and split the rows."""
@@ -122,7 +126,8 @@ class CrossValidation:
         to_scorer = check_method_params(X, params=to_scorer)
         by = FoldScorer(scorer, to_scorer, error_score, X, y, labels)
         raises = isinstance(error_score, str)
-        return cls(X, y, s, folds, by, train_scores, raises, InterruptibleCallback(on_progress))
+        callback = InterruptibleCallback(on_progress)
+        return cls(X, y, s, folds, by, train_scores, fold_by_fold, raises, callback)
 
     def run(
         self, candidates: Sequence[Candidate], refit: bool = False
@@ -169,7 +174,10 @@ class CrossValidation:
         parts = {"test": [(rows, self.scorer.select_rows(rows)) for rows in self.folds.test]}
         if self.train_scores:
             parts["train"] = [(rows, self.scorer.select_rows(rows)) for rows in self.folds.train]
-        self._score([fit for fit in fits if fit.fold < len(self.folds)], X, parts)
+        scored = [fit for fit in fits if fit.fold < len(self.folds)]
+        if self.fold_by_fold:
+            scored.sort(key=lambda fit: fit.fold)
+        self._score(scored, X, parts)
         _share_time(fits, began, fitted)
 
     def _fit_transformed(self, fits: list[FoldFit], k: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ def set_legacy_attributes(model: LogisticRegressionCV, with_ratios: bool) -> Non
         _legacy_axes(model.coefs_paths_[:, :, :, k], with_ratios)
         for k in range(model.coefs_paths_.shape[3])
     ]
+    fits = len(classes) if isinstance(model._loss, OneVsRest) else 1
     model.__dict__.update(
         scores_=dict.fromkeys(classes.tolist(), scores),
         coefs_paths_=dict(zip(classes.tolist(), paths)),
-        n_iter_=_legacy_axes(model.n_iter_, with_ratios)[None],
+        n_iter_=np.repeat(_legacy_axes(model.n_iter_, with_ratios)[None], fits, axis=0),
         C_=np.full(len(classes), model.C_),
         l1_ratio_=np.full(len(classes), model.l1_ratio_),
     )

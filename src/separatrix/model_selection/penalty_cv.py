@@ -141,7 +141,7 @@ class PenaltyCV(OptimumClassifier):
     def _make_classifier(
         self, C: float, l1_ratio: float, shared: dict[str, Any]
     ) -> OptimumClassifier:
-        return self._classifier_class(C=float(C), l1_ratio=float(l1_ratio), **shared)
+        return self._classifier_class("auto", C=float(C), l1_ratio=float(l1_ratio), **shared)
 
     def _scorer(self) -> Any:
         default = self.scoring is None or self.scoring == "warn"  # scikit-learn's own default
@@ -161,6 +161,7 @@ class PenaltyCV(OptimumClassifier):
             scorer=with_labels(self._scorer(), np.unique(column_or_1d(y))),
             to_splitter=to_splitter,
             to_scorer=to_scorer,
+            fold_by_fold=True,  # as scikit-learn
         )
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[Any, Any]:
@@ -241,8 +242,8 @@ def _ratios(l1_ratios: Any, penalty: Any) -> Array:
     if penalty == "elasticnet" and default:
         raise ParameterError(
             Message(
-                "penalty='elasticnet' needs {ratios:subject}, a list of numbers from 0 to 1 "
-                "(values of l1_ratio). Got {given!r}.",
+                "{ratios:subject} must be a list of numbers from 0 to 1 (values of l1_ratio) with "
+                "penalty='elasticnet'. Got {given!r} instead.",
                 ratios=Parameter("l1_ratios"),
                 given=l1_ratios,
             ),

@@ -13,6 +13,7 @@ from separatrix.readers.cells.cell_format import Kind
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.columns import count_missing, require_column, to_words
 from separatrix.readers.delimited.dialect import LABEL_NAMES
+from separatrix.text import counted, listed
 
 Label: TypeAlias = str | int | bool | None
 
@@ -20,6 +21,7 @@ NO_LABELS = "There are no labels to compare with"
 
 _MOST_NUMBERS = 100  # number of different fractional labels that can still be class names
 _LONGEST = 256  # characters; longer values are documents
+_NAMED = 5  # pairs of labels in a sentence
 _EXACT = 2.0**53  # float64 represents every integer below this exactly
 
 
@@ -143,8 +145,10 @@ def to_labels(
     """
     if count_missing(values):
         gaps = [value is None or value != value for value in values]
+        others = sum(gaps) - 1
+        also = f", here and in {counted(others, 'other row')}" if others else ""
         raise LabelError(
-            f"{where}, {place(gaps.index(True))}: the label (column {name!r}) is missing",
+            f"{where}, {place(gaps.index(True))}: the label (column {name!r}) is missing{also}",
             Message(
                 "Remove the row, add its label, or name the label column with {label:=}.",
                 label=Parameter("label"),
@@ -170,16 +174,16 @@ def to_labels(
 
 
 def _note_capital_letters(values: Array, notes: list[str]) -> None:
-    """Add a note if two classes differ only in capital letters."""
-    known: dict[str, str] = {}
+    """Add a note if classes differ only in capital letters."""
+    spellings: dict[str, list[str]] = {}
     for value in sorted(set(values)):
-        other = known.setdefault(value.lower(), value)
-        if other != value:
-            notes.append(
-                f"The labels {other!r} and {value!r} differ only in capital letters; they are "
-                "different classes."
-            )
-            return
+        spellings.setdefault(value.lower(), []).append(repr(value))
+    alike = [" and ".join(words) for words in spellings.values() if len(words) > 1]
+    if alike:
+        notes.append(
+            f"The labels {listed(alike, _NAMED)} differ only in capital letters; they are "
+            "different classes."
+        )
 
 
 def class_labels(y: Array, notes: list[str]) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -11,10 +10,11 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
+from separatrix.readers.cells.column_notes import describe_columns
 from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers
 from separatrix.readers.cells.inference import labels_of
 from separatrix.readers.cells.inferred import Inferred
-from separatrix.readers.columns import Columns, count_missing, require_column
+from separatrix.readers.columns import Columns, require_column
 from separatrix.readers.data_frames import truths_to_words
 from separatrix.readers.label_column import (
     NO_LABELS,
@@ -37,8 +37,6 @@ from separatrix.readers.typed_columns import (
 )
 
 Names: TypeAlias = str | Collection[str] | None
-
-_NAMED = 5  # number of columns in a note
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,13 @@ class _Separation:
         )
         for name, kind in trained.items():
             found[name] = read_trained(
-                self.where, name, self.cells[name], self.named[name], kind, self.options.formats
+                self.where,
+                name,
+                self.cells[name],
+                self.named[name],
+                kind,
+                self.options.formats,
+                self.origin.place,
             )
         return {name: found[name] for name in self.cells}
 
@@ -282,9 +286,8 @@ class _Separation:
                 if name not in trained or each.example or each.others is not None
             }
         )
-        given = [*self.options.text_names, *self.wanted, *(self.options.columns or ())]
-        _note_text(table, given, self.notes)
-        _note_missing(table, self.notes)
+        given = [*self.wanted, *(self.options.columns or ())]
+        self.notes += describe_columns(table, given)
 
     def _describe(self, found: Mapping[str, Inferred]) -> None:
         self.notes += describe_decisions(found, self._strings(), self.origin.place)
@@ -292,20 +295,3 @@ class _Separation:
     def _strings(self) -> dict[str, Any]:
         """Return the columns whose cells are strings."""
         return {n: each for n, each in self.cells.items() if not isinstance(each, np.ndarray)}
-
-
-def _note_text(table: Columns, given: list[str], notes: list[str]) -> None:
-    found = [name for name in table if table.kind(name) == "text" and name not in given]
-    if found:
-        more = f" and {len(found) - _NAMED} more columns" if len(found) > _NAMED else ""
-        shown = ", ".join(map(repr, found[:_NAMED]))
-        notes.append(f"Read as text (many words, few repeated values): {shown}{more}.")
-
-
-def _note_missing(table: Columns, notes: list[str]) -> None:
-    counts = Counter({name: count for name in table if (count := count_missing(table[name]))})
-    total = counts.total()
-    if total:
-        shown = ", ".join(f"{name!r} {count:,}" for name, count in counts.most_common(_NAMED))
-        more = f" and {len(counts) - _NAMED} more columns" if len(counts) > _NAMED else ""
-        notes.append(f"{total:,} value{'s are' if total > 1 else ' is'} missing: {shown}{more}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from separatrix.readers.cells.number_cells import (
 from separatrix.readers.cells.word_cells import looks_like_text
 from separatrix.readers.columns import require_column, to_column, to_words
 from separatrix.readers.data_frames import is_categorical, truths_to_words
+from separatrix.readers.label_column import place_by_row
 
 _TRUTH = {"True": 1.0, "False": 0.0, "true": 1.0, "false": 0.0, None: np.nan}
 
@@ -110,6 +111,10 @@ def infer_columns(
         for name, each in found.items():
             if each.format == CellFormat() and not isinstance(named[name], np.ndarray):
                 found[name] = _with_points(named[name], each, missing)
+    elif comma_first:
+        for name, each in found.items():
+            if each.format == CellFormat() and name not in types:
+                found[name] = _with_example(named[name], each, missing)
     return found
 
 
@@ -173,10 +178,32 @@ def _with_points(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Infer
     return replace(found, format=written, values=coded.expand(values), example=example)
 
 
+def _with_example(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Inferred:
+    """Say how 1.234 is read in a column where it may be 1234."""
+    if isinstance(cells, np.ndarray):
+        return found
+    coded = CodedCells.of(cells)
+    present = coded.without(coded.is_missing(missing))
+    if not has_thousands(present.words, "."):
+        return found
+    word = present.words[pc.index(pc.match_substring(present.words, "."), True).as_py()].as_py()
+    remedy = "with the type number:decimal-comma, full stops would be between thousands"
+    return replace(found, example=f"{word!r} is read as {float(word):.15g}; {remedy}")
+
+
 def read_trained(
-    where: str, name: str, values: Any, original: Any, kind: Kind, formats: Formats | None
+    where: str,
+    name: str,
+    values: Any,
+    original: Any,
+    kind: Kind,
+    formats: Formats | None,
+    place: Callable[[int], str] = place_by_row,
 ) -> Inferred:
-    """Read a column as the column of this name was read in training."""
+    """Read a column as the column of this name was read in training.
+
+    `place` says in messages where a row is.
+    """
     if isinstance(values, np.ndarray):
         if kind == "numbers" and values.dtype != object:
             missing = () if formats is None else formats.missing
@@ -199,16 +226,19 @@ def read_trained(
     if not written.date:
         anew = infer(values, missing, wanted="number", comma_first=True)
         same_unit = anew.format.sign in ("", written.sign)
-        if anew.format.kind == "numbers" and anew.others is None and same_unit:
-            return anew
+        remaining = 0 if anew.others is None else anew.others.sum()
+        if anew.format.kind == "numbers" and same_unit and remaining < others.sum():
+            if anew.others is None or written.skips_others:
+                return anew
+            others = anew.others
     if not written.skips_others:
         row = int(np.argmax(others))
         shown = word_at(values, row)
         in_unit = f" in {written.sign!r}" if written.sign else ""
         hold = date_words(written) if written.date else f"numbers{in_unit}"
-        place, at = (f"{where}, row {row + 1}: c", "") if where else ("C", f" in row {row + 1}")
+        start, at = (f"{where}, {place(row)}: c", "") if where else ("C", f" in {place(row)}")
         raise ValueError(
-            f"{place}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "
+            f"{start}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "
             "instead."
         )
     return Inferred(written, found, others=others)

@@ -138,7 +138,7 @@ class Gradient(Solver):
         model = objective.place(model.copy())
         slots = tuple(objective.place(slot) for slot in slots)
         memory = {}
-        if (self.plateau_epochs >= 0).any():
+        if self.divides or (self.plateau_epochs >= 0).any():
             memory = {
                 "lowest": np.full(model.n_models, np.inf),
                 "waited": np.zeros(model.n_models, int),
@@ -239,14 +239,21 @@ class Gradient(Solver):
         better = loss <= memory["lowest"] - self.plateau_tol
         waited = np.where(better, 0, memory["waited"] + 1)
         reached = (self.plateau_epochs >= 0) & (waited >= self.plateau_epochs)
-        rate = self.rate(state.epoch) / memory["divisor"]
-        lower = reached & self.divides & (rate > LEAST_RATE)
+        lower = self.lower_rates(state, reached)
         memory = {
             "lowest": np.fmin(memory["lowest"], loss),
             "waited": np.where(lower, 0, waited),
-            "divisor": np.where(lower, PLATEAU_DIVISOR, 1.0) * memory["divisor"],
+            "divisor": memory["divisor"],
         }
         return replace(state, memory=memory, done=reached & ~lower)
+
+    def lower_rates(self, state: State, waited: Array) -> Array:
+        if not self.divides:
+            return super().lower_rates(state, waited)
+        divisor = state.memory["divisor"]
+        lower = waited & (self.rate(state.epoch) / divisor > LEAST_RATE)
+        divisor[lower] *= PLATEAU_DIVISOR
+        return lower
 
     def _settings(self, objective: Objective, state: State, batch: int) -> Settings:
         B, epoch = state.model.n_models, state.epoch + 1

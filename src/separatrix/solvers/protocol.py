@@ -63,6 +63,10 @@ class Solver(ABC):
         """Return a model of a state where the steps keep it: here on the host, on no device."""
         return model
 
+    def lower_rates(self, state: State, waited: Array) -> Array:
+        """Lower the rates of models that have waited (B,) in vain; return which continue so."""
+        return np.zeros(len(waited), bool)
+
     @abstractmethod
     def shared_key(self) -> Hashable:
         """Return the settings that all models of a batch must share."""

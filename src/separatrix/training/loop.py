@@ -182,7 +182,7 @@ class _Batch:
         self._record()
         sane = self._note_divergence()
         waited = note_validation(
-            self.running_models, self.stop, self.records, self.state.model, self.epoch
+            self.running_models, self.stop, self.records, self.solver, self.state, self.epoch
         )
         self.gap_check = check_gaps(self.objective, self.state, self.running_models, self.stop.tol)
         tests = {

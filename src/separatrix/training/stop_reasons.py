@@ -8,6 +8,8 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.solver_state import State
+from separatrix.solvers.protocol import Solver
 from separatrix.training.checkpoint import RunningModels
 from separatrix.training.stopping_rules import Stop
 from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES
@@ -32,15 +34,23 @@ def has_diverged(models: RunningModels, value: Array) -> Array:
 
 
 def note_validation(
-    models: RunningModels, stop: Stop, records: Mapping[str, Array], weights: Model, epoch: int
+    models: RunningModels,
+    stop: Stop,
+    records: Mapping[str, Array],
+    solver: Solver,
+    state: State,
+    epoch: int,
 ) -> Array:
-    """Keep the best weights of models with patience; return which have waited long enough (B,)."""
+    """Keep the best weights of models with patience; return which have waited long enough (B,).
+
+    A model that its solver continues with a lower rate waits anew.
+    """
     score = -records["val_accuracy"] if stop.monitor == "accuracy" else records["val_loss"]
     measured = (stop.patience >= 0) & ~np.isnan(score)
     if not measured.any():
         return np.zeros(len(score), bool)
     better = measured & (score < models.best_score)
-    copy_weights(models.best, weights, better)
+    copy_weights(models.best, state.model, better)
     models.best_epoch = np.where(better, epoch, models.best_epoch)
     models.best_score = np.where(better, score, models.best_score)
     if stop.patience_rule == "best":
@@ -51,7 +61,10 @@ def note_validation(
         models.waited = np.where(risen, models.waited + 1, np.where(measured, 0, models.waited))
         enough = models.waited > stop.patience
     models.last_score = np.where(measured, score, models.last_score)
-    return np.asarray(measured & enough)
+    enough = measured & enough
+    lowered = solver.lower_rates(state, enough)
+    models.waited = np.where(lowered, 0, models.waited)
+    return np.asarray(enough & ~lowered)
 
 
 def took_small_step(model: Model, before: Model | None, step_tol: Array) -> Array:

@@ -13,9 +13,10 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Row, StudyFacts
-from separatrix.study.results.pictures import DataSample, FailedSteps, StudyPictures
+from separatrix.study.results.pictures import FailedSteps
 from separatrix.text import describe_configuration, named_class
 from separatrix.web.packed_arrays import packed
+from separatrix.workflow.data_sample import DataSample
 
 MOST_BARS = 8  # weights of a class that are shown
 MOST_CLASSES = 12  # classes whose weights are shown
@@ -26,13 +27,15 @@ _PIXEL = re.compile(r"(?:row |pixel_)(\d+)(?:, column |_)(\d+)")
 def drawings(facts: StudyFacts) -> dict[str, Any]:
     """Return all drawings of a study by name."""
     names = _feature_names(facts)
-    shape = image_shape(names)
     pictures = facts.pictures
     found = {
-        "sample": None if pictures.sample is None else _sample(pictures.sample, names, shape),
+        "sample": None if pictures.sample is None else sample_drawing(pictures.sample, names),
         "failure": _failure(facts, pictures.failure),
-        "weights": _weights(facts, names, shape),
-        **_predictions(pictures),
+        "weights": None
+        if facts.weights is None
+        else weights_drawing(facts.weights.coef, facts.data.classes, names),
+        "confusion": None if pictures.confusion is None else pictures.confusion.tolist(),
+        "calibration": calibration_drawing(pictures.calibration),
         "boundary": _boundary(facts, names),
     }
     return {name: value for name, value in found.items() if value is not None}
@@ -58,8 +61,10 @@ def _feature_names(facts: StudyFacts) -> list[str]:
     return facts.data.feature_names or [f"x{j}" for j in range(1, facts.data.features + 1)]
 
 
-def _sample(sample: DataSample, names: list[str], shape: tuple[int, int] | None) -> dict[str, Any]:
+def sample_drawing(sample: DataSample, names: list[str]) -> dict[str, Any]:
+    """Return a sample of the rows as points, or as images if the features are pixels."""
     out: dict[str, Any] = {"class_rows": sample.class_rows.tolist()}
+    shape = image_shape(names)
     if shape is not None and len(sample.whole):
         return out | {
             "shape": shape,
@@ -74,25 +79,20 @@ def _sample(sample: DataSample, names: list[str], shape: tuple[int, int] | None)
     }
 
 
-def _predictions(pictures: StudyPictures) -> dict[str, Any]:
-    confusion, calibration = pictures.confusion, pictures.calibration
-    return {
-        "confusion": None if confusion is None else confusion.tolist(),
-        "calibration": None
-        if calibration is None
-        else [[round(value, 5) for value in group] for group in calibration.tolist()],
-    }
-
-
-def _weights(
-    facts: StudyFacts, names: list[str], shape: tuple[int, int] | None
-) -> dict[str, Any] | None:
-    """Return the largest weights of the best configuration, or its weights as images."""
-    if facts.weights is None or not np.isfinite(facts.weights.coef).all():
+def calibration_drawing(calibration: Array | None) -> list[list[float]] | None:
+    """Return the groups of rows with similar probabilities, rounded."""
+    if calibration is None:
         return None
-    coef = facts.weights.coef
+    return [[round(value, 5) for value in group] for group in calibration.tolist()]
+
+
+def weights_drawing(coef: Array, labels: Sequence[Any], names: list[str]) -> dict[str, Any] | None:
+    """Return the largest weights of every class, or all weights as images; coef is (K, d)."""
+    if not np.isfinite(coef).all():
+        return None
     K, d = coef.shape
-    classes = [named_class(label) for label in facts.data.classes][-K:]
+    shape = image_shape(names)
+    classes = [named_class(label) for label in labels][-K:]
     if shape is not None and coef.size <= MOST_PIXELS:
         return {"classes": classes, "shape": shape, "values": packed(coef)}
     lists = []
@@ -115,14 +115,21 @@ def _boundary(facts: StudyFacts, names: list[str]) -> dict[str, Any] | None:
         before = frames.epochs < epochs[0]
         epochs = [*frames.epochs[before].tolist(), *epochs]
         weights = np.concatenate([frames.weights[before], final])
+    link = facts.pictures.link
+    return boundary_drawing(sample, names, link, epochs, weights, len(facts.data.classes))
+
+
+def boundary_drawing(
+    sample: DataSample, names: list[str], link: str, epochs: list[int], weights: Array, C: int
+) -> dict[str, Any] | None:
+    """Return weights (F, K, 3) of two features and the bias at F epochs, and the rows."""
     if not np.isfinite(weights).all():
         return None
-    C = len(facts.data.classes)
     lifted = np.zeros((len(weights), C, 3))
     lifted[:, C - weights.shape[1] :] = weights  # a class without an output has the score 0
     return {
         "names": names,
-        "link": facts.pictures.link,
+        "link": link,
         "epochs": epochs,
         "weights": packed(lifted),
         "rows": packed(sample.rows),

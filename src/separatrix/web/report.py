@@ -22,7 +22,19 @@ def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
     >>> write_report(study.run("wine").facts(), place).name
     'rates.html'
     """
-    path = Path(path)
+    return _write(Path(path), report_page(facts))
+
+
+def write_data(path: Path, title: str, data: dict[str, Any], entry: str) -> Path:
+    """Write the dictionary of a page to a file atomically; create its folder if it is missing.
+
+    `entry` is the module that draws it, and `data["verdict"]` is shown if scripts are switched off.
+    """
+    summary = [sentence["text"] for sentence in data["verdict"]]
+    return _write(path, make_page(title, data, entry, summary))
+
+
+def _write(path: Path, page: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -30,7 +42,7 @@ def write_report(facts: StudyFacts, path: str | os.PathLike[str]) -> Path:
             f"The folder {str(path.parent)!r} for the report could not be created: "
             f"{error.strerror}. Name another file."
         ) from error
-    replace_file(path, report_page(facts).encode("utf-8", "replace"))
+    replace_file(path, page.encode("utf-8", "replace"))
     return path
 
 

@@ -1,4 +1,4 @@
-"""Description of a saved model: objective, verdict, metrics and largest weights."""
+"""Descriptions of a saved model, and of a source as it is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import scipy.sparse as sp
 
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
+from separatrix.readers import Source
+from separatrix.readers.columns import Columns, count_missing, to_words
 from separatrix.workflow.facts import verdict_facts
+
+_TYPES = {"numbers": "number", "categories": "category", "text": "text"}
 
 
 def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
@@ -40,11 +44,14 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
         "threshold": getattr(model, "threshold_", 0.0),
         "verdict": verdict_facts(model),
         "metrics": metrics,
-        "weights": _weights(model.classes_.tolist(), coef, model.intercept_, _names(bundle), top),
+        "weights": _weights(
+            model.classes_.tolist(), coef, model.intercept_, feature_names(bundle), top
+        ),
     }
 
 
-def _names(bundle: Bundle) -> list[str]:
+def feature_names(bundle: Bundle) -> list[str]:
+    """Return the names of the features that the weights of a model belong to."""
     if bundle.estimator._feature_map_key() is not None:
         return [f"column {j} of the factor" for j in range(1, bundle.estimator.coef_.shape[1] + 1)]
     prepared = getattr(bundle.preparation, "feature_names_out", None)
@@ -77,3 +84,50 @@ def _weights(
 def _largest(w: Array, names: list[str], top: int) -> list[dict[str, Any]]:
     order = np.argsort(-w, kind="stable")[:top]
     return [{"feature": names[j], "weight": float(w[j])} for j in order if w[j] > 0]
+
+
+def describe_source(source: Source) -> dict[str, Any]:
+    """Return the size, the classes, the notes and the columns of a source as plain values.
+
+    >>> frame = {"size": [1.0, 2.5, None], "kind": ["u", "v", "u"]}
+    >>> source = Source.of(Columns(frame), np.array([0, 1, 0]), name="frame")
+    >>> for column in describe_source(source)["columns"]:
+    ...     print(*column.values())
+    size number 2 1 1
+    kind category 2 0 u
+    """
+    table = source.table
+    return {
+        "name": source.name,
+        "rows": int(table.shape[0]),
+        "features": int(table.shape[1]),
+        "classes": [] if source.y is None else np.unique(source.y).tolist(),
+        "notes": list(source.notes),
+        "columns": _columns(table) if isinstance(table, Columns) else [],
+    }
+
+
+def _columns(table: Columns) -> list[dict[str, Any]]:
+    return [
+        {
+            "column": name,
+            "type": _type(table, name),
+            "different": _count_different(table[name]),
+            "missing": count_missing(table[name]),
+            "first": next((word for word in to_words(table[name][:100]) if word is not None), None),
+        }
+        for name in table
+    ]
+
+
+def _type(table: Columns, name: str) -> str:
+    """Return the type of a column as the option for types names it."""
+    kind = table.kind(name)
+    is_date = table.formats is not None and table.formats.of(name, kind).date
+    return "date" if is_date else _TYPES[kind]
+
+
+def _count_different(values: Array) -> int:
+    if values.dtype == object:
+        return len(set(values.tolist()) - {None})
+    return len(np.unique(values[~np.isnan(values)]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
@@ -42,7 +43,7 @@ def evaluate(
     assert source.y is not None
     model = bundle.estimator
     X = bundle.transform(source, notes)
-    scores = model.decision_function(X).astype(np.float64)
+    scores = scores_to_rank(model, X)
     classes, sign = model.classes_, 1
     if len(classes) == 2:
         positive = _class_named(classes, positive)
@@ -88,15 +89,9 @@ def measure_again(bundle: Bundle, source: Source) -> Bundle:
 
     If the source is the data that the model was trained on, all of its parts are evaluated.
     """
-    assert source.y is not None
     metrics = dict(bundle.metrics or {})
     training = metrics.get("training")
-    parts: dict[str, Source] = {"measured": source}
-    if training is not None and bundle.fingerprint == source.fingerprint:
-        rows = {part: np.asarray(own, np.int64) for part, own in training["held_out"].items()}
-        seen = np.setdiff1d(np.arange(len(source)), np.concatenate([*rows.values(), []]))
-        rows = {"train": seen.astype(np.int64), **rows}
-        parts = {part: source.rows(own) for part, own in rows.items() if len(own)}
+    parts = parts_of(bundle, source)
     metrics = {
         name: measure_model(bundle.estimator, bundle.transform(part, []), part.y, part.weights)
         for name, part in parts.items()
@@ -104,6 +99,34 @@ def measure_again(bundle: Bundle, source: Source) -> Bundle:
     }
     kept = {} if training is None else {"training": training}
     return replace(bundle, metrics={**metrics, **kept})
+
+
+def scores_to_rank(model: LinearClassifier, X: Any) -> Array:
+    """Return scores (n,) for two classes; for C classes, probabilities or else scores (n, C).
+
+    A score of softmax regression has a meaning only next to the scores of the other classes. So it
+    does not order the rows by one class against the rest, and the probability does.
+    """
+    several = len(model.classes_) > 2 and hasattr(model, "predict_proba")
+    return np.asarray(model.predict_proba(X) if several else model.decision_function(X), np.float64)
+
+
+def parts_of(bundle: Bundle, source: Source) -> dict[str, Source]:
+    """Return the parts of the data that a model was trained on; other rows are all "measured".
+
+    >>> from separatrix import load
+    >>> from separatrix.workflow.fitting import fit_source
+    >>> iris = load("iris")
+    >>> {name: len(part) for name, part in parts_of(fit_source(iris).bundle, iris).items()}
+    {'train': 100, 'validation': 25, 'test': 25}
+    """
+    training = (bundle.metrics or {}).get("training")
+    if training is None or bundle.fingerprint != source.fingerprint:
+        return {"measured": source}
+    rows = {part: np.asarray(own, np.int64) for part, own in training["held_out"].items()}
+    seen = np.setdiff1d(np.arange(len(source)), np.concatenate([*rows.values(), []]))
+    rows = {"train": seen.astype(np.int64), **rows}
+    return {part: source.rows(own) for part, own in rows.items() if len(own)}
 
 
 def _class_named(classes: Array, name: Any) -> Any:

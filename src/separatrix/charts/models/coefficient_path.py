@@ -14,7 +14,7 @@ from separatrix.charts.drawing.theme import CHOSEN, OTHERS, class_colours, finis
 from separatrix.inference.coefficient_names import feature_names, output_classes
 from separatrix.matrix import Array
 from separatrix.model_selection import RegularizationPath
-from separatrix.text import counted
+from separatrix.text import counted, named_class
 
 _GREY = 300  # largest number of other weights, in grey
 _WIDTH, _NARROW, _HEIGHT = 440, 330, 300
@@ -53,7 +53,7 @@ def coefficient_path(
     names = feature_names(path.estimators[0]) if names is None else list(names)
     classes = output_classes(path.estimators[0])
     span = _padded(float(coefs.min()), float(coefs.max()))
-    panels = [f"class {name}" for name in classes] if len(classes) > 1 else [""]
+    panels = [named_class(name) for name in classes] if len(classes) > 1 else [""]
     rows: list[dict[str, Any]] = []
     for k, panel in enumerate(panels):
         rows += _panel_rows(coefs[:, k], Cs[order], names, panel, span, top)

@@ -318,7 +318,7 @@ def _columns(y: Any, scores: Any, classes: Any) -> list[tuple[str, Array, Array]
         for label, column in columns.items():
             positive = y == label
             if positive.any() and not positive.all():
-                own = f"class {label}"
+                own = named_class(np.asarray(label).item())
                 name = own if not model else model if given.ndim == 1 else f"{model}, {own}"
                 out.append((name, positive, column))
     if not out:

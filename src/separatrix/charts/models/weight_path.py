@@ -174,11 +174,13 @@ def _path(
             f"{_formula(objective)}; {_formula(own)}."
         )
     # Keep all of the first epochs, so that oscillations from epoch to epoch are visible.
-    last = int(estimator.epochs)
+    last = estimator._epochs()
     sparse = np.geomspace(min(_DENSE, last), last, _DENSE).round().astype(int)
     epochs = np.union1d(np.arange(1, min(_DENSE, last) + 1), sparse)
     # The models differ only in the number of epochs, so fit_many trains them as one run.
-    models = fit_many([clone(estimator).set_params(epochs=int(e)) for e in epochs], X, y)
+    models = fit_many(
+        [clone(estimator).set_params(epochs=int(e), max_iter=None) for e in epochs], X, y
+    )
     all_models = Model.stack([start, *(m._model().astype(np.float64) for m in models)])
     points = axes.of_model(all_models)
     finite = np.flatnonzero(np.isfinite(points).all(axis=1))

@@ -142,7 +142,9 @@ def coefficient_path(
         )
     names = prepared.preparation.feature_names_out
     chart = charts.coefficient_path(path, names=names, top=top)
-    picture.write(output, chart, training_rows_told(prepared, scaled=True))
+    family = "Logistic regression" if prepared.n_classes == 2 else "Softmax regression"
+    about = f"{family}, share of L1 in the penalty {l1:g}."
+    picture.write(output, chart, f"{about} {training_rows_told(prepared, scaled=True)}")
 
 
 @command

@@ -99,7 +99,7 @@ def contributions(
     picture.check(*given.arguments)
     bundle, rows = given.read(output, common)
     found = explain.prediction(bundle, _one_row(rows, row), top=top)
-    picture.write(output, charts.contributions(found), _row_told(rows, row))
+    picture.write(output, charts.contributions(found), _row_told(bundle, rows, row))
 
 
 @command
@@ -122,7 +122,7 @@ def step(
     picture.check(*given.arguments)
     bundle, rows = given.read(output, common)
     found = explain.step_of(bundle, _one_row(rows, row), learning_rate=learning_rate)
-    picture.write(output, charts.graph(found), _row_told(rows, row))
+    picture.write(output, charts.graph(found), _row_told(bundle, rows, row))
 
 
 @command
@@ -213,14 +213,10 @@ def calibration(
 
 
 def _scores(bundle: Any, rows: Any) -> Any:
-    """Return the scores (n,) of two classes, or the probabilities (n, C) of several.
+    """Return the scores (n,) of two classes, or the probabilities (n, C) of several."""
+    from separatrix.workflow.evaluating import scores_to_rank
 
-    The score of one of several classes also depends on the scores of the others.
-    """
-    X, model = bundle.transform(rows, []), bundle.estimator
-    if len(bundle.classes_) > 2 and hasattr(model, "predict_proba"):
-        return model.predict_proba(X)
-    return model.decision_function(X)
+    return scores_to_rank(bundle.estimator, bundle.transform(rows, []))
 
 
 def _one_row(rows: Any, row: int) -> Any:
@@ -232,7 +228,8 @@ def _one_row(rows: Any, row: int) -> Any:
     return rows.rows([row - 1])
 
 
-def _row_told(rows: Any, row: int) -> str:
+def _row_told(bundle: Any, rows: Any, row: int) -> str:
+    from separatrix.charts.models.model_words import model_words
     from separatrix.text import one_line
 
-    return f"Row {row:,} of {one_line(rows.name)}."
+    return f"{model_words(bundle.estimator)}, row {row:,} of {one_line(rows.name)}."

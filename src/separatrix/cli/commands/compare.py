@@ -3,6 +3,7 @@
 from typing import Any
 
 from separatrix.cli.command_decorator import INTERRUPTED, CommonOptions, command
+from separatrix.cli.commands.fit import report_written
 from separatrix.cli.options import (
     DescentOptions,
     PenaltyOptions,
@@ -14,6 +15,17 @@ from separatrix.cli.options import (
 from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
+from separatrix.cli.reports import (
+    IMPORTS,
+    Report,
+    WithReport,
+    made_by,
+    python_call,
+    python_lines,
+    report_path,
+    worded,
+    write_page,
+)
 
 
 @command
@@ -26,11 +38,13 @@ def compare(
     penalty: PenaltyOptions,
     descending: DescentOptions,
     common: CommonOptions,
+    report: Report = None,
 ) -> int:
     """Train all models and scikit-learn's Naive Bayes on the same rows, and compare them.
 
     [b]separatrix compare iris[/b]
     [b]separatrix compare mail.csv --C 10[/b]
+    [b]separatrix compare iris --report[/b]        with a page for the browser
 
     Each option applies only to the models that support it. With --model, only that model and Naive
     Bayes are compared, and the model must have every option that is given. The best model is chosen
@@ -40,10 +54,12 @@ def compare(
     from separatrix.workflow.model_families import DEFAULT_TOL
     from separatrix.workflow.preparing import prepare_source
 
+    page = report_path(report, source, "compare")
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     descent = descending.options(training.solver)
     split = preparing.shares()
-    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
+    reads = {"seed": common.seed, "split": split, **reading.options()}
+    loaded = read_source(output, source, **reads)
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
     is_given = training.model != "auto"
@@ -66,7 +82,7 @@ def compare(
             interrupted = True
         if interrupted:
             break
-    facts = {
+    facts: dict[str, Any] = {
         "source": {
             "name": loaded.name,
             "rows": len(loaded),
@@ -78,12 +94,47 @@ def compare(
         "models": [{k: v for k, v in row.items() if k != "validation"} for row in done],
     }
     facts |= _judge(done)
+    made = made_by(
+        "compare",
+        [source],
+        common.seed,
+        [reading, preparing, training, penalty, descending],
+        python_lines(
+            source,
+            reads,
+            preparing.options(loaded.table),
+            {**IMPORTS, "compare_families": "separatrix.workflow.comparing"},
+            "rows = list("
+            + python_call(
+                "compare_families",
+                "prepare_source(source, settings)",
+                options=options,
+                names=[training.model, BASELINE] if is_given else None,
+                descent=descent,
+            )
+            + ")",
+        ),
+    )
+
+    def draw() -> dict[str, Any]:
+        from separatrix.web.comparison_page import comparison_page
+
+        return comparison_page(worded(facts), made)
+
+    unwritten = write_page(page, "comparison_page", f"{loaded.name}, compare", draw)
+    facts["report"] = None if page is None or unwritten else str(page)
     output.print_json(facts)
     if output.for_people:
         _report(output, facts)
+        report_written(output, facts)
+    if unwritten:
+        raise unwritten
     if interrupted:
         output.error("Interrupted: the table shows the models that were trained before.")
     return INTERRUPTED if interrupted else 0
+
+
+compare.parsed_as = WithReport  # type: ignore[attr-defined]
 
 
 def _judge(done: list[dict[str, Any]]) -> dict[str, Any]:

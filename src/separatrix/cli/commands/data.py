@@ -1,11 +1,14 @@
 """separatrix data: the registered data sets."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, add_command, command
+from separatrix.cli.options import ReadingOptions
 from separatrix.cli.output import Output
+from separatrix.cli.reading import STANDARD_INPUT, fetch_named, read_source
 
 data = typer.Typer(
     no_args_is_help=True,
@@ -15,6 +18,11 @@ data = typer.Typer(
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="Data set name (see 'separatrix data list').")
 ]
+NameOrFile = Annotated[
+    str,
+    typer.Argument(metavar="SOURCE", help="Data set name, file or folder; '-' for standard input."),
+]
+_FIRST = 24  # characters of a first value
 
 
 @command
@@ -39,13 +47,17 @@ def list_(output: Output, common: CommonOptions) -> None:
 
 
 @command
-def show(output: Output, name: Name, common: CommonOptions) -> None:
-    """Show the description and the files of a data set.
+def show(output: Output, name: NameOrFile, reading: ReadingOptions, common: CommonOptions) -> None:
+    """Show a data set, or how a file is read: its columns, their types, and all decisions.
 
     [b]separatrix data show mnist[/b]
+    [b]separatrix data show people.csv --type zip=category[/b]
     """
-    from separatrix.readers import describe
+    from separatrix.readers import describe, names
 
+    if name not in names() and (name == STANDARD_INPUT or Path(name).exists()):
+        _show_file(output, name, common.seed, reading)
+        return
     about = describe(name)
     output.print_json(about)
     if not output.for_people:
@@ -58,13 +70,32 @@ def show(output: Output, name: Name, common: CommonOptions) -> None:
         output.say_whole(_file(file))
 
 
+def _show_file(output: Output, path: str, seed: int, reading: ReadingOptions) -> None:
+    from separatrix.workflow.describing import describe_source
+
+    facts = describe_source(read_source(output, path, seed=seed, **reading.options()))
+    output.print_json(facts)
+    if not output.for_people:
+        return
+    from separatrix.cli import tables
+
+    output.say(tables.heading(facts))
+    output.say(tables.notes(facts["notes"]))
+    table = tables.plain_table("column", ["type", "different", "missing", "first value"])
+    for column in facts["columns"]:
+        first = "" if column["first"] is None else tables.clipped(column["first"], _FIRST)
+        counts = [f"{column[key]:,}" for key in ("different", "missing")]
+        table.add_row(column["column"], column["type"], *counts, first)
+    if facts["columns"]:
+        output.say(table)
+
+
 @command
 def fetch(output: Output, name: Name, common: CommonOptions) -> None:
     """Download the missing files of a data set, and check their SHA-256 checksums.
 
     [b]separatrix data fetch a9a[/b]
     """
-    from separatrix.cli.reading import fetch_named
     from separatrix.readers import describe
 
     describe(name)  # raises for an unknown name

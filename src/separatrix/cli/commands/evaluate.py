@@ -1,13 +1,24 @@
 """separatrix evaluate: the metrics of a saved model on labelled rows."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
+from separatrix.cli.commands.fit import report_written
 from separatrix.cli.options import ModelFile, NewRowsOptions, Out, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
+from separatrix.cli.reports import (
+    Report,
+    WithReport,
+    made_by,
+    python_call,
+    report_path,
+    worded,
+    write_page,
+)
 from separatrix.cli.writing import check_out, try_to_write
 
 
@@ -43,11 +54,13 @@ def evaluate(
         ),
     ] = None,
     out: Out = None,
+    report: Report = None,
 ) -> None:
     """Evaluate a model on labelled rows, and choose a threshold.
 
     [b]separatrix evaluate mail.sx new.csv[/b]
     [b]separatrix evaluate mail.sx new.csv --precision 0.99 --out careful.sx[/b]
+    [b]separatrix evaluate mail.sx new.csv --report[/b]   with a page for the browser
 
     If the source is the data that the model was trained on, only its test rows are evaluated, and
     the threshold is chosen on its validation rows. --out saves the model with this threshold.
@@ -66,6 +79,7 @@ def evaluate(
             "--out saves the model with a threshold: add --precision or --recall to choose one."
         )
     check_out(out, model, source)
+    page = report_path(report, model, "evaluate")
     bundle = open_model(model)
     rows = read_for_model(output, bundle, source, **reading.options())
     with output.spinner("Evaluating"):
@@ -73,11 +87,43 @@ def evaluate(
         facts = evaluate_model(bundle, rows, every_row=every_row, **aims)
     failed = None if out is None else try_to_write(out, measure_again(bundle, rows).save)
     facts["out"] = None if out is None or failed else str(out)
+    given = [("--precision", precision), ("--recall", recall), ("--positive", positive)]
+    words = [word for name, value in given if value is not None for word in (name, str(value))]
+    made = made_by(
+        "evaluate",
+        [model, source, *words, *(["--all"] if every_row else [])],
+        common.seed,
+        [reading],
+        [
+            "from separatrix.workflow.evaluating import evaluate",
+            "from separatrix.workflow.model_inputs import load_for_model, open_model",
+            "",
+            f"bundle = open_model({model!r})",
+            f"rows = {python_call('load_for_model', 'bundle', repr(source), **reading.options())}",
+            python_call("facts = evaluate", "bundle", "rows", every_row=every_row or None, **aims),
+        ],
+    )
+
+    def draw() -> dict[str, Any]:
+        from separatrix.web.evaluation_page import evaluation_page
+        from separatrix.workflow.model_pictures import picture_evaluation
+
+        pictures = picture_evaluation(
+            bundle, rows, every_row=every_row, positive=facts.get("positive")
+        )
+        return evaluation_page(worded(facts), pictures, made | {"model": Path(model).name})
+
+    unwritten = write_page(page, "evaluation_page", f"{rows.name}, evaluate", draw)
+    facts["report"] = None if page is None or unwritten else str(page)
     output.print_json(facts)
     if output.for_people:
         _report(output, facts)
-    if failed:
-        raise failed
+        report_written(output, facts)
+    if error := failed or unwritten:
+        raise error
+
+
+evaluate.parsed_as = WithReport  # type: ignore[attr-defined]
 
 
 def _report(output: Output, facts: dict[str, Any]) -> None:

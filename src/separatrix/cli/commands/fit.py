@@ -15,6 +15,17 @@ from separatrix.cli.options import (
 from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
+from separatrix.cli.reports import (
+    IMPORTS,
+    Report,
+    WithReport,
+    made_by,
+    python_call,
+    python_lines,
+    report_path,
+    worded,
+    write_page,
+)
 from separatrix.cli.writing import check_out, try_to_write
 
 
@@ -29,6 +40,7 @@ def fit(
     descending: DescentOptions,
     common: CommonOptions,
     out: Out = None,
+    report: Report = None,
 ) -> int:
     """Train a model, certify and evaluate it, and save it.
 
@@ -37,6 +49,7 @@ def fit(
     [b]separatrix fit mail.tsv --words counts --model svm --C 0.1[/b]
     [b]separatrix fit adult --l1 1 --C 0.05[/b]      a sparse model: few non-zero weights
     [b]separatrix fit wine --solver gradient --momentum 0.9 --patience 20[/b]
+    [b]separatrix fit iris --report[/b]            with a page for the browser
 
     Detects the label column, text columns and missing values, and prints what it decided. The rows
     are split 80/10/10 unless the data set has its own split. Only the training rows are used for
@@ -47,25 +60,61 @@ def fit(
     from separatrix.workflow.preparing import prepare_source
 
     check_out(out, source, *reading.files())
+    page = report_path(report, source, "fit")
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     descent = descending.options(training.solver)
     split = preparing.shares()
-    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
+    reads = {"seed": common.seed, "split": split, **reading.options()}
+    loaded = read_source(output, source, **reads)
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
     with show_fit_progress(output, "Fitting", training.tol or DEFAULT_TOL) as progress:
         trained = fit_prepared(prepared, training.model, options, progress, descent)
     failed = try_to_write(out, trained.bundle.save)
-    facts = trained.facts | {"out": None if out is None or failed else str(out)}
+    made = made_by(
+        "fit",
+        [source],
+        common.seed,
+        [reading, preparing, training, penalty, descending],
+        python_lines(
+            source,
+            reads,
+            preparing.options(loaded.table),
+            {**IMPORTS, "fit_prepared": "separatrix.workflow.fitting"},
+            "found = "
+            + python_call(
+                "fit_prepared",
+                "prepare_source(source, settings)",
+                model=training.model,
+                options=options,
+                descent=descent,
+            ),
+        ),
+    )
+
+    def draw() -> dict[str, Any]:
+        from separatrix.web.fit_page import fit_page
+        from separatrix.workflow.model_pictures import picture_model
+
+        return fit_page(worded(trained.facts), picture_model(trained.bundle, loaded), made)
+
+    unwritten = write_page(page, "fit_page", f"{loaded.name}, fit", draw)
+    facts = trained.facts | {
+        "out": None if out is None or failed else str(out),
+        "report": None if page is None or unwritten else str(page),
+    }
     output.print_json(facts)
     if output.for_people:
-        report(output, facts)
-    if failed:
-        raise failed
+        report_fit(output, facts)
+    if error := failed or unwritten:
+        raise error
     return code_of(facts["verdict"])
 
 
-def report(output: Output, facts: dict[str, Any]) -> None:
+fit.parsed_as = WithReport  # type: ignore[attr-defined]
+
+
+def report_fit(output: Output, facts: dict[str, Any]) -> None:
     """Print the facts of a fit."""
     from separatrix.cli import tables
 
@@ -95,6 +144,13 @@ def report_verdict(output: Output, facts: dict[str, Any]) -> None:
     output.say(tables.verdict_text(facts["verdict"]))
     if facts["out"]:
         output.say(f"Saved to {facts['out']}.")
+    report_written(output, facts)
+
+
+def report_written(output: Output, facts: dict[str, Any]) -> None:
+    """Print the path of the page, if one was written."""
+    if facts["report"]:
+        output.say(f"Wrote {facts['report']}.")
 
 
 def code_of(verdict: dict[str, Any]) -> int:

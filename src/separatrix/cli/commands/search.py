@@ -17,6 +17,17 @@ from separatrix.cli.options import (
 from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
+from separatrix.cli.reports import (
+    IMPORTS,
+    Report,
+    WithReport,
+    made_by,
+    python_call,
+    python_lines,
+    report_path,
+    worded,
+    write_page,
+)
 from separatrix.cli.writing import check_out, try_to_write
 from separatrix.workflow.search_scorers import SCORINGS
 
@@ -63,12 +74,14 @@ def search(
         ),
     ] = "accuracy",
     out: Out = None,
+    report: Report = None,
 ) -> int:
     """Choose the penalty by cross-validation, and evaluate the chosen model.
 
     [b]separatrix search iris[/b]
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
+    [b]separatrix search iris --report[/b]         with a page for the browser
 
     The folds are made from the training and validation rows, and all candidates are trained on all
     folds together. If each fold has its own words, categories or replacements for missing values,
@@ -79,10 +92,13 @@ def search(
     from separatrix.workflow.searching import search_source
 
     check_out(out, source, *reading.files())
+    page = report_path(report, source, "search")
     Cs = numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
-    loaded = read_source(output, source, seed=common.seed, split=split, **reading.options())
+    reads = {"seed": common.seed, "split": split, **reading.options()}
+    loaded = read_source(output, source, **reads)
+    options = training.options(common.seed)
     count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
     with show_fit_progress(
         output, "Fitting", training.tol or DEFAULT_TOL, count, "fits"
@@ -90,7 +106,7 @@ def search(
         found = search_source(
             loaded,
             training.model,
-            training.options(common.seed),
+            options,
             preparing.settings(loaded.table),
             Cs=Cs,
             l1s=l1s,
@@ -99,17 +115,59 @@ def search(
             on_progress=progress,
         )
     if found.bundle is None:
-        output.print_json(found.facts | {"out": None})
+        output.print_json(found.facts | {"out": None, "report": None})
         _report_interrupted(output, found.facts)
         return INTERRUPTED
     failed = try_to_write(out, found.bundle.save)
-    facts = found.facts | {"out": None if out is None or failed else str(out)}
+    given = ["--C", C, *([] if l1 is None else ["--l1", l1])]
+    given += [] if folds == 5 else ["--folds", str(folds)]
+    given += [] if scoring == "accuracy" else ["--scoring", scoring]
+    made = made_by(
+        "search",
+        [source, *given],
+        common.seed,
+        [reading, preparing, training],
+        python_lines(
+            source,
+            reads,
+            preparing.options(loaded.table),
+            {**IMPORTS, "search_source": "separatrix.workflow.searching"},
+            "found = "
+            + python_call(
+                "search_source",
+                "source",
+                "settings=settings",
+                model=training.model,
+                options=options,
+                Cs=Cs,
+                l1s=l1s,
+                folds=folds,
+                scoring=scoring,
+            ),
+        ),
+    )
+
+    def draw() -> dict[str, Any]:
+        from separatrix.web.search_page import search_page
+        from separatrix.workflow.model_pictures import picture_model
+
+        assert found.bundle is not None
+        return search_page(worded(found.facts), picture_model(found.bundle, loaded), made)
+
+    unwritten = write_page(page, "search_page", f"{loaded.name}, search", draw)
+    facts = found.facts | {
+        "out": None if out is None or failed else str(out),
+        "report": None if page is None or unwritten else str(page),
+    }
     output.print_json(facts)
     if output.for_people:
         _report(output, facts)
-    if failed:
-        raise failed
+    if error := failed or unwritten:
+        raise error
     return code_of(facts["verdict"]) or (NOT_CONVERGED if facts["warnings"] else 0)
+
+
+search.parsed_as = WithReport  # type: ignore[attr-defined]
 
 
 def _report(output: Output, facts: dict[str, Any]) -> None:

@@ -1,5 +1,8 @@
 """Read cells as dates (ISO 8601, or day, month and year in one of two orders) or times of day.
 
+A month may be an English name, and is read as its first day in a cell such as 2024-05. Years of two
+digits are those from 1969 to 2068.
+
 Dates become days since 1970-01-01; if some have a time, all become seconds since then (UTC). Times
 of day, with 24 or with 12 hours (am and pm), become seconds since midnight.
 """
@@ -33,11 +36,31 @@ _TIME = (
     r"\s?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
 _YEAR_FIRST = re.compile(
-    r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})" + _TIME, re.ASCII
+    r"(?P<year>\d{4})(?:(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})"
+    + _TIME
+    + r"|-(?P<only_month>\d{2}))",
+    re.ASCII,
 )
 _YEAR_LAST = re.compile(
     r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME, re.ASCII
 )
+_SHORT_YEAR = re.compile(
+    r"(?P<start>\d{1,2}/\d{1,2}/|\d{2}\.\d{2}\.|\d{1,2}[- /.]*[a-z]{3,9}[- /.]+)"
+    r"(?P<year>\d{2})(?![\d.])",
+    re.ASCII | re.IGNORECASE,
+)
+_LATEST_YEAR = 68  # of this century, as in POSIX
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+_MONTH_NUMBERS = {
+    name: month for month, full in enumerate(_MONTHS, 1) for name in (full, full[:3])
+} | {"sept": 9}
+_NAMED_MONTH = {
+    "dmy": re.compile(r"(?P<day>\d{1,2})[- /.]*(?P<month>[a-z]{3,9})[- /.,]+(?P<year>\d{4})", re.I),
+    "mdy": re.compile(r"(?P<month>[a-z]{3,9})[- /.]*(?P<day>\d{1,2})[- /.,]+(?P<year>\d{4})", re.I),
+}
 _TIMES = {
     "24h": re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?()", re.ASCII),
     "12h": re.compile(
@@ -45,9 +68,10 @@ _TIMES = {
         re.ASCII | re.IGNORECASE,
     ),
 }
+_NAME = rf"(?i:{'|'.join(name[:3] for name in _MONTHS)})"
 _SHAPES = {  # quick: most columns have no such cell
-    "dmy": r"^\d{1,2}[-/.]\d",
-    "mdy": r"^\d{1,2}[-/.]\d",
+    "dmy": rf"^(?:\d{{1,2}}|\d{{4}})[-/.]\d|^\d{{1,2}}[- /.]*{_NAME}",
+    "mdy": rf"^(?:\d{{1,2}}|\d{{4}})[-/.]\d|^{_NAME}[a-zA-Z]*[- /.]*\d",
     "24h": r"^\d{1,2}:",
     "12h": r"^\d.*[mM]\.?$",
 }
@@ -116,12 +140,15 @@ def seconds_of_word(word: str, order: str) -> float | None:
     """Return one date as seconds since the origin; None if it is not a date."""
     if is_time(order):
         return _seconds_since_midnight(word, order)
-    found = (_YEAR_FIRST if order == "ymd" else _YEAR_LAST).fullmatch(word)
+    found = _YEAR_FIRST.fullmatch(word)  # can be among dates in the other orders
+    year_first = found is not None
+    if order != "ymd" and not year_first:
+        found = _YEAR_LAST.fullmatch(_in_digits(word, order))
     if found is None:
         return None
     parts = found.groupdict()
-    if order == "ymd":
-        month, day = parts["month"], parts["day"]
+    if year_first:
+        month, day = parts["month"] or parts["only_month"], parts["day"] or "1"
     else:
         day, month = (parts["a"], parts["b"]) if order == "dmy" else (parts["b"], parts["a"])
     zone, offset = parts["zone"], timedelta()
@@ -141,6 +168,28 @@ def seconds_of_word(word: str, order: str) -> float | None:
         return (when - offset - _EPOCH).total_seconds() + float(parts["part"] or 0)
     except (ValueError, OverflowError):
         return None
+
+
+def has_short_years(words: Any) -> bool:
+    """Return whether the years of some dates have two digits only."""
+    return any(_SHORT_YEAR.match(word) for word in words.to_pylist() if word is not None)
+
+
+def _in_digits(word: str, order: str) -> str:
+    """Return a date with the number of its month and a year of four digits.
+
+    >>> _in_digits("5 Jan 99", "dmy"), _in_digits("March 1, 2024 7:30", "mdy")
+    ('5/1/1999', '3/1/2024 7:30')
+    """
+    if short := _SHORT_YEAR.match(word):
+        century = 2000 if int(short["year"]) <= _LATEST_YEAR else 1900
+        word = f"{short['start']}{century + int(short['year'])}{word[short.end() :]}"
+    named = _NAMED_MONTH[order].match(word)
+    month = named and _MONTH_NUMBERS.get(named["month"].lower())
+    if not (named and month):
+        return word
+    day_and_month = (named["day"], month) if order == "dmy" else (month, named["day"])
+    return "/".join(map(str, (*day_and_month, named["year"]))) + word[named.end() :]
 
 
 def _seconds_since_midnight(word: str, order: str) -> float | None:

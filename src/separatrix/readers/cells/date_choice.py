@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from separatrix.readers.cells.cell_format import DATE_ORDERS, CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells
 from separatrix.readers.cells.date_cells import (
+    has_short_years,
     in_unit,
     seconds_of,
     seconds_of_word,
@@ -37,6 +38,8 @@ def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | No
         seconds, others = seconds_of(present.words, order)
         if (count := present.count(others)) < present.n_present:
             found.append((count, order, seconds, others))
+        if not count and order == "ymd":  # the year comes first in every order
+            break
     if not found:
         return None
     count, order, seconds, others = min(found, key=lambda each: each[0])
@@ -50,6 +53,9 @@ def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | No
         reason = "with full stops the day comes first"
     elif order in _RIVALS and not ambiguous:
         reason = _evidence(present.words, order)
+    if order in _RIVALS and has_short_years(present.words):
+        century = "years of two digits are 1969 to 2068"
+        reason = f"{reason}; {century}" if reason else century
     unit = unit_of(seconds, order)
     return Inferred(
         CellFormat(date=order, unit=unit),

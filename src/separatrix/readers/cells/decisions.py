@@ -180,9 +180,10 @@ def _doubt(cells: _Cells) -> str:
             )
             sentence = (
                 "Column {name!r}: the numbers have different units ({units}), so the column is "
-                "{outcome}. Write all of them in one unit, or leave the column out with {one}."
+                "{outcome}. Write all of them in one unit, or give {one}: cells without a unit are "
+                "then in the most frequent unit, and cells in other units are missing values."
             )
-            remedies = ("drop", "")
+            remedies = ("number", "")
         case "decimals":
             values["point"] = cells.first_matching(_POINT)
             values["comma"] = cells.first_matching(_COMMA)
@@ -195,7 +196,7 @@ def _doubt(cells: _Cells) -> str:
         case "zeros":
             values["example"] = cells.first_matching(r"^\s*0\d")
             sentence = (
-                "Column {name!r}: all cells have the same number of digits, some with a leading "
+                "Column {name!r}: all numbers have the same number of digits, some with a leading "
                 "zero ({example}), so they are codes and not numbers, and the column is {outcome}. "
                 "To read them as numbers, give {one}."
             )
@@ -214,6 +215,9 @@ def _doubt(cells: _Cells) -> str:
                 "the column is {outcome}. To treat them as missing, give {one}."
             )
             remedies = (found.reason, "")
+    if found.different and found.format.kind == "categories":
+        sentence += " To keep it as categories, give {kept}."
+        values["kept"] = Parameter("types", {name: "category"})
     values["one"], values["other"] = (Parameter("types", {name: each}) for each in remedies)
     return Message(sentence, **values)
 

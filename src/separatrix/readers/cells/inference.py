@@ -5,7 +5,8 @@
    missing values if they are at most 10 %; at most half, if they are at most three different words;
    at most 1 %, if there are at most 20 different numbers, which may be codes.
 3. Numbers with different units, dates in an order that cannot be known, and codes with leading
-   zeros are not read as numbers or dates.
+   zeros are not read as numbers or dates. Columns that look like numbers or dates, but cannot be
+   read as such, are categories if they have at most 20 different cells, and left out otherwise.
 4. Otherwise the cells are text, an identifier that is left out, or categories.
 """
 
@@ -49,7 +50,7 @@ MOST_OTHERS = 0.1  # share of cells that may be no numbers
 MOST_OTHERS_OF_FEW_WORDS = 0.5  # the same if they are a few words that are repeated
 FEW_WORDS = 3
 MOST_OTHERS_OF_CODES = 0.01  # the same if the numbers may be codes
-CODES = 20  # largest number of different values in a column that may hold codes
+CODES = 20  # largest number of different values in a column that may hold codes; see also 3.
 LEAST_DIFFERENT = 0.95  # share of different values in an identifier
 LEAST_ROWS = 20  # shorter columns are never identifiers
 MOST_OF_OTHER_UNIT = 0.01  # share of cells that may have another unit than the others
@@ -110,6 +111,8 @@ def _infer(
             others = quantity.others if quantity is not None else None
             share = 0.0 if others is None else cells.count(others) / n_present
             words = _words(cells, missing)
+            if doubt != "zeros" and words.format.kind == "categories":
+                words = _without_many(words, present)
             return replace(
                 words, doubt=doubt, units=units, others=others, share=share, reason=_type(quantity)
             )
@@ -143,6 +146,8 @@ def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Count
         return "", none
     if mixes_decimals(present):
         return "decimals", none
+    if units := _different_units(present, or_none=True):
+        return "units", units
     return "others" if quantity is not None else "", none
 
 
@@ -156,12 +161,15 @@ def _type(quantity: Inferred | None) -> str:
     return "date" if quantity is not None and quantity.format.date else "number"
 
 
-def _different_units(present: CodedCells) -> Counter[str]:
-    """Count the units of a column of numbers with different units; empty for other columns."""
+def _different_units(present: CodedCells, *, or_none: bool = False) -> Counter[str]:
+    """Count the units of a column of numbers with different units; empty for other columns.
+
+    With `or_none`, no unit is different from a unit.
+    """
     if not common_units(present.sample()):
         return Counter()
     counts = count_units(present.words, present.counts)
-    named = sorted((count for unit, count in counts.items() if unit), reverse=True)
+    named = sorted((n for unit, n in counts.items() if unit or or_none), reverse=True)
     differ = sum(named[1:]) > MOST_OF_OTHER_UNIT * present.n_present
     return counts if differ and 2 * counts.total() > present.n_present else Counter()
 
@@ -228,10 +236,25 @@ def _words(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:
         return Inferred(CellFormat("text"), _objects(cells))  # a document may be the word 'null'
     found = _categories(cells, missing)
     n_present = present.n_present
-    different = int((present.counts[present.words.is_valid().to_numpy(False)] > 0).sum())
-    if n_present < LEAST_ROWS or different < LEAST_DIFFERENT * n_present:
+    if n_present < LEAST_ROWS or _count_different(present) < LEAST_DIFFERENT * n_present:
         return found
-    return replace(found, different=different, present=n_present)
+    return _left_out(found, present)
+
+
+def _without_many(found: Inferred, present: CodedCells) -> Inferred:
+    """Leave a column that looks like numbers or dates out if it has too many categories.
+
+    One-hot encoding would hide what such a column says.
+    """
+    return _left_out(found, present) if _count_different(present) > CODES else found
+
+
+def _left_out(found: Inferred, present: CodedCells) -> Inferred:
+    return replace(found, different=_count_different(present), present=present.n_present)
+
+
+def _count_different(present: CodedCells) -> int:
+    return int((present.counts[present.words.is_valid().to_numpy(False)] > 0).sum())
 
 
 def _categories(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:

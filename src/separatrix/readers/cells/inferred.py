@@ -30,8 +30,8 @@ class Inferred:
         - "decimals": some numbers have a decimal point and others a decimal comma
         - "zeros": codes of one length, some with a leading zero
     units : the units of the numbers, if they are different, and how often each occurs
-    different, present : how many different values and how many values an identifier has; 0, 0 for
-        other columns
+    different, present : how many different values and how many values a column that is left out
+        has; 0, 0 for other columns
     kept : words for missing values that are categories in this column, and how often they occur
     missing : words for missing values that were found, as they are written, and how often
     example : how a number in an unusual form is read

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 ABSENT = ("na", "n/a", "#n/a", "<na>", "nan", "null", "?")
-AMBIGUOUS_WORDS = ("-", "\N{EN DASH}", "\N{EM DASH}", ".", "none", "nil", "unknown", "missing")
+AMBIGUOUS_WORDS = (
+    *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", ".", "none", "nil", "unknown", "missing"),
+)
 MISSING_WORDS = (*ABSENT, *AMBIGUOUS_WORDS)
 
 CATEGORY_SHARE = 0.01  # an ambiguous word is a category if it has at least this share of the cells

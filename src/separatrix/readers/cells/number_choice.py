@@ -30,6 +30,7 @@ def choose_numbers(
     may be left out. `how` is "decimal-point", "decimal-comma" or empty.
     """
     sample = present.sample()
+    read = numbers_with_or_without_unit if given else numbers_of
     best: Inferred | None = None
     fewest = present.n_present if given else present.n_present // 2 + 1
     comma_first = comma_first and not has_thousands(present.words, ",")
@@ -38,7 +39,7 @@ def choose_numbers(
             continue
         if not given and numbers_of(sample, written)[1].mean() > 0.5:
             continue
-        values, others = numbers_of(present.words, written)
+        values, others = read(present.words, written)
         count = present.count(others)
         if count < fewest:
             best, fewest = Inferred(written, values, others), count
@@ -46,9 +47,6 @@ def choose_numbers(
             break
     if best is None:
         return None
-    if given:
-        values, others = numbers_with_or_without_unit(present.words, best.format)
-        best = replace(best, values=values, others=others)
     return replace(best, example=example_of(present.words, best))
 
 

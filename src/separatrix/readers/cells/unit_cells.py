@@ -31,7 +31,7 @@ _WITH_UNIT = (
 _LOOKS = (
     r"\d[^\d]*[^\d\s.,'+-][23]?$|^[+-]?[^\d\s]{1,3}\s?[\d(+-]"  # quick: most columns have no unit
 )
-_HOURS = frozenset(["am", "pm", "a.m.", "p.m."])  # part of a time of day
+_NO_UNITS = frozenset(["am", "pm", "a.m.", "p.m.", "st", "nd", "rd", "th"])  # times, ordinals
 _MOST_UNITS = 5  # more different units are words
 
 
@@ -84,4 +84,4 @@ def is_currency(sign: str) -> bool:
 
 
 def _is_unit(unit: str) -> bool:
-    return len(unit) <= LONGEST_UNIT and unit.lower() not in _HOURS
+    return len(unit) <= LONGEST_UNIT and unit.lower() not in _NO_UNITS

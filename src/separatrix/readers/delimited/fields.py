@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from separatrix.matrix import Array
 from separatrix.readers.cells.coded_cells import CodedCells, equal_rows
 from separatrix.readers.cells.number_cells import plain_numbers
 from separatrix.readers.delimited.dialect import find_delimiter, find_header
+from separatrix.readers.delimited.lent_objects import lend
 from separatrix.readers.delimited.plain_csv import (
     Quoting,
     all_rows,
@@ -255,28 +256,8 @@ def parse(
     """
     block = _BLOCK
     for _ in range(5):
-        options = arrow_csv.ReadOptions(
-            column_names=list(types),
-            block_size=block,
-            use_threads=len(content) > block,  # a single block is no work to share
-        )
         try:
-            table = arrow_csv.read_csv(
-                pa.BufferReader(pa.py_buffer(content)),
-                read_options=options,
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=delimiter,
-                    quote_char='"' if quotes else False,
-                    newlines_in_values=quotes,
-                    invalid_row_handler=_skip_blank,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    check_utf8=False,
-                ),
-            )
+            table = _read_csv(content, delimiter, types, block, quotes)
         except pa.ArrowInvalid as error:
             found = re.search(r"CSV column #(\d+)", str(error))
             if found:
@@ -294,6 +275,34 @@ def parse(
         del table
         return [_column(columns.pop()) for _ in types]  # frees the memory of each in turn
     return None
+
+
+def _read_csv(
+    content: Array, delimiter: str, types: dict[str, Any], block: int, quotes: bool
+) -> Any:
+    """Return the table that pyarrow reads. `block` is the number of bytes parsed at a time."""
+    lines, skip_blank = content.data, partial(_skip_blank)
+    with lend(lines, skip_blank):
+        return arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(lines)),
+            read_options=arrow_csv.ReadOptions(
+                column_names=list(types),
+                block_size=block,
+                use_threads=len(content) > block,  # a single block is no work to share
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                quote_char='"' if quotes else False,
+                newlines_in_values=quotes,
+                invalid_row_handler=skip_blank,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                null_values=[""],
+                strings_can_be_null=True,
+                check_utf8=False,
+            ),
+        )
 
 
 def _has_nan(cells: Any) -> bool:

@@ -50,7 +50,7 @@ def judge_models(
         ]
     )
     if choice is None:
-        return {"best": None, "ties": [], "as_good": [], "comparison": []}
+        return {"best": None, "ties": [], "as_good": [], "comparison": [], "differences": []}
     best = names[choice.best.row.number]
     right, log_loss = validation[best]["right"], validation[best]["log_loss"]
     as_good = [names[c.number] for c in choice.comparisons if not c.by]
@@ -105,4 +105,20 @@ def judge_models(
         sentences.append(f"No better than one of these: {listed(behind)}.")
     if choice.comparisons and not is_too_short(choice.best):
         sentences += filter(None, [smallest_difference(len(right))])
-    return {"best": best, "ties": ties, "as_good": as_good, "comparison": sentences}
+    differences = [
+        {
+            "model": names[c.number],
+            "by": c.by,
+            "behind": c.behind,
+            "p_accuracy": c.p_accuracy,
+            "p_loss": c.p_loss,
+        }
+        for c in choice.comparisons
+    ]
+    return {
+        "best": best,
+        "ties": ties,
+        "as_good": as_good,
+        "comparison": sentences,
+        "differences": differences,
+    }

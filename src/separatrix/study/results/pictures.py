@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.matrix import Array
+from separatrix.workflow.data_sample import DataSample
 
 MOST_CLASSES = 50  # classes of the largest confusion matrix that is stored
-
-
-@dataclass(frozen=True, eq=False)
-class DataSample:
-    """A few rows of the data, and the number of rows of every class.
-
-    Attributes
-    ----------
-    columns : (f,), the numbers of the features that separate the classes best
-    rows, labels : (m, f) and (m,), training rows with these features, and their class numbers
-    held_out, held_out_labels : the same for validation rows, if there are only two features
-    whole, whole_labels : (w, d) and (w,), a few training rows with all features, such as images
-    class_rows : (C,), the number of training rows of every class
-    """
-
-    columns: Array
-    rows: Array
-    labels: Array
-    held_out: Array
-    held_out_labels: Array
-    whole: Array
-    whole_labels: Array
-    class_rows: Array
-
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return plain values and arrays for the store."""
-        return {}, vars(self)
-
-    @classmethod
-    def from_parts(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> DataSample:
-        """Restore what `to_parts` returned."""
-        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +92,3 @@ def count_confusions(true: Array, predicted: Array, classes: int) -> Array | Non
         return None
     pairs = np.bincount(true.astype(np.int64) * classes + predicted, minlength=classes**2)
     return pairs.reshape(classes, classes).astype(np.int32)
-
-
-def calibrate(true: Array, P: Array) -> Array:
-    """Compare probabilities (n, C) with the class numbers (n,): an array (groups, 5).
-
-    The probability is that of the second of two classes, and that of the predicted one of several.
-
-    >>> calibrate(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))[:, :3].tolist()
-    [[0.1, 0.0, 1.0], [0.8, 1.0, 1.0]]
-    """
-    from separatrix.metrics import reliability
-
-    if P.shape[1] == 2:
-        found = reliability(true == 1, P[:, 1])
-    else:
-        found = reliability(true == P.argmax(axis=1), P.max(axis=1))
-    names = ("predicted", "observed", "rows", "low", "high")
-    return np.array([[group[name] for name in names] for group in found["groups"]])

@@ -13,6 +13,7 @@ from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
+from separatrix.metrics import calibrate
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
@@ -24,7 +25,7 @@ from separatrix.study.results.observations import (
     find_unconverged,
     observe_run,
 )
-from separatrix.study.results.pictures import WeightFrames, calibrate, count_confusions
+from separatrix.study.results.pictures import WeightFrames, count_confusions
 from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
 from separatrix.training.task import Task

@@ -3,7 +3,7 @@
 import { element, fill, svg } from "./dom.js";
 
 const ROWS = 20; // of a table behind "Data"
-const LETTER = 7.4; // width of a letter at 13 px
+export const LETTER = 7.4; // width of a letter at 13 px
 
 /**
  * Return a figure: `node`, and `show({ title, controls, body, caption, data })`.

@@ -7,7 +7,7 @@
 import { button, element, menu, svg } from "./dom.js";
 import { chosenView } from "./curves.js";
 import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
-import { MEASURE_WORDS, UNLIKE_LOSSES, bestBy, measureText, shade } from "./runs.js";
+import { UNLIKE_LOSSES, bestBy, isHigherBetter, measureText, measureWords, shade } from "./runs.js";
 import { capital, count, linearScale, logScale, percentage, quantile, short } from "./scales.js";
 import { filteredRuns } from "./table.js";
 
@@ -29,7 +29,7 @@ export function parameterMapView(state) {
   }
 
   function draw() {
-    const study = view.study, { main } = chosenView(study, state);
+    const study = view.study, main = study.score || chosenView(study, state).main;
     const axes = axesOf(study, state);
     const runs = filteredRuns(study, state).runs.filter(run => run.kind !== "waiting");
     const map = mapOf(study, runs, axes, main);
@@ -39,7 +39,7 @@ export function parameterMapView(state) {
     const caption = describeMap(study, map, axes, main, isGrid);
     figure.node.classList.toggle("wide", Boolean(isGrid) && map.columns.length > WIDE);
     figure.show({
-      title: `${capital(MEASURE_WORDS[main])} by ${names}`,
+      title: `${capital(measureWords(main))} by ${names}`,
       controls: controls(study, axes),
       body: isGrid ? grid(study, map, axes, main, state)
         : points(study, runs, axes, main, map, figure.body.clientWidth || 400, state, caption),
@@ -77,7 +77,7 @@ function mapOf(study, runs, { x, y }, main) {
     if (!parameter) return [{ word: "", value: 0 }];
     const found = new Map(runs.map(run => [run.words[at(parameter)], run.values[at(parameter)]]));
     const values = [...found].map(([word, value]) => ({ word, value }));
-    return parameter.numeric ? values.sort((a, b) => a.value - b.value) : values;
+    return parameter.numeric ? values.sort((a, b) => (a.value ?? Infinity) - (b.value ?? Infinity)) : values;
   };
   const columns = valuesOf(x), lines = valuesOf(y);
   const cells = new Map();
@@ -97,7 +97,7 @@ function mapOf(study, runs, { x, y }, main) {
   const place = value => {
     const [a, b, c] = log ? [Math.log(low), Math.log(high), Math.log(value)] : [low, high, value];
     const share = b > a ? Math.min(Math.max((c - a) / (b - a), 0), 1) : 0.5;
-    return main.endsWith("accuracy") ? share : 1 - share;
+    return isHigherBetter(main) ? share : 1 - share;
   };
   const rates = own => own.map(run => run.stable_rate).filter(rate => rate !== null);
   const limits = lines.map(line => {
@@ -193,7 +193,7 @@ function points(study, runs, { x, y }, main, map, width, state, caption) {
   return makePicture(width, height, caption,
     makeAxes({
       x: across, y: upward, box, xTicks: across.ticks(Math.floor(width / 90)), yTicks: upward.ticks(4),
-      xName: x.label, yName: byMeasure ? MEASURE_WORDS[main] : y.label,
+      xName: x.label, yName: byMeasure ? measureWords(main) : y.label,
       format: { x: short, y: value => (byMeasure && main.endsWith("accuracy") ? percentage(value, 0) : short(value)) },
     }),
     inside && svg("line", { class: "limit", x1: across.at(limit), x2: across.at(limit),
@@ -219,7 +219,7 @@ function describeMap(study, map, axes, main, isGrid) {
     words.push(`Each cell is the best over ${others.map(one => one.label).join(" and ")}.`);
   if (study.page.unlike_losses && main.endsWith("loss")) words.push(UNLIKE_LOSSES);
   else if (best)
-    words.push(`${main.endsWith("accuracy") ? "Highest" : "Lowest"}: `
+    words.push(`${isHigherBetter(main) ? "Highest" : "Lowest"}: `
       + `${measureText(main, best.measure(main))} at ${best.name}.`);
   const rates = map.limits.filter(rate => rate !== null);
   if (rates.length) {
@@ -227,7 +227,7 @@ function describeMap(study, map, axes, main, isGrid) {
     words.push(`Dashed: largest rate that is stable at all weights (${low === high ? low : `${low} to ${high}`}).`);
   }
   const drawn = isGrid ? "hatched, or × if only some of a cell" : "×";
-  if (failed) words.push(`${count(failed, "configuration")} diverged (${drawn}).`);
+  if (failed) words.push(`${count(failed, study.thing)} diverged (${drawn}).`);
   return words.join(" ");
 }
 
@@ -238,5 +238,5 @@ function dataOfMap(map, { x, y }, main) {
     return [...key.split("\n").slice(0, y ? 2 : 1), best ? measureText(main, best.measure(main)) : "diverged",
       String(own.length), String(failed)];
   });
-  return { head: [x.label, ...(y ? [y.label] : []), MEASURE_WORDS[main], "configurations", "diverged"], rows };
+  return { head: [x.label, ...(y ? [y.label] : []), measureWords(main), "runs", "diverged"], rows };
 }

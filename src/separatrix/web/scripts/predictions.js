@@ -6,6 +6,11 @@ import { count, linearScale, percentage } from "./scales.js";
 
 const MOST_NAMES = 24; // classes of a confusion matrix that is shown
 
+/** Return the word for a row that was predicted, such as "test row". */
+function rowWord({ page }) {
+  return `${page.drawings.part ?? "validation"} row`.trim();
+}
+
 /** Return the figure of the confusion matrix: `node` and `update(study)`. */
 export function confusionView() {
   const figure = makeFigure("confusion-figure");
@@ -18,7 +23,7 @@ export function confusionView() {
       figure.show({
         title: "Confusion matrix",
         body: matrix(confusion, names),
-        caption: wordsOfErrors(confusion, names),
+        caption: wordsOfErrors(confusion, names, rowWord(study)),
         data: () => errorTable(confusion, names),
       });
     },
@@ -57,13 +62,13 @@ function errors(confusion) {
     .filter(({ row, column, rows }) => row !== column && rows).sort((a, b) => b.rows - a.rows);
 }
 
-function wordsOfErrors(confusion, names) {
+function wordsOfErrors(confusion, names, word) {
   const wrong = errors(confusion);
   const all = confusion.flat().reduce((a, b) => a + b, 0);
   const missed = wrong.reduce((sum, one) => sum + one.rows, 0);
-  if (!missed) return `All ${count(all, "validation row")} are classified correctly.`;
+  if (!missed) return `All ${count(all, word)} are classified correctly.`;
   const { row, column, rows } = wrong[0];
-  return `${missed.toLocaleString("en")} of ${count(all, "validation row")} are wrong. Most common error: `
+  return `${missed.toLocaleString("en")} of ${count(all, word)} are wrong. Most common error: `
     + `${names[row]} taken for ${names[column]} (${count(rows, "row")}). Blue: right, red: wrong.`;
 }
 
@@ -93,7 +98,7 @@ export function calibrationView() {
     const what = names.length === 2 ? `the probability of ${names[1]}` : "the probability of the predicted class";
     const rows = groups.reduce((sum, group) => sum + group[2], 0);
     const apart = groups.reduce((sum, group) => sum + group[2] * Math.abs(group[0] - group[1]), 0) / rows;
-    const caption = `Groups of validation rows by ${what}, and how often it was right. Mean distance from the `
+    const caption = `Groups of ${rowWord(view.study)}s by ${what}, and how often it was right. Mean distance from the `
       + `diagonal: ${percentage(apart)}. Vertical lines: 95 % confidence intervals.`;
     figure.show({
       title: "Calibration",

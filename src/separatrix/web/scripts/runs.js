@@ -11,12 +11,13 @@ export const MEASURE_WORDS = {
 };
 export const KIND_WORDS = {
   best: "best",
+  tie: "tied with the best",
   same: "not significantly different from the best",
   worse: "",
   diverged: "diverged",
   waiting: "not finished",
 };
-const MARKS = { best: "●", same: "○", worse: "·", diverged: "×", waiting: "…" };
+const MARKS = { best: "●", tie: "●", same: "○", worse: "·", diverged: "×", waiting: "…" };
 
 /** Decode the dictionary of `study_page.py`. */
 export function readStudy(page) {
@@ -42,12 +43,40 @@ export function readStudy(page) {
     });
   }
   const validated = page.measures.includes("val_loss");
+  const mainLoss = validated ? "val_loss" : "train_loss";
   return {
     page, runs, byNumber, validated,
     best: byNumber.get(page.best) || null,
-    mainLoss: validated ? "val_loss" : "train_loss",
+    thing: "configuration", head: "run", example: "momentum = 0.9",
+    merit: run => run.measure(mainLoss) ?? Infinity,
     columns: columnsOf(page, validated),
+    exported: exportedColumns(page),
   };
+}
+
+/** Return the columns of the exported table: `name` and `get(run)`, with all digits. */
+function exportedColumns(page) {
+  const column = (name, get) => ({ name, get });
+  return [
+    ...page.parameters.map((one, k) => column(one.name, run => run.values[k])),
+    ...page.measures.map(name => column(name, run => run.measure(name))),
+    ...(page.rows.some(row => row.log_loss !== null) ? [column("val_log_loss", run => run.log_loss)] : []),
+    column("best_epoch", run => run.best_epoch),
+    ...page.measures.map(name => column(`best_${name}`, run => run.atBest(name))),
+    ...["epochs", "stopped"].map(name => column(name, run => run[name])),
+    column("mark", run => run.kind),
+    column("observations", run => run.observations.join(" ")),
+  ];
+}
+
+/** Return the name of a measure in words; a score of a search has its own name. */
+export function measureWords(name) {
+  return MEASURE_WORDS[name] ?? name;
+}
+
+/** Whether a higher value of a measure is better: losses are lower, accuracies and scores are not. */
+export function isHigherBetter(name) {
+  return !name.endsWith("loss") || !Object.hasOwn(MEASURE_WORDS, name);
 }
 
 /** Said of losses of different kinds instead of which one is the lowest. */
@@ -82,6 +111,7 @@ function columnsOf(page, validated) {
     part: name.startsWith("val") ? "validation" : "training",
     numeric: true,
     accuracy: name.endsWith("accuracy"),
+    higher: name.endsWith("accuracy"),
     get: run => (extra ? run.atBest(name) : run.measure(name)),
     text: run => measureText(name, extra ? run.atBest(name) : run.measure(name)),
     names,
@@ -186,7 +216,7 @@ export function markOf(run) {
 
 /** Return the lowest or highest known value of a measure, and its configuration. */
 export function bestBy(runs, name) {
-  const sign = name.endsWith("accuracy") ? -1 : 1;
+  const sign = isHigherBetter(name) ? -1 : 1;
   const known = runs.filter(run => run.kind !== "diverged" && run.measure(name) !== null);
   return known.sort((a, b) => sign * (a.measure(name) - b.measure(name)))[0] || null;
 }

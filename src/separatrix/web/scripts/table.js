@@ -3,7 +3,7 @@
 import { button, copyButton, download, element, fill } from "./dom.js";
 import { parseFilter } from "./filter.js";
 import { KIND_WORDS, coloursBy, markOf, sortRuns } from "./runs.js";
-import { count } from "./scales.js";
+import { capital, count } from "./scales.js";
 
 const PAGE = 8; // rows of a page
 const ALL = 12; // a table with at most this many rows has no pages
@@ -17,7 +17,7 @@ export function filteredRuns(study, state) {
 /** Return the section with the table: `node` and `update(study)`. */
 export function tableView(state) {
   const input = element("input", {
-    type: "search", id: "filter", placeholder: "filter, such as momentum = 0.9",
+    type: "search", id: "filter",
     "aria-describedby": "filter-note",
     on: { input: () => state.set({ filter: input.value, page: "0" }) },
   });
@@ -27,7 +27,7 @@ export function tableView(state) {
   const save = button("CSV", () => download(`${view.study.page.name}.csv`, text(","), "text/csv"));
   const scroll = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" });
   const pager = element("div", { class: "bar" }), details = element("div", { class: "details" });
-  const node = element("section", { "aria-label": "Configurations" },
+  const node = element("section", {},
     element("div", { class: "bar" },
       element("label", { for: "filter", class: "hidden" }, "Filter"), input, note,
       element("span", { class: "space" }), more, copy, save),
@@ -41,11 +41,14 @@ export function tableView(state) {
 
   function update(study) {
     view.study = study;
+    node.setAttribute("aria-label", `${capital(study.thing)}s`);
+    input.placeholder = `filter, such as ${study.example}`;
     const { runs, error } = filteredRuns(study, state);
     if (input.value !== state.get("filter")) input.value = state.get("filter");
     input.setAttribute("aria-invalid", String(Boolean(error)));
     note.className = error ? "error" : "";
-    fill(note, error || `${runs.length.toLocaleString("en")} of ${count(study.runs.length, "configuration")}`);
+    fill(note, error || `${runs.length.toLocaleString("en")} of ${count(study.runs.length, study.thing)}`);
+    more.hidden = !study.columns.some(column => column.extra);
     more.setAttribute("aria-pressed", String(Boolean(state.get("columns"))));
     const chosen = state.chosen();
     const top = [study.best, ...chosen.map(number => study.byNumber.get(number))]
@@ -82,12 +85,11 @@ function sorted(study, runs, state) {
   return column ? sortRuns(runs, column, state.get("order") === "down") : byMerit(study, runs);
 }
 
-/** Sort as good as the best first, then by the loss; failures come last. */
+/** Sort as good as the best first, then by merit, of which less is better; failures come last. */
 function byMerit(study, runs) {
-  const rank = { best: 0, same: 1, worse: 2, diverged: 3, waiting: 4 };
-  const loss = run => run.measure(study.mainLoss) ?? Infinity;
+  const rank = { best: 0, tie: 1, same: 2, worse: 3, diverged: 4, waiting: 5 };
   return [...runs].sort((a, b) =>
-    rank[a.kind] - rank[b.kind] || loss(a) - loss(b) || a.number - b.number);
+    rank[a.kind] - rank[b.kind] || study.merit(a) - study.merit(b) || a.number - b.number);
 }
 
 function makeTable(study, state, runs, top) {
@@ -95,9 +97,9 @@ function makeTable(study, state, runs, top) {
   const colours = coloursBy(study, state.get("colour"));
   return element("table", { class: "runs" },
     element("caption", {}, study.page.caption),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "words" }, "run"),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "words" }, study.head),
       columns.map(column => headCell(column, state)))),
-    element("tbody", {}, runs.map((run, k) => makeRow(run, columns, colours, state, k === top - 1))));
+    element("tbody", {}, runs.map((run, k) => makeRow(study, run, columns, colours, state, k === top - 1))));
 }
 
 function headCell(column, state) {
@@ -105,7 +107,7 @@ function headCell(column, state) {
   const down = state.get("order") === "down";
   const sort = active ? (down ? "descending" : "ascending") : null;
   // Three clicks: best values first, the other way round, and back to the order of merit.
-  const first = column.accuracy ? "down" : "up";
+  const first = column.higher ? "down" : "up";
   const next = !active ? { sort: column.key, order: first }
     : state.get("order") === first ? { order: first === "up" ? "down" : "up" } : { sort: "", order: "up" };
   const kind = column.part || (column.numeric ? null : "words");
@@ -116,12 +118,12 @@ function headCell(column, state) {
   element("span", { class: "printed" }, column.label));
 }
 
-function makeRow(run, columns, colours, state, isLastOnTop) {
+function makeRow(study, run, columns, colours, state, isLastOnTop) {
   const chosen = state.chosen().includes(run.number);
   const swatch = colours && run.kind !== "diverged" && run.kind !== "waiting"
     && element("span", { class: "swatch", style: `background:${colours.of(run).colour}` });
   const words = [KIND_WORDS[run.kind], run.name].filter(Boolean).join(": ");
-  const mark = button([markOf(run), swatch, run.kind === "best" && " best"], event => {
+  const mark = button([markOf(run), swatch, study.named ? ` ${run.name}` : run.kind === "best" && " best"], event => {
     event.stopPropagation();
     state.toggle(run.number);
   }, { class: "choose", "aria-pressed": String(chosen), "aria-label": `Highlight ${words}`, title: words });
@@ -146,12 +148,8 @@ export function explain(run) {
 
 /** Return the table as text with all digits, one line for every configuration. */
 export function asText(study, runs, separator) {
-  const { parameters, measures } = study.page;
-  const head = [...parameters.map(one => one.name), ...measures,
-    "best_epoch", ...measures.map(name => `best_${name}`), "epochs", "stopped", "mark", "observations"];
-  const lines = runs.map(run => [...run.values, ...measures.map(run.measure), run.best_epoch,
-    ...measures.map(run.atBest), run.epochs, run.stopped, run.kind, run.observations.join(" ")]);
-  return [head, ...lines].map(line => line.map(value => cellText(value, separator)).join(separator))
+  const lines = [study.exported.map(one => one.name), ...runs.map(run => study.exported.map(one => one.get(run)))];
+  return lines.map(line => line.map(value => cellText(value, separator)).join(separator))
     .join("\n").concat("\n");
 }
 

@@ -1,7 +1,9 @@
-"""Draw a sample of the rows of a study, for the scatter plots of its report."""
+"""A sample of the rows, for the scatter plots of a report."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,43 @@ import scipy.sparse as sp
 
 from separatrix.data import Block, Dataset
 from separatrix.matrix import Array
-from separatrix.study.results.pictures import DataSample
 
 ROWS = 300  # rows of the sample
 FEATURES = 4  # features of the sample
 WHOLE_ROWS = 20  # rows that are kept with all features ...
 WHOLE_FEATURES = 4096  # ... if there are at most this many
+
+
+@dataclass(frozen=True, eq=False)
+class DataSample:
+    """A few rows of the data, and the number of rows of every class.
+
+    Attributes
+    ----------
+    columns : (f,), the numbers of the features that separate the classes best
+    rows, labels : (m, f) and (m,), training rows with these features, and their class numbers
+    held_out, held_out_labels : the same for validation rows, if there are only two features
+    whole, whole_labels : (w, d) and (w,), a few training rows with all features, such as images
+    class_rows : (C,), the number of training rows of every class
+    """
+
+    columns: Array
+    rows: Array
+    labels: Array
+    held_out: Array
+    held_out_labels: Array
+    whole: Array
+    whole_labels: Array
+    class_rows: Array
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return plain values and arrays for the store."""
+        return {}, vars(self)
+
+    @classmethod
+    def from_parts(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> DataSample:
+        """Restore what `to_parts` returned."""
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
 
 def draw_sample(training: Dataset, validation: Dataset | None) -> DataSample:

@@ -1,0 +1,132 @@
+"""Sentences about the values of columns, and dates in forms that people write."""
+
+import numpy as np
+import pytest
+
+from separatrix.readers.cells.column_notes import describe_columns
+from separatrix.readers.columns import Columns
+from separatrix.readers.tables import read_table
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(columns, **options):
+        path = tmp_path / "table.csv"
+        n = len(next(iter(columns.values())))
+        named = columns | {"label": ["u", "v"] * (n // 2)}
+        rows = [";".join(named), *(";".join(map(str, row)) for row in zip(*named.values()))]
+        path.write_text("\n".join(rows) + "\n")
+        return read_table(path, **options)
+
+    return read
+
+
+# Notes
+
+
+def test_columns_with_one_value_are_named(read):
+    notes = read({"a": ["5", ""] * 10, "b": ["x"] * 20, "c": ["1", "2"] * 10}).notes
+    assert "Only one value: 'a', 'b'." in notes
+
+
+def test_categories_with_many_different_values_are_named(read):
+    towns = [f"town {k % 30}" for k in range(90)]
+    found = read({"town": towns, "kind": ["s", "t", "u"] * 30})
+    assert "Read as categories, with many different values: 'town' 30." in found.notes
+    assert not any("many different" in n for n in read({"a": towns}, types={"a": "category"}).notes)
+
+
+def test_numbers_that_may_identify_rows_are_named(read):
+    ids = range(5, 45)
+    accounts = [10**8 + (k * 7_919) % 10**6 for k in ids]
+    found = read({"id": ids, "account": accounts, "year": [2000 + k % 9 for k in ids]})
+    assert [note for note in found.notes if "identifies" in note] == [
+        f"Column {name!r} {why}, and is read as numbers. If it identifies the rows, leave it out "
+        f"with types={{{name!r}: 'drop'}}."
+        for name, why in (
+            ("id", "counts the rows"),
+            ("account", "holds different whole numbers of 9 digits"),
+        )
+    ]
+    assert not any("identifies" in note for note in read({"id": ids}, types={"id": "number"}).notes)
+
+
+def test_values_that_are_not_finite_do_not_identify_rows():
+    column = np.array([np.inf, np.nan, -np.inf, *range(30)])
+    assert describe_columns(Columns({"x": column}), []) == ["1 value is missing: 'x' 1."]
+
+
+def test_all_labels_that_differ_only_in_capital_letters_are_named(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,label\n" + "".join(f"{k},{w}\n" for k, w in enumerate("xXyYz")))
+    assert (
+        "The labels 'X' and 'x', 'Y' and 'y' differ only in capital letters; they are different "
+        "classes."
+    ) in read_table(path).notes
+
+
+def test_the_error_for_missing_labels_says_how_many_there_are(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,label\n1,x\n2,\n3,y\n4,\n5,\n")
+    with pytest.raises(ValueError, match=r"line 3: the label .* is missing, here and in 2 other"):
+        read_table(path)
+
+
+def test_full_stops_that_may_be_between_thousands_are_reported(read):
+    found = read({"x": ["1.234", "12.345", "999"] * 20})
+    note = next(note for note in found.notes if note.startswith("Column 'x'"))
+    assert "'1.234' is read as 1.234" in note
+    given = read({"x": ["1.234", "12.345", "999"] * 20}, types={"x": "number:decimal-comma"})
+    assert given.table["x"][:3].tolist() == [1234, 12345, 999]
+    plain = read({"x": ["1.234", "12.345", "1999"] * 20})
+    assert not any(note.startswith("Column 'x'") for note in plain.notes)
+
+
+def test_ordinal_numbers_are_not_numbers_with_units(read):
+    found = read({"rank": ["1st", "2nd", "3rd"] * 20})
+    assert found.table.kind("rank") == "categories"
+    assert not any("unit" in note for note in found.notes)
+
+
+# Dates
+
+
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [
+        (["5 Jan 2020", "17 March 2021", "1 Sept 2020"], "day-month-year"),
+        (["05-JAN-2020", "17-MAR-2021", "01-SEP-2020"], "day-month-year"),
+        (["05-Jan-20", "17-Mar-21", "01-Sep-20"], "day-month-year"),
+        (["5. January 2020", "17. March 2021", "1. September 2020"], "day-month-year"),
+        (["January 5, 2020", "Mar 17, 2021", "Sep. 1, 2020"], "month-day-year"),
+        (["1/5/20", "3/17/21", "9/1/20"], "month-day-year"),
+        (["05.01.20", "17.03.21", "01.09.20"], "day-month-year"),
+        (["2020-01-05", "17/3/2021", "1/9/2020"], "day-month-year"),
+    ],
+)
+def test_dates_with_names_of_months_or_short_years_are_read(read, cells, order):
+    found = read({"day": cells * 20})
+    wanted = np.array(["2020-01-05", "2021-03-17", "2020-09-01"], "M8[D]").astype(float)
+    assert found.table["day"][:3].tolist() == wanted.tolist()
+    note = next(note for note in found.notes if note.startswith("Column 'day'"))
+    assert order in note
+    assert ("1969 to 2068" in note) == (cells[0][-3:] in ("/20", "-20", ".20"))
+
+
+def test_a_month_of_a_year_is_its_first_day(read):
+    days = read({"month": ["1970-01", "1970-02", "1971-01"] * 20}).table["month"]
+    assert days[:3].tolist() == [0, 31, 365]
+
+
+def test_words_with_numbers_are_not_dates(read):
+    cells = [["5 Juno 2020", "town 12 2021", "1.2.10"][k % 3] for k in range(60)]
+    assert read({"x": cells}).table.kind("x") == "categories"
+
+
+def test_many_ambiguous_dates_are_left_out_until_the_user_gives_the_order(read):
+    cells = [f"{k % 12 + 1}/{k % 11 + 1}/2021" for k in range(66)]
+    found = read({"day": cells, "other": range(66)})
+    assert found.table.names == ["other"]
+    assert any("types={'day': 'date:day-first'}" in note for note in found.notes)
+    given = read({"day": cells, "other": range(66)}, types={"day": "date:day-first"})
+    assert given.table.kind("day") == "numbers"
