@@ -48,11 +48,11 @@ class DeviceObjective(Objective):
         return self.rows.device
 
     def small(self, name: str, a: Array, dtype: Any) -> Tensor:
-        """Return a small array on the device; it is copied only if it has changed."""
+        """Return a small array, which nobody writes to, on the device; it is copied only once."""
         key = f"{name} {np.dtype(dtype).name}"
         known = self._small.get(key)
-        if known is None or not np.array_equal(known[0], a):
-            known = self._small[key] = a.copy(), self.device.tensor(a, dtype)
+        if known is None or not (known[0] is a or np.array_equal(known[0], a)):
+            known = self._small[key] = a, self.device.tensor(a, dtype)
         return known[1]
 
     def pass_size(self, model: Model) -> int:

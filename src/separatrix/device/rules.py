@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from separatrix.data import Block
-from separatrix.device.formulas import Part, RuleParameters, take_step
+from separatrix.device.formulas import DEVICE_RULES, Part, RuleParameters, take_step
 from separatrix.device.objective import DeviceObjective
 from separatrix.device.torch_device import Tensor
 from separatrix.device.weights import DeviceModel
+from separatrix.errors import ParameterError
 from separatrix.matrix import Array
 from separatrix.model import Model
 
@@ -94,3 +95,14 @@ class DeviceRule:
     def _part(self, name: str, gradient: Tensor) -> Part:
         slots = tuple(getattr(slot, name) for slot in self.slots)
         return Part(getattr(self.model, name), slots, gradient)
+
+
+def require_device_rule(rule: str, averages: bool) -> None:
+    """Raise unless the steps of `Gradient` can run on a device."""
+    if rule not in DEVICE_RULES or averages:
+        given = "averaged weights" if averages else f"rule='{rule}'"
+        raise ParameterError(
+            f"A device trains with the rules {', '.join(DEVICE_RULES)}, without averages. Got "
+            f"{given}. Choose one of these rules, or omit device.",
+            parameter="rule",
+        )

@@ -28,7 +28,7 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.data import Block
 from separatrix.device import DeviceObjective, DeviceRule
-from separatrix.device.formulas import DEVICE_RULES
+from separatrix.device.rules import require_device_rule
 from separatrix.errors import ParameterError
 from separatrix.loss_sums import loss_and_gradient
 from separatrix.losses import Loss
@@ -125,7 +125,7 @@ class Gradient(Solver):
                 parameter="batch_size",
             )
         if isinstance(objective, DeviceObjective):
-            self._require_device_rule()
+            require_device_rule(self.rule, self._averages())
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)
@@ -219,16 +219,6 @@ class Gradient(Solver):
     def _with_parameters(self, value: Callable[[str], Array]) -> Self:
         parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}
         return replace(self, **parameters)
-
-    def _require_device_rule(self) -> None:
-        """Raise unless the steps can run on a device."""
-        if self.rule not in DEVICE_RULES or self._averages():
-            given = "averaged weights" if self._averages() else f"rule='{self.rule}'"
-            raise ParameterError(
-                f"A device trains with the rules {', '.join(DEVICE_RULES)}, without averages. Got "
-                f"{given}. Choose one of these rules, or omit device.",
-                parameter="rule",
-            )
 
     def _averages(self) -> bool:
         return bool((self.average_from >= 0).any())

@@ -139,7 +139,7 @@ class _Batch:
         if state is None:
             self.state = self.solver.start(self.objective, self.start_model)
         else:  # a copy, evaluated on the rows of this run, which may differ from the last run's
-            state = self._placed(state.select(self.running))
+            state = state.select(self.running).moved(self._place)
             self.state = replace(state, found=self.objective.evaluate(state.model))
         # Epochs of an earlier run count for schedules, but not in this run's history.
         self.offset = self.state.epoch
@@ -369,22 +369,21 @@ class _Batch:
             out[f.model][f.reading] = result
         return [[result for result in row if result is not None] for row in out]
 
-    def _placed(self, state: State) -> State:
-        """Return a state with its models where the solver keeps them."""
-        models = [self.solver.place(self.objective, each) for each in (state.model, *state.slots)]
-        return replace(state, model=models[0], slots=tuple(models[1:]))
+    def _place(self, model: Model) -> Model:
+        """Return a model where the solver keeps it."""
+        return self.solver.place(self.objective, model)
 
     def checkpoint(self) -> dict[str, Array]:
         """Return everything needed to continue the run, as plain arrays."""
         self._save_sane()
         keep = np.flatnonzero(~self._over)
-        watch = self.running_models.select(keep)
-        watch = replace(watch, sane=watch.sane.on_host(), best=watch.best.on_host())
         return fingerprint(self.all_solver, self.whole, self.start_model) | pack_snapshot(
             Snapshot(
                 running=self.running[keep],
                 state=self.state.select(keep).on_host(),
-                running_models=watch,
+                running_models=self.running_models.select(keep).moved(
+                    lambda model: model.on_host()
+                ),
                 finished=self.finished,
                 history=self.history,
                 start_value=self.start_value,
@@ -404,13 +403,10 @@ class _Batch:
                     f"Model {f.model} was finished when the checkpoint was written, by a run with "
                     "keep_state=False: its state was not kept. Resume with keep_state=False."
                 )
-        watch, place = there.running_models, self.solver.place
-        self.state, self.finished = self._placed(there.state), there.finished
+        self.state, self.finished = there.state.moved(self._place), there.finished
         if self.state.model is not there.state.model:  # on a device, where the gradient is needed
             self.state.found = self.objective.evaluate(self.state.model)
-        self.running_models = replace(
-            watch, sane=place(self.objective, watch.sane), best=place(self.objective, watch.best)
-        )
+        self.running_models = there.running_models.moved(self._place)
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds
