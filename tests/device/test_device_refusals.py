@@ -21,6 +21,8 @@ from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
+from separatrix.solvers import Newton
+from separatrix.training import Stop, Task, train
 from support.looped import looped
 
 X, y = load_iris(return_X_y=True)
@@ -154,3 +156,19 @@ def test_compiled_formulas_give_the_numbers_of_the_native_core(
     assert not torch_device._UNCOMPILED
     for name in ("loss", "accuracy", "penalty", "gradient_norm", "GW", "gb"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-12)
+
+
+@needs_torch
+def test_a_task_with_another_solver_is_refused() -> None:
+    stop = Stop(epochs=((5,),))
+    task = Task(LOSSES["softmax"], 3, Newton(), stop, l2=0.1, precise=True, device="cpu")
+    with pytest.raises(ParameterError, match="Solvers that run on a device: gradient, lbfgs"):
+        train([task], Dataset.of(X, y))
+
+
+@needs_torch
+def test_rows_outside_of_memory_are_refused() -> None:
+    data = Dataset.of(X, y)
+    data.source = object()
+    with pytest.raises(ValueError, match="needs the rows in memory"):
+        DeviceRows(TorchDevice("cpu")).blocks(data)

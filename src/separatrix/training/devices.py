@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.device import DeviceObjective, open_device
 from separatrix.device.rows import DeviceRows
+from separatrix.errors import ParameterError
 from separatrix.objective import Objective
 from separatrix.training.task import Task
 
@@ -21,6 +22,12 @@ def objective_maker(task: Task) -> Callable[..., Objective]:
     """Return the class of the objective of a task, with its device."""
     if task.device is None:
         return Objective
+    if task.solver.name not in DEVICE_SOLVERS:
+        raise ParameterError(
+            f"device='{task.device}' cannot be used with solver '{task.solver.name}'. Solvers that "
+            f"run on a device: {', '.join(DEVICE_SOLVERS)}.",
+            parameter="device",
+        )
     return partial(DeviceObjective, rows=DeviceRows(open_device(task.device, task.precision)))
 
 
